@@ -115,7 +115,7 @@ export default defineConfig({
           disableConsoleIntercept: true,
           // The Worker fetches module after module from Vitest: packages of many come as one.
           deps: { optimizer: { ssr: { enabled: true, include: OF_MANY_MODULES } } },
-          setupFiles: [...SEEDED.setupFiles, 'test/support/begin.ts'],
+          setupFiles: [...SEEDED.setupFiles, 'test/support/setup.ts'],
           provide: { databases, ...SEEDED.provide },
           globalSetup: [
             'test/support/global-setup.ts',

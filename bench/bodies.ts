@@ -4,11 +4,11 @@
  *   npm run bench -- bodies
  *
  * CPU of workerd beside that of an honest body of the same size at the same route, which is one long text. Bodies that pass
- * and are worked with are those of `bodies/worked.ts`. None may cost more than eight times as much.
+ * and are worked with are those of `bodies/accepted-bodies.ts`. None may cost more than eight times as much.
  */
 import { COSTLY_VALUES, makeBody } from '../test/contract/costly.ts';
+import { ACCEPTED_BODIES } from './bodies/accepted-bodies.ts';
 import { listRoutes, makeRequest, type RequestTarget } from './bodies/routes.ts';
-import { ACCEPTED_BODIES } from './bodies/worked.ts';
 import { startSystem } from './system.ts';
 import { readExactCpuSeconds } from './usage.ts';
 import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';

@@ -19,7 +19,7 @@ import {
   forEachConcurrently,
   readUsage,
   sendSigned,
-} from './metered/crowd.ts';
+} from './metered/companies.ts';
 import { startSystem } from './system.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 

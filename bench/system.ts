@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Key } from '../examples/signing/sign.ts';
 import { bundleWorkers } from '../local/bundle.ts';
-import { startNeonThread } from '../local/neon/thread.ts';
+import { startNeonThread } from '../local/neon/worker-thread.ts';
 import { startPostgres } from '../local/postgres.ts';
 import { findFreePort } from '../local/processes.ts';
 import { openState } from '../local/state.ts';

@@ -5,7 +5,7 @@ import { Problem } from '../operations/problem.ts';
 import { divideWorkers, type Workers } from '../operations/workers.ts';
 import { runWrangler } from '../operations/wrangler.ts';
 import { buildPages } from '../src/web/build.ts';
-import { findOrMakeBundle } from './kept-bundles.ts';
+import { findOrMakeBundle } from './bundle-cache.ts';
 
 const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
   js: 'ESModule',

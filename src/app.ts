@@ -4,7 +4,7 @@ import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import { makeFailureResponse, makeLanguageHeaders, setHeaders } from './http/answer.ts';
 import { auditRequests } from './http/audit.ts';
-import { discardBody } from './http/leftover.ts';
+import { discardBody } from './http/discard-body.ts';
 import { type AgentTools, makeMcpEndpoints } from './http/mcp/routes.ts';
 import { type HttpEnv, mount, readOrigin } from './http/mount.ts';
 import { findTokenError, RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';

@@ -10,8 +10,8 @@ import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { DEFAULT_RETENTION_DAYS } from '../../src/logs/log.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
+import { createCompany } from './create-company.ts';
 import { appendedLogs, meterEnvironment } from './environment.ts';
-import { createCompany } from './found.ts';
 import { addUse, beginHandler, followRequest, setLatency, takeUsage } from './meter.ts';
 
 export { Variables } from '../../src/api.ts';

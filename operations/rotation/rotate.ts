@@ -9,8 +9,8 @@ import {
   makeVersion,
 } from '../keys.ts';
 import { Problem } from '../problem.ts';
+import { findUses } from './key-uses.ts';
 import type { SecretStore } from './secret-store.ts';
-import { findUses } from './uses.ts';
 
 /** Prints progress for the operator. */
 export type ReportLine = (line: string) => void;

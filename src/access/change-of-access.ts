@@ -1,5 +1,5 @@
 import type { ControlDb } from '../db/client.ts';
-import type { ObservedQueries } from '../db/rehearsing-session.ts';
+import type { ObservedQueries } from '../db/dry-run-session.ts';
 import type { GroupRole, LegacyPermission } from '../permissions/legacy.ts';
 import { findManagedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { type ControlDb, readTogether } from '../db/client.ts';
 import { isNotDenied } from '../db/denials.ts';
-import type { Query } from '../db/rehearsing-session.ts';
+import type { Query } from '../db/dry-run-session.ts';
 import { accounts } from '../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
 import { policies } from '../db/schema/policies.ts';

@@ -1,11 +1,11 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { createDependentSession, type Dependency, type DependentSession } from './dependent-session.ts';
+import { createDryRunSession, type DryRunSession, type ObservedQueries } from './dry-run-session.ts';
+import { createEventWatchingSession } from './event-session.ts';
 import { POLICY_LIMIT_FAILURES, toQuotaFailure } from './failures.ts';
 import { createGuardedSession, type GuardedSession } from './guarded-session.ts';
-import { openNearestSession } from './nearest.ts';
-import { createDryRunSession, type DryRunSession, type ObservedQueries } from './rehearsing-session.ts';
-import { createEventWatchingSession } from './telling-session.ts';
+import { openNearestSession } from './nearest-replica.ts';
 
 /**
  * Opens the control database in one D1 session that starts at the primary, so that a revocation is seen by the very next request.

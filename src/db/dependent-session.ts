@@ -1,8 +1,8 @@
 import { isWriteStatement } from './access-changes.ts';
+import type { DryRunSession, Query } from './dry-run-session.ts';
 import { concurrentChange } from './failures.ts';
 import { EXECUTING_METHODS } from './guarded-session.ts';
 import { areSameRows, isReadConflict, makeUnchangedCheck, type RecordedRead } from './read-sets.ts';
-import type { DryRunSession, Query } from './rehearsing-session.ts';
 
 /** Reads that writes depend on. */
 export interface Dependency {

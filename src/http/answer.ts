@@ -1,7 +1,7 @@
 import type { Context as HonoContext } from 'hono';
 import type { Failure } from '../kernel/failure.ts';
 import { replaceLoneSurrogates } from '../kernel/text.ts';
-import { formatTryAgain } from '../texts/errors/say.ts';
+import { formatTryAgain } from '../texts/errors/translate.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
 import { getMediaType, getSecondsToWait, type Surface, wordFailure, wordMessage } from './surface.ts';
 

@@ -4,7 +4,7 @@ import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
 import { chooseAcceptedLocale, DEFAULT_LOCALE, type Locale, parseLocale } from '../texts/locales.ts';
 
 /** Name of a page that `src/web` builds. */
-export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
+export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'authorization' | 'plain' | 'docs';
 
 /** Headers and data with which a page is served. */
 export interface ServedPage {

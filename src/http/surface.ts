@@ -1,7 +1,7 @@
 import { type ZodObject, z } from 'zod';
 import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '../kernel/failure.ts';
 import { FIELD_REASONS } from '../texts/errors/fields.ts';
-import { explainField, formatTryAgain, translate } from '../texts/errors/say.ts';
+import { explainField, formatTryAgain, translate } from '../texts/errors/translate.ts';
 import { chooseAcceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**

@@ -2,7 +2,7 @@ import { clock } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { LOG_KINDS, type LogKey, type LogKind, type LogRecord } from './log.ts';
-import { type Mover, writeParts } from './mover.ts';
+import { type Mover, writeParts } from './move-to-files.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, findPartAfter, insertPart } from './parts.ts';
 import { type Person, redactValue } from './redaction.ts';

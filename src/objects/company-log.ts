@@ -1,7 +1,14 @@
 import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { readAnalytics, readViewers, type SeenViewer, type StoredAnalytics } from '../logs/analytics.ts';
+import { addUsage, createUsedDaysTable, findNewUsageRecords, readUsedDays, type UsedDay } from '../logs/daily-usage.ts';
 import { clearCachedTables, takeOverFormerTables } from '../logs/day-tables.ts';
+import {
+  createErasedPersonsTable,
+  purgeErasedPersons,
+  recordErasedPerson,
+  redactErasedPersons,
+} from '../logs/erased-persons.ts';
 import {
   advanceCursor,
   createFollowingTables,
@@ -12,13 +19,7 @@ import {
   recordLateKeys,
   startFollowing,
   stopFollowing,
-} from '../logs/following.ts';
-import {
-  createErasedPersonsTable,
-  purgeErasedPersons,
-  recordErasedPerson,
-  redactErasedPersons,
-} from '../logs/forgotten.ts';
+} from '../logs/followed-records.ts';
 import { deleteDayCounts, type LogPage, listRecords } from '../logs/listing.ts';
 import {
   compareKeys,
@@ -31,7 +32,7 @@ import {
   toKey,
   toRange,
 } from '../logs/log.ts';
-import { deleteLeftovers, type Mover, mergeLateRecords, moveOldest } from '../logs/mover.ts';
+import { deleteLeftovers, type Mover, mergeLateRecords, moveOldest } from '../logs/move-to-files.ts';
 import { countParts, type ListedPart, listPartsInRange, readLastMoved } from '../logs/parts.ts';
 import { redactPart, redactRows } from '../logs/person.ts';
 import type { Person } from '../logs/redaction.ts';
@@ -44,7 +45,6 @@ import {
   readRecordsInRange,
 } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
-import { addUsage, createUsedDaysTable, findNewUsageRecords, readUsedDays, type UsedDay } from '../logs/used-days.ts';
 import { countLateViews, countViews, createViewsMark, findLateViews } from '../logs/view-counts.ts';
 import { addViews, readViews, type ShareViews, setViewsBefore } from '../logs/views.ts';
 import { logError } from '../platform/log.ts';

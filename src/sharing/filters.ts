@@ -1,7 +1,7 @@
 import { type BoundValues, coerceParameter, isChoiceKind, isNoValue } from '../sql-templates/parameters.ts';
 import { filterDisabled, filterNotFound } from './failures.ts';
+import type { Input } from './filter-policy.ts';
 import type { ViewerRules } from './rules.ts';
-import type { Input } from './terms.ts';
 
 /** A filter in the form that its viewer may see. */
 export interface UsableFilter {

@@ -1,5 +1,5 @@
 import { type BoundValue, coerceParameter, isChoiceKind, isNoValue } from '../sql-templates/parameters.ts';
-import type { FilterPolicy, Input, ViewerTerms } from './terms.ts';
+import type { FilterPolicy, Input, ViewerTerms } from './filter-policy.ts';
 import { computeAttributeValue, intersectValues } from './viewer-attributes.ts';
 
 /** The rule of a viewer for one input. */

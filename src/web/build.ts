@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { marked } from 'marked';
-import { AUTHORIZATION_TEXTS } from '../texts/let-in/languages.ts';
+import { AUTHORIZATION_TEXTS } from '../texts/authorization/languages.ts';
 import { DEFAULT_LOCALE, LOCALES, type Locale } from '../texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../texts/pages/languages.ts';
@@ -43,10 +43,10 @@ const PAGES = {
     texts: ['pages', 'mail-links'],
     ofMails: true,
   },
-  'let-in': {
+  authorization: {
     getTitle: (locale) => AUTHORIZATION_TEXTS[locale].title,
     preload: [],
-    texts: ['pages', 'mail-links', 'let-in'],
+    texts: ['pages', 'mail-links', 'authorization'],
     ofMails: true,
   },
   plain: { getTitle: () => '<!--title-->', preload: [], texts: 'server' },

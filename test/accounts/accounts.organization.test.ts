@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -10,7 +11,6 @@ import {
   expectSuccess,
   makeAllow,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;

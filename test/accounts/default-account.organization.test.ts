@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 let admin: Caller;
 

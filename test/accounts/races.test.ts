@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -9,7 +10,6 @@ import {
   createSignedCaller,
   expectSuccess,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

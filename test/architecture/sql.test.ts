@@ -33,9 +33,9 @@ it('only the sessions of src/db run batches of statements, whose results are rea
     'client',
     'dependent-session',
     'guarded-session',
-    'nearest',
-    'rehearsing-session',
-    'telling-session',
+    'nearest-replica',
+    'dry-run-session',
+    'event-session',
   ].map((name) => `src/db/${name}.ts`);
   const otherFiles = batchFiles.filter((file) => !SESSION_FILES.includes(file));
   expect(otherFiles.map((file) => `${file}: name the statements, for \`commit\` or \`readTogether\``)).toEqual([]);

@@ -109,11 +109,13 @@ export function listOperations(file: string, text: string): string[] {
   if (!/^modules\/.*\/(routes\.[\w.-]+|tools\.mcp)\.ts$/.test(file)) return [];
   const declaredNames = [...text.matchAll(/\b(?:operationId: '(\w+)'|name: '(\w+_\w+)',\n\s+title:)/g)];
   // Those of `createResourceEndpoints`.
-  const derivedNames = [...text.matchAll(/\bids: \{ one: '(\w+)', many: '(\w+)' \}/g)].flatMap(([, one, many]) => [
-    `list${many}`,
-    ...['create', 'get', 'update', 'archive'].map((verb) => verb + one),
-    `list${one}Versions`,
-  ]);
+  const derivedNames = [...text.matchAll(/\bids: \{ singular: '(\w+)', plural: '(\w+)' \}/g)].flatMap(
+    ([, singular, plural]) => [
+      `list${plural}`,
+      ...['create', 'get', 'update', 'archive'].map((verb) => verb + singular),
+      `list${singular}Versions`,
+    ],
+  );
   return [...declaredNames.map(([, id, tool]) => id ?? tool ?? ''), ...derivedNames];
 }
 

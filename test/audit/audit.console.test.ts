@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -2,9 +2,9 @@ import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PLATFORM_LOG } from '../../src/logs/log.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
 import { createSignedCaller, storePolicy } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 const REQUEST_COUNT = 2000;
 const BATCH_SIZE = 50;

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { LogRecord } from '../../src/logs/log.ts';
 import { appendRecords, getTimeDaysAgo, settleLog } from '../company-log/support.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 const OLD_TIME_MS = getTimeDaysAgo(100);
 

@@ -13,8 +13,8 @@ import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { BASE_URL } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
-import { createWorkerFetch } from './to-worker.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createWorkerFetch } from './worker-fetch.ts';
 
 const createTestClient = (options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl: BASE_URL, fetch: createWorkerFetch(), ...options });

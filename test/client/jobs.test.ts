@@ -10,9 +10,9 @@ import {
 } from '../../client/client.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createHeldQueue, deliverMessage, uploadFiles } from '../uploads/support.ts';
-import { createWorkerFetch } from './to-worker.ts';
+import { createWorkerFetch } from './worker-fetch.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { createClient, type StoredSession, withKey, withSession } from '../../cl
 import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
 import { BASE_URL } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
-import { createWorkerFetch } from './to-worker.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createWorkerFetch } from './worker-fetch.ts';
 
 /** Replaces the Worker's answer to a request; undefined leaves the request to the Worker. */
 type AnswerOverride = (path: string, send: () => Promise<Response>) => Promise<Response> | Response | undefined;

@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL, callApi } from '../support/api.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 
 const BRANDING_PATH = '/v1/company/branding';
 const LOGO_PATH = `${BRANDING_PATH}/logo`;

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 
 const SETTINGS_PATH = '/v1/company/settings';
 const DEFAULT_SETTINGS = { require_2fa: false, sso_only: false, locale: 'en' };

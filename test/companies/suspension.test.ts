@@ -14,10 +14,18 @@ import { createSalesDashboard, createSalesTable, createShare, makeShareRoutes } 
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import {
+  type Company,
+  createAllowedUser,
+  createOwnedCompany,
+  createProvisionedCompany,
+  logIn,
+  PASSWORD,
+} from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readRecords } from '../support/log.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 import { computeCode } from '../support/second-factor.ts';
 import {
   createAllowedAccount,
@@ -26,14 +34,6 @@ import {
   expectSuccess,
   makeAllow,
 } from '../support/signed.ts';
-import {
-  type Company,
-  createAllowedUser,
-  createOwnedCompany,
-  createProvisionedCompany,
-  logIn,
-  PASSWORD,
-} from '../support/worlds.ts';
 import { createHeldQueue, deliverMessage, readJob, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller('operator-token-of-the-tests');

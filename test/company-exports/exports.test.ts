@@ -7,9 +7,9 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage, queryDatabase } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
 import {

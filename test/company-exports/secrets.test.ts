@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLE_KINDS } from '../../src/db/shown-columns.ts';
 import { EXPORTED_KINDS } from '../../src/modules/company-exports/control/store.ts';
 import { DATABASE_TABLE_EXPORTS } from '../../src/modules/company-exports/database-records.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { queryDatabase } from '../uploads/support.ts';
 import { deliverUntilEmpty, downloadArchive, getExport, startExport, type UnpackedArchive } from './support.ts';
 

@@ -5,10 +5,10 @@ import { createZipSource, unpackWhole } from '../../src/formats/zip/unpack.ts';
 import { continueExport } from '../../src/modules/company-exports/jobs.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
+import type { Company } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow } from '../support/rival.ts';
+import { selectRow } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
 import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
 
 export const operator = createCaller('operator-token-of-the-tests');

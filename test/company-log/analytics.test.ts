@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { listIntervals } from '../../src/kernel/time-zones.ts';
 import type { LogFilter, LogRecord } from '../../src/logs/log.ts';
-import { tallyLimits } from '../../src/logs/tally.ts';
+import { tallyLimits } from '../../src/logs/view-counter.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
 import { resetClock } from '../support/clock.ts';
 import { createLogReader } from '../support/log.ts';

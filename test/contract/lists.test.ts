@@ -3,8 +3,8 @@ import type { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import type { Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createAllowedAccount, expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { LISTS, LISTS_WITHOUT_DENIALS, type ListCase } from './lists.ts';
 
 const isList = ({ method, returns }: Contract): boolean => {

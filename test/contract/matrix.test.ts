@@ -7,19 +7,19 @@ import { fillPath, listParameters } from '../../src/http/paths.ts';
 import { type Action, ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse, Caller, RequestOptions } from '../support/api.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { makePolicyInput } from '../support/console.ts';
 import { createPrincipals, type TestPrincipal } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, makeFile, uploadFiles } from '../uploads/support.ts';
 import { beginUpload, parseUploadId } from '../uploads/tus.ts';
 import { createSalesTable } from '../visualizations/support.ts';
+import { type AccessPath, makeArn } from './access-paths/access-path.ts';
+import { createPublishedVisualization } from './access-paths/results.ts';
+import { createNumberTable } from './access-paths/tables.ts';
+import { ACCESS_PATHS } from './access-paths.ts';
 import { LISTS, LISTS_WITHOUT_DENIALS } from './lists.ts';
-import { PART_REASONS, UNCHECKED_ROUTE_REASONS } from './outside.ts';
-import { createPublishedVisualization } from './ways/showing.ts';
-import { createNumberTable } from './ways/tables.ts';
-import { type AccessPath, makeArn } from './ways/way.ts';
-import { ACCESS_PATHS } from './ways.ts';
+import { PART_REASONS, UNCHECKED_ROUTE_REASONS } from './unchecked-routes.ts';
 
 const formatRoute = ({ method, path }: Contract): string => `${method.toUpperCase()} ${path}`;
 const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>

@@ -8,9 +8,9 @@ import { createConcept, createItem, createNode, createRelation } from '../knowle
 import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany, logIn } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { createKeyedAccount, createPolicyGroup, createSignedCaller } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany, logIn } from '../support/worlds.ts';
 import {
   type ApiDescription,
   findKind,

@@ -7,11 +7,11 @@ import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH }
 import { column, createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import { createGrouplessUser, createSignedCaller, expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createSalesTable, postVisualization } from '../visualizations/support.ts';
 import { createEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { findUnknownMembers } from '../../src/kernel/members.ts';
 import { listOwnFilePrefixes, SHARED_FILE_PREFIXES } from '../../src/modules/organizations/end/stores.ts';
-import { expectNothingLeft, listFileKeys } from '../organizations/looking.ts';
+import { expectNothingLeft, listFileKeys } from '../organizations/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller, type RequestOptions } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createKeyedAccount, createSecretCaller, createSignedCaller } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { ExampleCollection } from './examples.ts';
 import { ROUTES, type Route } from './routes.ts';
 

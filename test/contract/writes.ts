@@ -10,11 +10,11 @@ import {
 } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
+import { type Company, createAllowedUser } from '../support/companies.ts';
 import { createConsoleGroup, createPermission, makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser } from '../support/worlds.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { type AccessPath, type AccessTarget, makeResourceArn } from './ways/way.ts';
+import { type AccessPath, type AccessTarget, makeResourceArn } from './access-paths/access-path.ts';
 
 /** A write by a caller who may write a record but not read it. */
 interface WriteCase {

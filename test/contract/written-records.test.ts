@@ -4,8 +4,8 @@ import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findReadContracts } from '../../src/http/written-records.ts';
 import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createAllowedAccount, makeAllow } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { WRITES } from './writes.ts';
 
 /** Writes that return a record for which no GET exists, or whose service requires the same action to write as to read. */

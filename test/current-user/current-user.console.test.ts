@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readGlobalGroups, readInvalidFields } from '../support/console.ts';
-import { selectRow } from '../support/rival.ts';
+import { selectRow } from '../support/overtake.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { createKeyedAccount, createTokenCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,

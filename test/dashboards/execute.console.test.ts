@@ -9,7 +9,7 @@ import { computeBoundValues } from '../../src/sharing/values.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runBehindApi } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesTable,
   DASHBOARDS_PATH,

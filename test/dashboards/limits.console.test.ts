@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listDashboardInputs } from '../../src/modules/dashboards/service.ts';
 import { getTemplate } from '../../src/sql-templates/template.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,

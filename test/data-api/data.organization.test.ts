@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
-import { createCountingD1 } from '../support/counted.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
 import {
   createAllowedAccount,
   createTokenCaller,
@@ -9,7 +10,6 @@ import {
   makeAllow,
   type ServiceAccount,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createSalesTable, makeParameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createTokenCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { makeParameter, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 

@@ -4,8 +4,9 @@ import { JOB_LIMITS, writeResult } from '../../src/modules/data-api/jobs.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow, sendOvertaken } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   createAllowedAccount,
   createTokenCaller,
@@ -13,7 +14,6 @@ import {
   makeAllow,
   type ServiceAccount,
 } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { makeParameter, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { ENDPOINTS_PATH, publishSql } from './support.ts';
 

@@ -1,5 +1,5 @@
+import type { Company } from '../support/companies.ts';
 import { createAllowedAccount, expectSuccess, makeAllow, type ServiceAccount } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
 import { postVisualization } from '../visualizations/support.ts';
 
 export const ENDPOINTS_PATH = '/v1/viz-api-endpoints';

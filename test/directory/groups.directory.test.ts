@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup, readGlobalGroups } from '../support/console.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -12,7 +13,6 @@ import {
   makeAllow,
   makeDeny,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createAllowedAccount, createSecretCaller, expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -10,7 +11,6 @@ import {
   makeAllow,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createDirectory, createDirectoryUser, makePatch, USERS_PATH } from './support.ts';
 
 let company: Company;

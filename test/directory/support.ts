@@ -1,6 +1,6 @@
 import type { Caller } from '../support/api.ts';
+import type { Company } from '../support/companies.ts';
 import { createAllowedAccount, createSecretCaller, expectSuccess, makeAllow } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
 
 export const USERS_PATH = '/scim/v2/Users';
 export const GROUPS_PATH = '/scim/v2/Groups';

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Caller } from '../support/api.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { countRows } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
+import { countRows } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -13,7 +14,6 @@ import {
   expectSuccess,
   makeAllow,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,

@@ -17,13 +17,13 @@ describe('npm run test:changed', () => {
     ['src/modules/organizations/service.ts', 'test/companies/'],
     ['src/modules/sessions/service.ts', 'test/sign-in/'],
     ['src/web/charts/plot.ts', 'test/web/'],
-    ['operations/rotation/uses.ts', 'test/operations/'],
+    ['operations/rotation/key-uses.ts', 'test/operations/'],
     ['test/knowledge/model.ts', 'test/knowledge/'],
     ['test/http/cors.test.ts', 'test/http/cors.test.ts'],
     ['test/http/gone.test.ts', 'test/architecture/'],
     ['docs/operations.md', 'test/docs/'],
     ['src/context.ts', undefined],
-    ['test/support/worlds.ts', undefined],
+    ['test/support/companies.ts', undefined],
     ['package.json', undefined],
   ])('runs, for a change of %s, the tests of %s', (path, tests) => {
     expect(findTests(path)).toBe(tests);

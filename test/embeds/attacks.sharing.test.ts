@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { listOtherSpellings } from '../support/spellings.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createEmbedToken, makeEmbedRoutes } from './support.ts';
 
 /** The companies and tokens with which the tests attack, and the resources that they attack. */

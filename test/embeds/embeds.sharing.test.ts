@@ -4,8 +4,8 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createSalesDashboard, createSalesTable, listDistinctRegions, listRegions } from '../shares/support.ts';
 import { BASE_URL, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { createEmbedToken, makeEmbedRoutes } from './support.ts';
 

@@ -5,9 +5,9 @@ import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard, createSalesTable, listDistinctRegions } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { sendOvertaken } from '../support/rival.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   createEmbedToken,
   createSigningKey,

@@ -3,9 +3,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { sendOvertaken } from '../support/rival.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { createEmbedRecord, makeEmbedRoutes, REVOCATION_PATH, readStatus } from './support.ts';
 
 let company: Company;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
 import { callApi, type RequestOptions } from '../support/api.ts';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 
 /** Signs a token like a host: valid for an hour, unless the claims say otherwise. */
 export { type SigningKey, signEmbedToken as hostToken } from '../../examples/embed/sign.ts';

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { Caller } from '../support/api.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -13,7 +14,6 @@ import {
   makeAllow,
   makeDeny,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -19,7 +20,6 @@ import {
   storePolicy,
   createGrouplessUser as unboundUser,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 /** Actions of a manager of all users, groups and permissions who may see nothing else. Callers grant only what they have. */
 const MANAGER_ACTIONS = ['users:*', 'groups:*', 'permissions:*', 'policies:*'];

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -12,7 +13,6 @@ import {
   type ServiceAccount,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 /** A manager of groups who may otherwise only list users. Callers can grant only what they have. */
 let company: Company;

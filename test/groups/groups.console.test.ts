@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -11,7 +12,6 @@ import {
   UNKNOWN_ID,
 } from '../support/console.ts';
 import { createSignedCaller, expectSuccess, makeAllow, storePolicy } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const READER_ROLE = { name: 'Reader', target: 'users', actions: ['read' as const] };
 const VIEW_POLICY = getManagedPolicyByName('VisualizationViewer').id;

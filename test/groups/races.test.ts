@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
+import { createAllowedUser as aColleague, type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -8,7 +9,7 @@ import {
   readGlobalGroups,
   readStatusAndCode,
 } from '../support/console.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -19,7 +20,6 @@ import {
   makeAllow,
   storePolicy,
 } from '../support/signed.ts';
-import { createAllowedUser as aColleague, type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

@@ -20,7 +20,7 @@ export function createCopy() {
   for (const file of listProjectFiles()) cpSync(file, join(folder, file));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
   // What the Worker logs would drown what is said of the guards.
-  const child = fork(join(import.meta.dirname, 'in-copy.ts'), {
+  const child = fork(join(import.meta.dirname, 'copy-worker.ts'), {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

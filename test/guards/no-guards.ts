@@ -75,12 +75,16 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [`${MODULES_FOLDER}/managed-database/service.ts`, undefined, '${column} = ANY($1)'],
     [`${COMPANY_END_FOLDER}/control-store.ts`, 'deleteCompanyRows', 'rowid in'],
     [`${COMPANY_END_FOLDER}/store.ts`, 'claimDueErasures', 'due_at <= ${now}'],
-    [`${COMPANY_END_FOLDER}/people-store.ts`, 'deleteInactiveUsers', 'isNull(users.deletedAt)'],
-    [`${COMPANY_END_FOLDER}/people-store.ts`, 'endSessions', 'sql`${sessions.userId} in ${makeIdListSql(ids)}`'],
-    [`${COMPANY_END_FOLDER}/people-store.ts`, 'endSessions', 'isNull(sessions.endedAt)'],
-    [`${COMPANY_END_FOLDER}/people-store.ts`, 'removeInviterName', 'invitations.inviter'],
-    [`${COMPANY_END_FOLDER}/people-store.ts`, 'deleteRowsAboutPerson', 'isAboutPerson(companyTable'],
-    [`${COMPANY_END_FOLDER}/people-store.ts`, 'replaceTexts', 'rowid = ${rowNumber}'],
+    [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'deleteInactiveUsers', 'isNull(users.deletedAt)'],
+    [
+      `${COMPANY_END_FOLDER}/person-erasure-store.ts`,
+      'endSessions',
+      'sql`${sessions.userId} in ${makeIdListSql(ids)}`',
+    ],
+    [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'endSessions', 'isNull(sessions.endedAt)'],
+    [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'removeInviterName', 'invitations.inviter'],
+    [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'deleteRowsAboutPerson', 'isAboutPerson(companyTable'],
+    [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'replaceTexts', 'rowid = ${rowNumber}'],
   ),
   ...makeUnguardedConditions('is what the index accounts_one_default holds: a deleted account is never the default', [
     ACCOUNT_STORE,
@@ -131,7 +135,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [`${MODULES_FOLDER}/passkeys/store.ts`, 'insertSpentChallenge', 'condition'],
     [`${MODULES_FOLDER}/users/store.ts`, 'endSignInsInProgress', 'when'],
     ['src/db/statements.ts', 'AFTER_CHANGE', 'changes() > 0'],
-    [`${MODULES_FOLDER}/uploads/work-store.ts`, undefined, '${isAtStepSql}'],
+    [`${MODULES_FOLDER}/uploads/job-store.ts`, undefined, '${isAtStepSql}'],
   ),
   ...makeUnguardedConditions(
     'is of a table that is held against every other change, and was there when it was held',
@@ -175,7 +179,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     ['src/objects/company-log.ts', 'CompanyLog', '!cursor'],
     ['src/objects/company-log.ts', 'CompanyLog', 'files < FILES_PER_CALL'],
     ['src/objects/company-log.ts', 'CompanyLog', 'redacted.next === null'],
-    ['src/objects/company-log.ts', 'CompanyLog', 'next === undefined'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'nextKind === undefined'],
   ),
   ...makeUnguardedConditions(
     'spares reads or writes that would change nothing',
@@ -186,7 +190,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'parts.length > 0'],
     ['src/objects/company-log.ts', 'CompanyLog', 'kindRecords.length > 0'],
     ['src/objects/token-limiter.ts', 'TokenLimiter', 'getAlarm()'],
-    ['src/objects/token-limiter.ts', 'TokenLimiter', 'next !== null'],
+    ['src/objects/token-limiter.ts', 'TokenLimiter', 'nextEnd !== null'],
   ),
   ...makeUnguardedConditions(
     'ends a run of moving, after which the next goes on',
@@ -247,7 +251,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
   ]),
   ...makeUnguardedConditions(
     'says which events are meant, which are told again under the same ids where they stay',
-    [`${MODULES_FOLDER}/webhooks/tell.ts`, undefined, 'id = ANY'],
+    [`${MODULES_FOLDER}/webhooks/deliver.ts`, undefined, 'id = ANY'],
     [`${MODULES_FOLDER}/webhooks/store.ts`, 'insertEvents', 'exists'],
     [`${MODULES_FOLDER}/webhooks/store.ts`, 'deleteEventsWithoutEndpoint', '('],
   ),
@@ -269,8 +273,8 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
   ...makeSenderConditions('says whether there is a delivery', 'updatedRows.toArray().length === 0'),
   ...makeSenderConditions(
     'spares an alarm that would find nothing to do, or asks for the earlier of two',
-    ...['newDeliveryIds.length > 0', 'found.length > 0', 'alarm === null', 'alarm > at', 'alarm > alarmAt'],
-    ...['next === null', 'oldestCreatedAt === null'],
+    ...['newDeliveryIds.length > 0', 'resentRows.length > 0', 'alarm === null', 'alarm > at', 'alarm > alarmAt'],
+    ...['nextAttemptAt === null', 'oldestCreatedAt === null'],
   ),
   ...makeSenderConditions(
     'says what became of a try, and when the next one is: the tests of deliveries fail without it',

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { callApi, type RequestOptions } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 afterEach(resetClock);
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createDirectory, GROUPS_PATH, makeGroupInput, USERS_PATH } from '../directory/support.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 
 const INVALID_GROUP = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
 const makeLanguageHeaders = (language: string) => ({ headers: { 'accept-language': language } });

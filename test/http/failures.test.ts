@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callApi, type RequestOptions } from '../support/api.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 /** An unknown path of each API, with the error that the API responds with. */
 const UNKNOWN_PATHS = [

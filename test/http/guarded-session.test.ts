@@ -6,10 +6,10 @@ import { commit, openControlDb, runAccessChange } from '../../src/db/client.ts';
 import { sessions } from '../../src/db/schema/sign-in.ts';
 import { users } from '../../src/db/schema/users.ts';
 import { authorizeOauthClient } from '../oauth/support.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 describe('a database write that changes access', () => {
   const makeDeactivation = (db: ReturnType<typeof openControlDb>, id: string) =>

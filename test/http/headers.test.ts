@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const ID = 'f'.repeat(24);
 const ENDPOINTS = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);

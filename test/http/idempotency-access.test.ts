@@ -7,8 +7,9 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { CONTEXTS_PATH, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -21,7 +22,6 @@ import {
   makeDeny,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { postVisualization } from '../visualizations/support.ts';
 
 let company: Company;

@@ -6,9 +6,10 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, type Caller, callApi, type RequestOptions } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 import {
   createAllowedAccount,
   createPolicyGroup,
@@ -18,7 +19,6 @@ import {
   type ServiceAccount,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

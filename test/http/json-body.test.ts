@@ -5,9 +5,9 @@ import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { createDirectory } from '../directory/support.ts';
 import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

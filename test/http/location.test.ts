@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 describe('the answer 201', () => {
   it('has a Location from which the resource can be read, even if it was created at another path', async () => {

@@ -7,10 +7,11 @@ import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { createCountingD1 } from '../support/counted.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createKeyedAccount,
@@ -22,7 +23,6 @@ import {
   type ServiceAccount,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

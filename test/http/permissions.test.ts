@@ -6,9 +6,9 @@ import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { type Action, ALL_ACTIONS, getActionEntry } from '../../src/permissions/actions.ts';
 import type { LegacyAction } from '../../src/permissions/legacy.ts';
 import { type ApiResponse, callApi, type RequestOptions } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createPrincipal, createPrincipals, type TestPrincipal } from '../support/principals.ts';
 import { createTokenCaller, makeAllow } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 /** Every route, with the action that its contract requires. The walk (test/contract) tests ids of another company. */
 const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>

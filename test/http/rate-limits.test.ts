@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { formatTryAgain } from '../../src/texts/errors/say.ts';
+import { formatTryAgain } from '../../src/texts/errors/translate.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeEach(async () => {

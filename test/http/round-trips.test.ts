@@ -1,8 +1,8 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BASE_URL } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import worker from '../support/worker.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 /** Creates an environment that counts all calls out of the isolate. */
 function createCountingEnv() {

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import { logError } from '../../src/platform/log.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 
 let company: Company;
 beforeAll(async () => {

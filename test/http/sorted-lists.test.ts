@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { addContextMember, CONTEXTS_PATH, createShareContext } from '../share-portal/support.ts';
 import { createShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -16,7 +17,6 @@ import {
   makeAllow,
   createGrouplessUser as unboundUser,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { postDashboard } from '../visualizations/support.ts';
 
 type ListedRecord = Record<string, string | null>;

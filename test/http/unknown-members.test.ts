@@ -5,12 +5,12 @@ import type { Contract } from '../../src/http/endpoint.ts';
 import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts';
 import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
+import { operator } from '../organizations/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
-import { operator } from '../organizations/looking.ts';
 import { callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
 import { createSignedCaller, expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
 
 const listPaths = (schema: z.ZodType, value: unknown) =>

@@ -6,8 +6,8 @@ import { getQuerySchema } from '../../src/http/query.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { type Caller, callApi } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createSecretCaller, createSignedCaller } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -9,11 +9,11 @@ import { makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import { createSignedCaller, createTokenCaller, expectSuccess, type ServiceAccount } from '../support/signed.ts';
 import { countOpenConnections, countOpenedConnections, runEachBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller(env.PLATFORM_ADMIN_TOKEN as string);

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';

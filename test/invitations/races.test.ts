@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { selectRow, sendOvertaken } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/overtake.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 

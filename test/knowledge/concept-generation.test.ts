@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AI_KEY, type ScriptStep } from '../support/ai-server.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { makeProposal, NO_MODEL } from './model.ts';
 import { createConcept, KNOWLEDGE_PATH, readInvalidFields, UNKNOWN_ID } from './support.ts';

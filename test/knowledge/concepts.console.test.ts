@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 const CONCEPTS_PATH = `${KNOWLEDGE_PATH}/concepts`;

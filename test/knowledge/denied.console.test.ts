@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { REFUSAL } from './ask/support.ts';
 import { createItemMaker, queryMetrics } from './metrics/support.ts';
 import { createModel, NO_MODEL } from './model.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import type { ReceivedRequest, ScriptStep } from '../support/ai-server.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { makeWordDocument, makeWorkbook } from './files.ts';
 import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { createModel, makeProposal } from './model.ts';

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { sendOvertaken } from '../support/rival.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { KNOWLEDGE_PATH } from './support.ts';
 

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { makeProposal } from './model.ts';
 import { createConcept, KNOWLEDGE_PATH } from './support.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createItem, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 let company: Company;

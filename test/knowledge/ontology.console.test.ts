@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createConcept,
   createItem,

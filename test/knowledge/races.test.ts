@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createOvertakenEnv, selectRow, sendOvertaken } from '../support/rival.ts';
+import { createOvertakenEnv, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 

@@ -12,8 +12,8 @@ import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/ch
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 

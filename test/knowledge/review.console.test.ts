@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { acceptSuggestion, createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createItem, KNOWLEDGE_PATH, makeName, readInvalidFields, UNKNOWN_ID } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;

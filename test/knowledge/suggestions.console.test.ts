@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createModel, makeProposal, NO_MODEL } from './model.ts';
 import { acceptSuggestion, createPromotion, SUGGESTIONS_PATH } from './suggesting.ts';
 import {

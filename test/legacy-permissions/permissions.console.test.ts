@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -10,7 +11,6 @@ import {
   UNKNOWN_ID,
 } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

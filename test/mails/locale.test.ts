@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -7,9 +7,9 @@ import { createResendMailer } from '../../src/platform/mail-resend.ts';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, runWhileMailIsRefused } from '../support/mail.ts';
 import type { AcceptedMail } from '../support/mail-provider.ts';
-import { createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const FROM_ADDRESS = 'Data Console <no-reply@console.test>';
 const API_KEY = 're_key_of_the_tests';

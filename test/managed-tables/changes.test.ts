@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { type ColumnInput, column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;

@@ -10,8 +10,8 @@ import { checkSelection, type SentFilter } from '../../src/modules/managed-table
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
 import type { TableColumnDefinition } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;

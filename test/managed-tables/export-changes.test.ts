@@ -2,8 +2,8 @@ import { read, type WorkSheet } from '@e965/xlsx';
 import { parquetMetadata } from 'hyparquet';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/modules/managed-tables/export-formats.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
 
 /** More rows than two batches of an export. */

@@ -1,7 +1,7 @@
 import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
 
 let company: Company;

@@ -6,9 +6,9 @@ import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.
 import { READER_WAIT_MS } from '../../src/modules/managed-tables/export-output.ts';
 import { MAX_CONCURRENT_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, runSweep } from '../uploads/support.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
 import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
 

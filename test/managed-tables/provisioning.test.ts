@@ -3,8 +3,8 @@ import { describe, expect, inject, it } from 'vitest';
 import type { NeonFault } from '../../local/neon/faults.ts';
 import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { column, createTable } from './support.ts';
 
 const PROVISION_PATH = '/v1/managed-tables/provision';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runEachBeforeStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantTx } from '../../src/tenant-sql/client.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
-import { createStagedJob } from '../uploads/staged.ts';
+import { createStagedJob } from '../uploads/staged-job.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';

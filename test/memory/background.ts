@@ -1,5 +1,5 @@
 import worker from '../../src/background.ts';
-import { runCollecting } from './collecting.ts';
+import { runCollecting } from './garbage-collection.ts';
 
 type WorkerHandlers = Required<typeof worker>;
 

@@ -1,5 +1,5 @@
 import { cachePrincipal } from '../../src/access/known-principals.ts';
-import { formatKeyCacheName, toCachedPrincipal } from '../../src/modules/service-accounts/known-key.ts';
+import { formatKeyCacheName, toCachedPrincipal } from '../../src/modules/service-accounts/key-cache.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 
 /** Makes a text of the given length, different for each number. */

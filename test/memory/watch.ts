@@ -45,7 +45,7 @@ export type MemoryPeaks = Record<WorkerName, MemoryPeak>;
 /**
  * Watches the memory of the isolates of both Workers. Only the memory that remains after a full collection counts: the rest is
  * garbage, which V8 keeps for as long as there is space. V8 collects by itself, even during a turn; in addition, collections are
- * requested here, which an isolate runs only when it gets something new to do, and by the work itself (`collecting.ts`).
+ * requested here, which an isolate runs only when it gets something new to do, and by the work itself (`garbage-collection.ts`).
  */
 export async function watchMemory(system: System) {
   const isolates = {} as Record<WorkerName, string>;

@@ -1,7 +1,7 @@
 import { fillDay } from '../../bench/log/records.ts';
 import worker, { CompanyLog as ProductLog } from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
-import { runCollecting } from './collecting.ts';
+import { runCollecting } from './garbage-collection.ts';
 import { cachePrincipals } from './principals.ts';
 
 export * from '../../src/api.ts';

@@ -5,9 +5,9 @@ import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { configureSso, requestSignInStart } from '../single-sign-on/support.ts';
 import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 import {
   authorize,
   authorizeOauthClient,

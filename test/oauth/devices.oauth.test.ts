@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { postForm, REDIRECT_URI, registerClient } from './support.ts';
 
 const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';

@@ -1,8 +1,8 @@
 import { beforeAll, expect, inject, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
-import { selectRow } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { selectRow } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { authorizeOauthClient, REDIRECT_URI, refreshTokens, registerClient } from './support.ts';
 
 /** A token, with its expected client, scopes and state. */

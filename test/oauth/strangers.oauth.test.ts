@@ -6,8 +6,8 @@ import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createAllowedAccount, createSignedCaller, expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { authorize, authorizeOauthClient, giveConsent, MCP_URL, REDIRECT_URI, readPageData } from './support.ts';
 
 let company: Company;

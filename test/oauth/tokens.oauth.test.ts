@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 import {
   authorizeOauthClient,
   CODE_VERIFIER,

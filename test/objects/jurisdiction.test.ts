@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { limitToJurisdiction, OBJECT_BINDING_NAMES } from '../../src/objects/jurisdiction.ts';
 import { callApi } from '../support/api.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const OBJECT_BINDINGS = ['ORGANIZATION_GATE', 'IP_LIMITER', 'ATTEMPT_LIMITER', 'COMPANY_LOG'] as const;
 

@@ -9,7 +9,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AdmissionRequest, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { sendWire, signRequest } from '../signature/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 
 const MARGIN_MS = 15 * 60_000;
 

@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEY_NAMES, KEY_VARIABLES, makeKey, makeVersion } from '../../operations/keys.ts';
-import { findUses } from '../../operations/rotation/uses.ts';
+import { findUses } from '../../operations/rotation/key-uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { callCommand, runCommand } from './command.ts';
 import { createLocalState, type LocalState } from './local-state.ts';

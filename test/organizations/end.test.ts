@@ -18,11 +18,6 @@ import {
 import { OBJECT_BINDING_NAMES } from '../../src/objects/jurisdiction.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { makeAuditRecord } from '../support/log.ts';
-import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
-import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { createLocalNeonApi } from '../support/tenant.ts';
 import {
   createAllowedUser,
   createCompany,
@@ -30,7 +25,12 @@ import {
   createProvisionedCompany,
   logIn,
   PASSWORD,
-} from '../support/worlds.ts';
+} from '../support/companies.ts';
+import { makeAuditRecord } from '../support/log.ts';
+import { createFailingEnv } from '../support/outage.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { createLocalNeonApi } from '../support/tenant.ts';
 import { deliverMessage, uploadFiles } from '../uploads/support.ts';
 import {
   deleteAtOnce,
@@ -40,7 +40,7 @@ import {
   makePath,
   operator,
   runErasure,
-} from './looking.ts';
+} from './support.ts';
 
 const deleteOrganization = (company: { id: string }, days?: string) =>
   operator.delete(`${makePath(company)}${days === undefined ? '' : `?after_days=${days}`}`);

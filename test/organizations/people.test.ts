@@ -21,10 +21,6 @@ import {
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { runInContext } from '../support/context.ts';
-import { readRecords } from '../support/log.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import {
   type Company,
   createAllowedUser,
@@ -32,11 +28,15 @@ import {
   createProvisionedCompany,
   logIn,
   PASSWORD,
-} from '../support/worlds.ts';
+} from '../support/companies.ts';
+import { runInContext } from '../support/context.ts';
+import { readRecords } from '../support/log.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
 import { createEndpoint, createReceiver } from '../webhooks/support.ts';
-import { findStoredPlaces, listFileKeys } from './looking.ts';
+import { findStoredPlaces, listFileKeys } from './support.ts';
 
 const PERSONAL_DATA_PATH = '/v1/personal-data';
 const of = (email: string) => `${PERSONAL_DATA_PATH}?email=${encodeURIComponent(email)}`;

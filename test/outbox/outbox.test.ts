@@ -5,9 +5,9 @@ import { createQuestion, createSum } from '../knowledge/questions/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
 import { column, makeTableRoutes } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 
 let company: Company;
 let asOwner: Company['as'];

@@ -9,8 +9,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
-import { demo } from '../pages/world.ts';
-import { type CompileOptions, compile, createFreshFolder, NODE_PATHS, runProgram, writeExamples } from './packing.ts';
+import { demo } from '../pages/demo-company.ts';
+import { type CompileOptions, compile, createFreshFolder, NODE_PATHS, runProgram, writeExamples } from './pack.ts';
 
 let folder: string;
 beforeAll(async () => {

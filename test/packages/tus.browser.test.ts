@@ -7,7 +7,7 @@ import { Upload, type UploadOptions } from 'tus-js-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, withToken } from '../../client/client.ts';
 import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
-import { demo, requestApi, url, useOwnCompany } from '../pages/world.ts';
+import { demo, requestApi, url, useOwnCompany } from '../pages/demo-company.ts';
 import { send } from '../support/send.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { makeCsv } from './tus/csv.ts';

@@ -2,8 +2,6 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
-import { CHARTS, FILTERS } from './everything.ts';
-import { startHostSite } from './host.ts';
 import {
   createContext,
   createDashboard,
@@ -15,7 +13,9 @@ import {
   uploadBytes,
   url,
   useOwnCompany,
-} from './world.ts';
+} from './demo-company.ts';
+import { CHARTS, FILTERS } from './example-charts.ts';
+import { startHostSite } from './host.ts';
 
 const BRAND = {
   name: 'Aves & Cia',

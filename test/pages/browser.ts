@@ -11,7 +11,7 @@ import {
 } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, inject } from 'vitest';
 import type { Chromium } from './chromium.ts';
-import { url } from './world.ts';
+import { url } from './demo-company.ts';
 
 /** Returns an answer to send in place of the API's, where the API cannot be made to give it; undefined lets the API answer. */
 export type AnswerSubstitute = (

@@ -1,7 +1,8 @@
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
-import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
+import { type Chart, createDashboard, createEmbed, createLink, url } from './demo-company.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './example-charts.ts';
 import {
   EMBED_ELEMENT,
   findFrame,
@@ -11,7 +12,6 @@ import {
   startHostSite,
   waitForEvents,
 } from './host.ts';
-import { type Chart, createDashboard, createEmbed, createLink, url } from './world.ts';
 
 const CHARTS: Chart[] = [
   STRIKES,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, withToken } from '../../client/client.ts';
 import { serveConsole } from '../../examples/console/server.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
-import { createDashboard, demo, url, useOwnCompany } from './world.ts';
+import { createDashboard, demo, url, useOwnCompany } from './demo-company.ts';
 
 const CSV_FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
 const SALES_VALUES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
-import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
-import { createDashboard, createEmbed, createLink, demo, requestApi } from './world.ts';
+import { createDashboard, createEmbed, createLink, demo, requestApi } from './demo-company.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './example-charts.ts';
 
 const STATE_FILTER = {
   name: 'States',

@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ViewResult } from '../../src/presentation/viewing.ts';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
-import { CHARTS, FILTERS } from './everything.ts';
-import { createDashboard, createLink, readOptionLabels, readResults, url } from './world.ts';
+import { createDashboard, createLink, readOptionLabels, readResults, url } from './demo-company.ts';
+import { CHARTS, FILTERS } from './example-charts.ts';
 
 /** Returns the number of strikes that the API counts, formatted as on the page. */
 const countStrikes = async (link: string, parameters: unknown): Promise<string> => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
-import { createDashboard, createEmbed, createLink } from './world.ts';
+import { createDashboard, createEmbed, createLink } from './demo-company.ts';
 
 const FILTERS = [
   { slug: 'period', label: 'Period', kind: 'date_range' },

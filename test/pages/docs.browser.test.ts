@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
-import { demo } from './world.ts';
+import { demo } from './demo-company.ts';
 
 describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   const openPage = useBrowser();

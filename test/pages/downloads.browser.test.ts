@@ -13,7 +13,7 @@ import {
   readMailedCode,
   readResults,
   requestApi,
-} from './world.ts';
+} from './demo-company.ts';
 
 const CHARTS = [
   {

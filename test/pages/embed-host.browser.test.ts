@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
 import { findFreePort } from '../../local/processes.ts';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser } from './browser.ts';
-import { createDashboard, url } from './world.ts';
+import { createDashboard, url } from './demo-company.ts';
 
 const SERVER_PATH = join(import.meta.dirname, '../../examples/embed-host/server.ts');
 const SALES_VALUES = "(VALUES ('north', 1), ('south', 2), ('east', 4)) AS sales(region, amount)";

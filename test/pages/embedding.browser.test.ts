@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isBrowserInstalled, readCardNumber, useBrowser } from './browser.ts';
-import { createDashboard, createEmbed, createLink, url } from './world.ts';
+import { createDashboard, createEmbed, createLink, url } from './demo-company.ts';
 
 const FILTERS = [
   { slug: 'state', label: 'State', kind: 'multi_select' },

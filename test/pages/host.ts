@@ -5,7 +5,7 @@ import type { FrameLocator, Page } from 'playwright-core';
 import { inject } from 'vitest';
 import { type SigningKey, signEmbedToken } from '../../examples/embed/sign.ts';
 import { readCardNumber } from './browser.ts';
-import { url } from './world.ts';
+import { url } from './demo-company.ts';
 
 /** The answer of a host's server to a request for a token. */
 export interface TokenAnswer {

@@ -1,8 +1,8 @@
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { type Chart, createDashboard, createEmbed, createLink, url } from './demo-company.ts';
 import { findFrame, type HostSite, startHostSite, waitForEvents } from './host.ts';
-import { type Chart, createDashboard, createEmbed, createLink, url } from './world.ts';
 
 const makeRowsSql = (columns: string, ...values: string[]) =>
   `SELECT * FROM (VALUES ${values.join(', ')}) AS rows (${columns})`;

@@ -20,7 +20,7 @@ import {
   inviteUser,
   readMailedCode,
   url,
-} from './world.ts';
+} from './demo-company.ts';
 
 /** The filters of the dashboard. All names and cells of these tests begin with Ω: all other texts on a page are ours. */
 const FILTERS = [

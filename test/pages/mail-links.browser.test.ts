@@ -6,7 +6,7 @@ import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { send } from '../support/send.ts';
 import { findAxeViolations, isBrowserInstalled, type OpenOptions, useBrowser, waitUntilSettled } from './browser.ts';
-import { demo, inviteUser, readMailedLink, requestApi, url, useOwnCompany } from './world.ts';
+import { demo, inviteUser, readMailedLink, requestApi, url, useOwnCompany } from './demo-company.ts';
 
 const PASSWORD = 'quiet-harbour-lantern';
 const { invitation, reset } = MAIL_LINK_TEXTS.en;

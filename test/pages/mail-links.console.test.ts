@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { BASE_URL, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const PAGES = ['/accept-invitation', '/reset-password'];
 const OWN_CONSOLE_URL = { CONSOLE_URL: BASE_URL };

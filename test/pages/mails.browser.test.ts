@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
-import { CHARTS, FILTERS } from './everything.ts';
+import { createDashboard } from './demo-company.ts';
+import { CHARTS, FILTERS } from './example-charts.ts';
 import { sendScheduledMail } from './mails.ts';
-import { createDashboard } from './world.ts';
 
 describe.skipIf(!isBrowserInstalled)('the HTML of a scheduled mail', () => {
   const openPage = useBrowser();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { demo, requestApi } from './world.ts';
+import { demo, requestApi } from './demo-company.ts';
 
 export interface SentMail {
   text: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isBrowserInstalled } from './browser.ts';
-import { url } from './world.ts';
+import { url } from './demo-company.ts';
 
 describe.skipIf(!isBrowserInstalled)('the pages', () => {
   it.each(['/p/t', '/embed/d/t', '/embed/v/t', '/portal/acme', '/docs'])(

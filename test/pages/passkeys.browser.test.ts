@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { send } from '../support/send.ts';
 import { createAuthenticator, runCeremony } from './authenticator.ts';
 import { isBrowserInstalled, useBrowser } from './browser.ts';
-import { demo, url, useOwnCompany } from './world.ts';
+import { demo, url, useOwnCompany } from './demo-company.ts';
 
 /** The address of the API under the host name that passkeys are bound to. */
 const localhostUrl = url.replace('127.0.0.1', 'localhost');

@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
-import { FILTERS, makeFilteredSql } from './everything.ts';
 import {
   type Chart,
   createContext,
@@ -14,7 +13,8 @@ import {
   readMailedCode,
   requestApi,
   useOwnCompany,
-} from './world.ts';
+} from './demo-company.ts';
+import { FILTERS, makeFilteredSql } from './example-charts.ts';
 
 const makeRowsSql = (count: number) =>
   `SELECT 'Row ' || lpad(n::text, 4, '0') AS line, n AS value FROM generate_series(1, ${count}) AS n`;

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
-import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
+import { type Chart, createDashboard, createEmbed, requestApi, url } from './demo-company.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './example-charts.ts';
 import {
   EMBED_ELEMENT,
   findFrame,
@@ -12,7 +13,6 @@ import {
   type TokenAnswer,
   waitForEvents,
 } from './host.ts';
-import { type Chart, createDashboard, createEmbed, requestApi, url } from './world.ts';
 
 const CHARTS: Chart[] = [STRIKES, { name: 'Reports', sql: makeFilteredSql('*', 'LIMIT 40'), place: [0, 4, 12, 14] }];
 const NOT_VALID_TEXT = 'This link is not valid or has expired. Ask the person who sent it for a new one.';

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
-import { createContext, createDashboard, createEmbed, createLink, demo, readResults, requestApi } from './world.ts';
+import {
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  readResults,
+  requestApi,
+} from './demo-company.ts';
 
 const COUNT_CHART = {
   name: 'Strikes',

@@ -6,7 +6,7 @@ import { bundleWorkers } from '../../local/bundle.ts';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import { openMailbox } from '../../local/mailbox.ts';
-import { startNeonThread } from '../../local/neon/thread.ts';
+import { startNeonThread } from '../../local/neon/worker-thread.ts';
 import { startPostgres } from '../../local/postgres.ts';
 import { findFreePort } from '../../local/processes.ts';
 import { openState } from '../../local/state.ts';

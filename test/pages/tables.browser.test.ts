@@ -3,7 +3,7 @@ import { PNG } from 'pngjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
-import { type Chart, createDashboard, createEmbed, createLink } from './world.ts';
+import { type Chart, createDashboard, createEmbed, createLink } from './demo-company.ts';
 
 const makeReportsSql = (rows: number, columns = 'n, state, aircraft, phase, cost, speed') => `SELECT ${columns} FROM (
   SELECT 'Report ' || n AS n, 'A state of some length' AS state, 'An aircraft ' || n AS aircraft, 'Approach' AS phase,

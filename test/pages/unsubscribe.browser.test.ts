@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { demo, requestApi } from './demo-company.ts';
 import { sendScheduledMail } from './mails.ts';
-import { demo, requestApi } from './world.ts';
 
 /** Creates a schedule of the demo's dashboard, waits for its mail to the owner, and returns the mail's unsubscribe link. */
 async function createLink(): Promise<{ id: string; path: string }> {

@@ -1,8 +1,10 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
+import { countRows, selectRow } from '../support/overtake.ts';
 import {
   type AuthenticatorFaults,
   addPasskey,
@@ -13,10 +15,8 @@ import {
   signInWithPasskey,
   verifyPasskey,
 } from '../support/passkeys.ts';
-import { countRows, selectRow } from '../support/rival.ts';
 import { enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 
 const INVALID_PASSKEY = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';

@@ -1,8 +1,10 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { createCaller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   addPasskey,
   createAuthenticator,
@@ -11,10 +13,8 @@ import {
   signInWithPasskey,
   verifyPasskey,
 } from '../support/passkeys.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 
 const INVALID_PASSKEY = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';

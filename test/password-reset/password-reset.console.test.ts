@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'a-brand-new-passphrase';

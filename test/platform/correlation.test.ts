@@ -8,8 +8,8 @@ import {
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createJobQueue } from '../../src/platform/job-messages.ts';
 import { log, runWithCorrelationId } from '../../src/platform/log.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import worker from '../support/worker.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, env, getQueueResult } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import worker from '../support/worker.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 
 /** Delivers a queue message once. */
 async function deliver(queue: string, body: unknown) {

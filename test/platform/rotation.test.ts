@@ -7,9 +7,9 @@ import { createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { enrolAuthenticator, goToNextStep } from '../support/second-factor.ts';
 import { createSignedCaller } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 
 afterEach(resetClock);
 

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -21,7 +22,6 @@ import {
   makeDeny,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

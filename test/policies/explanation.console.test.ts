@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -11,7 +12,6 @@ import {
   UNKNOWN_ID,
 } from '../support/console.ts';
 import { createKeyedAccount, expectSuccess, makeAllow, makeDeny, storePolicy } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -13,7 +14,6 @@ import {
   makeAllow,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeEach(async () => {

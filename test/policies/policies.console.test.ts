@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName, MANAGED_POLICIES } from '../../src/permissions/managed-policies.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -9,9 +10,8 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
-import { selectRow } from '../support/rival.ts';
+import { selectRow } from '../support/overtake.ts';
 import { expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const READ_STATEMENTS = [makeAllow('users:list')];
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createPermission, makePolicyInput, readStatusAndCode } from '../support/console.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { createPolicyGroup, expectSuccess, makeAllow, storePolicy } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let asOwner: Company['as'];

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -19,7 +20,6 @@ import {
   makeDeny,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

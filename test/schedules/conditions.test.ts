@@ -4,9 +4,9 @@ import { evaluateCondition, hasOrderBy } from '../../src/modules/schedules/condi
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { listMailsTo } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { countMailsTo, createSchedule, recordConsent, runNow, SCHEDULES_PATH, toChangeableFields } from './support.ts';
 

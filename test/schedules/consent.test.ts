@@ -4,10 +4,10 @@ import { newId } from '../../src/kernel/ids.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readLink, readNewestMail, runWhileMailIsRefused } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import {

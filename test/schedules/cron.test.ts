@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTimeZone } from '../../src/kernel/time-zones.ts';
 import { findCronProblem, findNextOccurrence } from '../../src/modules/schedules/cron.ts';
-import { explainField } from '../../src/texts/errors/say.ts';
+import { explainField } from '../../src/texts/errors/translate.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 8);
 const DAY_MS = 24 * 60 * 60 * 1000;

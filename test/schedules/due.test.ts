@@ -3,8 +3,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { createHeldQueue, type HeldQueue } from './support.ts';
 
 /** The time at which the schedules of these tests are due, and no other schedules. */

@@ -2,11 +2,11 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import {

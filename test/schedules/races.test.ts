@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization } from '../visualizations/support.ts';
 import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 

@@ -5,10 +5,10 @@ import type { Mail } from '../../src/platform/mail.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
-import { selectRow } from '../support/rival.ts';
+import { selectRow } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 import {

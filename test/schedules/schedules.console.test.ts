@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readInvalidFields, UNKNOWN_ID } from '../support/console.ts';
-import { selectRow } from '../support/rival.ts';
+import { selectRow } from '../support/overtake.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,

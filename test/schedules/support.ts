@@ -4,9 +4,9 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
+import type { Company } from '../support/companies.ts';
 import { EMAIL, listMailsTo } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
-import type { Company } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 
 export const SCHEDULES_PATH = '/v1/schedules';

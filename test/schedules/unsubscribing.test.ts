@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import {

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   createAllowedAccount,
   createKeyedAccount,
@@ -12,7 +13,6 @@ import {
   makeAllow,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const SERVICE_ACCOUNTS_PATH = '/v1/service-accounts';
 

@@ -6,7 +6,8 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { createShare } from '../shares/support.ts';
 import { type Caller, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { createCountingD1 } from '../support/counted.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { readNewestMail } from '../support/mail.ts';
 import {
@@ -19,7 +20,6 @@ import {
   makeAllow,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { loadFiles, makeFile } from '../uploads/support.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 

@@ -9,9 +9,9 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
 import { type Caller, callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
 

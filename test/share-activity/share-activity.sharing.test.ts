@@ -16,11 +16,11 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
-import { createCountingD1 } from '../support/counted.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCountingD1 } from '../support/counting-d1.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
 import worker from '../support/worker.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { postDashboard } from '../visualizations/support.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
 

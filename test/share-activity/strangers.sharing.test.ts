@@ -4,7 +4,7 @@ import { createShareContext, readPortalCode, requestCode, verifyCode } from '../
 import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
 const FOREIGN_ORIGIN = 'https://evil.test';

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 
 export const EVENTS_PATH = '/api/v1/share-events';
 

@@ -10,11 +10,11 @@ import {
 } from '../share-portal/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let context: { id: string; members: { id: string }[] };

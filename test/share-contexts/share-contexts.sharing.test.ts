@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import { createShare, policy } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
 const UNKNOWN_ID = '0'.repeat(24);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { addContextMember, createShareContext, makeDashboardGrant, signInOutsider } from './support.ts';
 

@@ -8,7 +8,7 @@ import {
   policy,
 } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   addContextMember,
   CONTEXTS_PATH,

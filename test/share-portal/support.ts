@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
+import type { Company } from '../support/companies.ts';
 import { readNewestMail } from '../support/mail.ts';
-import type { Company } from '../support/worlds.ts';
 
 export const CONTEXTS_PATH = '/api/v1/share-contexts';
 

@@ -5,8 +5,8 @@ import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import {
   createSalesDashboard,
   createSalesTable,

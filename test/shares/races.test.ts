@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createEmbedToken } from '../embeds/support.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createShare } from './support.ts';
 

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesDashboard,
   createSalesTable,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { callApi, type RequestOptions } from '../support/api.ts';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
 /** Creates a dashboard over `sales` with filters of every kind, in a company that has the table. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
+import { type FilterPolicy, type Input, POLICY_MODES } from '../../src/sharing/filter-policy.ts';
 import { makeViewerRules } from '../../src/sharing/rules.ts';
-import { type FilterPolicy, type Input, POLICY_MODES } from '../../src/sharing/terms.ts';
 import { allowsNothing, computeBoundValues, formatCanonicalValues } from '../../src/sharing/values.ts';
 import type { ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
 import type { BoundValue, BoundValues } from '../../src/sql-templates/parameters.ts';

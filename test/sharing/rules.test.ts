@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
+import type { FilterPolicy, Input, ViewerTerms } from '../../src/sharing/filter-policy.ts';
 import { listUsableFilters, makeOptionsRule } from '../../src/sharing/filters.ts';
 import { makeViewerRules } from '../../src/sharing/rules.ts';
-import type { FilterPolicy, Input, ViewerTerms } from '../../src/sharing/terms.ts';
 import { computeBoundValues } from '../../src/sharing/values.ts';
 import { combineAttributes, type ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
 import type { BoundValue } from '../../src/sql-templates/parameters.ts';

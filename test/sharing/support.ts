@@ -1,4 +1,4 @@
-import type { FilterPolicy, Input, PolicyMode, ViewerTerms } from '../../src/sharing/terms.ts';
+import type { FilterPolicy, Input, PolicyMode, ViewerTerms } from '../../src/sharing/filter-policy.ts';
 
 /** Creates an input that accepts any number of values, except for the overrides. */
 export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({

@@ -3,8 +3,8 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AttemptLimiter, AttemptPermission } from '../../src/objects/attempt-limiter.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const WINDOW_MS = 15 * 60 * 1000;

@@ -2,11 +2,11 @@ import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const MINUTE_MS = 60_000;
 

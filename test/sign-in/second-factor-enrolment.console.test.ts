@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { computeCode, makeWrongCode } from '../support/second-factor.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from './support.ts';
 
 let company: Company;

@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import { computeCode, enrolAuthenticator, goToNextStep, makeWrongCode } from '../support/second-factor.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 const NEXT_PASSWORD = 'a-brand-new-passphrase';

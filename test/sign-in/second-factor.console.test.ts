@@ -3,13 +3,13 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { goToNextStep, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 let company: Company;

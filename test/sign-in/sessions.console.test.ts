@@ -4,10 +4,10 @@ import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { runInContext } from '../support/context.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 import { isSessionLive } from './support.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';

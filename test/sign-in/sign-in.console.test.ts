@@ -4,8 +4,8 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 
 const DAY_MS = 24 * 3600_000;
 

@@ -1,7 +1,7 @@
 import { type ApiResponse, type Caller, callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, logIn, PASSWORD } from '../support/companies.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, logIn, PASSWORD } from '../support/worlds.ts';
 
 /** Returns whether the session of a caller is still valid. */
 export const isSessionLive = async (as: Caller): Promise<boolean> => (await as.get('/v1/auth/me')).status === 200;

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createKeyedAccount, createSignedCaller, expectSuccess, type ServiceAccount } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { alterRows, sendSigned } from './support.ts';
 
 let company: Company;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { sendWire, signRequest, type WireRequest } from './support.ts';
 
 let company: Company;

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
 import { callApi, createCaller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createKeyedAccount, createTokenCaller } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let serviceCaller: ReturnType<typeof createCaller>;

@@ -14,7 +14,7 @@ import { authenticateSignature } from '../../src/modules/service-accounts/signat
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { callApi } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { alterRows } from './support.ts';
 
 const { key, now, valid, invalid } = vectors as unknown as Vectors;

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { BASE_URL } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { CONSOLE_RETURN_URL, configureSso, makeCallbackUrl, requestSignInStart, startSignIn } from './support.ts';
 
 const SSO_CONFIG_PATH = '/v1/auth/sso/config';

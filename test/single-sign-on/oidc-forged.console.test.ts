@@ -2,7 +2,7 @@ import { importJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   answerByForm,
   answerByRedirect,

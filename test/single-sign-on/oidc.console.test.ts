@@ -3,10 +3,10 @@ import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { setQuotas } from '../usage/support.ts';
 import { signInAtProvider } from './browser.ts';
 import {

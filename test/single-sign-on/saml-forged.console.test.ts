@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
+import { type Company, createAllowedUser } from '../support/companies.ts';
 import {
   type AuthnRequest,
   createSigner,
@@ -10,7 +11,6 @@ import {
   readAuthnRequest,
   signElement,
 } from '../support/saml-idp.ts';
-import { type Company, createAllowedUser } from '../support/worlds.ts';
 import {
   createSamlProvider,
   IDP_ENTITY_ID,

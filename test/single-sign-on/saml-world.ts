@@ -1,4 +1,5 @@
 import type { ApiResponse } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   type AuthnRequest,
   createSigner,
@@ -11,7 +12,6 @@ import {
   type Signer,
   signElement,
 } from '../support/saml-idp.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { answerByForm, CONSOLE_RETURN_URL, configureSso, exchangeCode, readRedirect, startSignIn } from './support.ts';
 
 /** The entity id of the SAML provider. */

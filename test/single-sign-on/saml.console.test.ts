@@ -1,7 +1,8 @@
 import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   type AuthnRequest,
   createSigner,
@@ -12,7 +13,6 @@ import {
   type SamlStatement,
   signElement,
 } from '../support/saml-idp.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createSamlProvider,
   IDP_ENTITY_ID,

@@ -1,5 +1,5 @@
 import { type ApiResponse, BASE_URL, callApi } from '../support/api.ts';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 
 /** The console URL to which sign-ins in the tests return. */
 export const CONSOLE_RETURN_URL = 'https://console.test/signed-in';

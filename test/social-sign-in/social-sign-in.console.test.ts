@@ -3,12 +3,12 @@ import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { listOtherSpellings } from '../support/spellings.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const AUDIENCE = 'mobile-app';
 const SOCIAL_CONFIG_PATH = '/v1/auth/social/config';

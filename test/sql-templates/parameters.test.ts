@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { coerceParameter, PARAMETER_KINDS, type ParameterKind } from '../../src/sql-templates/parameters.ts';
-import { explainField } from '../../src/texts/errors/say.ts';
+import { explainField } from '../../src/texts/errors/translate.ts';
 
 describe('a parameter of an SQL template', () => {
   it.each<[ParameterKind, unknown, unknown]>([

@@ -2,7 +2,7 @@ import { dereference, type Schema, validate } from '@cfworker/json-schema';
 import { SURFACES, WEBHOOK_EVENTS } from '../../src/app.ts';
 import { describeApi } from '../../src/http/openapi.ts';
 import { compareSpecificity, matchesPath } from '../../src/http/paths.ts';
-import { isTranslated } from '../../src/texts/errors/say.ts';
+import { isTranslated } from '../../src/texts/errors/translate.ts';
 
 interface DescribedResponse {
   content?: Record<string, { schema: Schema }>;

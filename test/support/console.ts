@@ -1,8 +1,8 @@
 import type { GroupRole } from '../../src/permissions/legacy.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse } from './api.ts';
+import type { Company } from './companies.ts';
 import { expectSuccess } from './signed.ts';
-import type { Company } from './worlds.ts';
 
 let createdCount = 0;
 

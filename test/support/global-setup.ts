@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startNeonThread } from '../../local/neon/thread.ts';
+import { startNeonThread } from '../../local/neon/worker-thread.ts';
 import { startPostgres } from '../../local/postgres.ts';
 
 declare module 'vitest' {

@@ -2,8 +2,8 @@ import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
 import { commit } from '../../src/db/client.ts';
 import { prepareInvitation } from '../../src/modules/invitations/service.ts';
+import type { Company } from './companies.ts';
 import { runInContext } from './context.ts';
-import type { Company } from './worlds.ts';
 
 /** Invites an e-mail address to a company, on behalf of its owner. The mail is sent when this resolves. */
 export function inviteUser(company: Company, email: string, teams?: string[]) {

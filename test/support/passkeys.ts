@@ -2,8 +2,8 @@ import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { concatBytes } from '../../src/kernel/bytes.ts';
 import type { Caller } from './api.ts';
 import { callApi } from './api.ts';
+import { PASSWORD } from './companies.ts';
 import { expectSuccess } from './signed.ts';
-import { PASSWORD } from './worlds.ts';
 
 const CONSOLE_ORIGIN = 'https://console.test';
 /** Authenticator flags: user present, user verified, attested credential data; backup eligible, backed up. */

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import type { GroupRole } from '../../src/permissions/legacy.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Caller } from './api.ts';
+import { type Company, createAllowedUser } from './companies.ts';
 import { createAllowedAccount, createSecretCaller, makeAllow, type ServiceAccount } from './signed.ts';
-import { type Company, createAllowedUser } from './worlds.ts';
 
 /** A principal whose permissions a test sets. */
 export interface TestPrincipal {

@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 import { clock } from '../../src/kernel/clock.ts';
 import type { Caller } from './api.ts';
 import { stopClockAt } from './clock.ts';
-import { PASSWORD } from './worlds.ts';
+import { PASSWORD } from './companies.ts';
 
 const STEP_MS = 30_000;
 

@@ -4,7 +4,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller, type RequestOptions } from './api.ts';
-import type { Company } from './worlds.ts';
+import type { Company } from './companies.ts';
 
 /** Creates a caller whose requests are signed with a key, as the published example signs them. */
 export function createSignedCaller(key: Key): Caller {

@@ -11,9 +11,9 @@ import {
 import { copyIn } from '../../src/tenant-sql/copy.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runBehindApi } from '../managed-tables/support.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createTenant, makeTunnelOptions } from '../support/tenant.ts';
 import { countOpenedConnections, disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
-import { createProvisionedCompany } from '../support/worlds.ts';
 
 const companyId = newId(Date.now());
 const openClients: TenantSql[] = [];

@@ -8,7 +8,7 @@ import {
   isTranslated,
   PLACEHOLDER_PATTERN,
   translate,
-} from '../../src/texts/errors/say.ts';
+} from '../../src/texts/errors/translate.ts';
 
 const SENTENCES = [...FIELD_SENTENCES.map(([, ...words]) => words), ...FAILURES];
 const listPlaceholders = (text: string) =>

@@ -1,7 +1,7 @@
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadSource } from './sources.ts';
 import {
   confirmJob,

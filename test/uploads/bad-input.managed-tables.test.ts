@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from './support.ts';
 
 type FileBytes = Uint8Array<ArrayBuffer>;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   cancelJob,
   confirmJob,

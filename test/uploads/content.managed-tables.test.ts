@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { listTables, loadFiles, makeFile, readRows } from './support.ts';
 
 const bytes = (...values: number[]) => new Uint8Array(values);

@@ -1,7 +1,7 @@
 import { expect, inject, it } from 'vitest';
 import { writeOrdersCsv } from '../../bench/orders.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { createProvisionedCompany } from '../support/worlds.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
   createHeldQueue,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeTableRoutes } from '../managed-tables/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
-import { makeFileOf } from './staged.ts';
+import { makeFileOf } from './staged-job.ts';
 import { loadFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
 /** SQL that removes what the versions from 4 on added to the tenant's schema. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import {
   createHeldQueue,
   deliverAllMessages,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,

@@ -5,8 +5,8 @@ import { type FetchLimits, type FetchState, fetchSource } from '../../src/module
 import { workOnJob } from '../../src/modules/uploads/work.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable } from '../managed-tables/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { makeCsv, type ReceivedRequest } from '../support/file-server.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { readUsage, setQuotas } from '../usage/support.ts';
 import {
   cancelJob,

@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
 import { column, createTable as makeTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow, sendOvertaken } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/overtake.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 import { readRows, waitForEnd } from './support.ts';
 

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { continueUnpacking } from '../../src/modules/uploads/gzip.ts';
 import { readSegments, type Segment, sumSegmentBytes } from '../../src/platform/segments.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 
 let company: Company;

@@ -4,7 +4,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Leaf } from '../../src/formats/parquet/footer.ts';
 import { checkHeader, readPage } from '../../src/formats/parquet/pages.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import files from './fixtures/files.json';
 import { loadSource, readFailure, readSource } from './sources.ts';
 

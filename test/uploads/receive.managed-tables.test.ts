@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { cancelJob, listStoredFiles, makeFile, postFiles, readJob, waitForAnalysis } from './support.ts';
 
 const MEBIBYTE_BYTES = 1024 * 1024;

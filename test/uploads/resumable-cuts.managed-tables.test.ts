@@ -9,8 +9,8 @@ import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { appendBytes } from '../../src/modules/uploads/resumable.ts';
 import * as uploads from '../../src/modules/uploads/resumable-store.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createRandomChoices, type RandomChoices } from '../support/random.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { areEqual, makeCsvBytes, PIECE_BYTES, readJobBytes, streamSlowly } from './tus.ts';
 
 const UPLOAD_COUNT = inject('randomUploads');

@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { finishCompleteUploads } from '../../src/modules/uploads/resumable.ts';
-import { makeArn } from '../contract/ways/way.ts';
+import { makeArn } from '../contract/access-paths/access-path.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createPrincipals } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, deliverAllMessages, listStoredFiles, queryDatabase, readJob, runSweep } from './support.ts';
 import {
   areEqual,

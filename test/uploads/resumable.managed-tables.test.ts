@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
   createHeldQueue,

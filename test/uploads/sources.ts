@@ -1,5 +1,5 @@
 import { expect, inject } from 'vitest';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 import { confirmJob, createHeldQueue, deliverAllMessages, readJob, readRows, waitForEnd } from './support.ts';
 
 /** Stores a file with this content at the file server. @returns its address */

@@ -6,8 +6,8 @@ import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
+import type { Company } from '../support/companies.ts';
 import worker from '../support/worker.ts';
-import type { Company } from '../support/worlds.ts';
 
 export const makeFile = (name: string, content: string | Uint8Array<ArrayBuffer>, type = 'text/csv'): File =>
   new File([content], name, { type });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { listSegments, type StoredFile } from '../../src/modules/uploads/receive.ts';
 import type { ApiResponse, Caller, RequestOptions } from '../support/api.ts';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 import { queryDatabase } from './support.ts';
 
 export const UPLOADS_PATH = '/v1/managed-tables/uploads';

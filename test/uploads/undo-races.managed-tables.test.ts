@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
-import { createStagedJob, makeFileOf } from './staged.ts';
+import { createStagedJob, makeFileOf } from './staged-job.ts';
 import { createHeldQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
 /** Matches a statement before an undo has locked anything: concurrent work that runs here is completed first. */

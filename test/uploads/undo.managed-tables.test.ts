@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { postVisualization } from '../visualizations/support.ts';
-import { makeFileOf } from './staged.ts';
+import { makeFileOf } from './staged-job.ts';
 import {
   createHeldQueue,
   loadFiles,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createProvisionedCompany } from '../support/worlds.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { makeFile, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
 
 it('an upload creates a table from a file', async () => {

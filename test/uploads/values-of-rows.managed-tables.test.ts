@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
 
 const JOBS_PATH = '/v1/managed-tables/upload-jobs';

@@ -1,6 +1,6 @@
 import { CFB, utils, write } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import {
   cancelJob,
   confirmJob,

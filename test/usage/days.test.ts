@@ -9,8 +9,8 @@ import { createSchedule, runNow } from '../schedules/support.ts';
 import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, loadFiles, makeFile, runSweep } from '../uploads/support.ts';
 import {
   createSalesTable,

@@ -6,11 +6,11 @@ import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
-import { selectRow, sendOvertaken } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/overtake.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,

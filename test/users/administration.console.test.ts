@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup, readInvalidFields, readStatusAndCode } from '../support/console.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/rival.ts';
+import { countRows, selectRow } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
 let invitationCount = 0;

@@ -3,11 +3,11 @@ import { decodeJwt } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/rival.ts';
+import { countRows, sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   createGrouplessUser,
   createKeyedAccount,
@@ -8,7 +9,6 @@ import {
   createSignedCaller,
   expectSuccess,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 /** The company whose lists the tests read in every order, forwards and backwards, to the last page and beyond. */
 let company: Company;

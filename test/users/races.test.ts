@@ -2,8 +2,9 @@ import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isSessionLive } from '../sign-in/support.ts';
 import { type Caller, callApi } from '../support/api.ts';
+import { createAllowedUser as aColleague, type Company, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -11,7 +12,6 @@ import {
   createSignedCaller,
   expectSuccess,
 } from '../support/signed.ts';
-import { createAllowedUser as aColleague, type Company, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;

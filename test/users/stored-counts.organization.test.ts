@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
 import {
   createGrouplessUser,
   createKeyedAccount,
@@ -7,7 +8,6 @@ import {
   createSignedCaller,
   expectSuccess,
 } from '../support/signed.ts';
-import { createOwnedCompany, logIn } from '../support/worlds.ts';
 
 const rows = async (statement: string) => (await env.CONTROL_DB.prepare(statement).all()).results;
 

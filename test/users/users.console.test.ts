@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -8,9 +9,8 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { bindUser, createSignedCaller, expectSuccess, createGrouplessUser as unboundUser } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

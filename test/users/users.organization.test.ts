@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -8,7 +9,6 @@ import {
   createSignedCaller,
   expectSuccess,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;

@@ -3,8 +3,8 @@ import { eq, like } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { commit, openControlDb, recordReads, runDependentWrite } from '../../src/db/client.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 let company: Company;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { makePath, operator } from '../organizations/looking.ts';
+import { makePath, operator } from '../organizations/support.ts';
 import type { Caller } from '../support/api.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup, createPermission } from '../support/console.ts';
-import { sendOvertaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -14,8 +15,7 @@ import {
   makeAllow,
   storePolicy,
 } from '../support/signed.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/worlds.ts';
-import { describeVersions } from './held.ts';
+import { describeVersions } from './describe-versions.ts';
 import { IDENTITY_KINDS } from './kinds.ts';
 
 describeVersions(IDENTITY_KINDS);

@@ -6,6 +6,7 @@ import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH }
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { createShare } from '../shares/support.ts';
 import { type Caller, createCaller } from '../support/api.ts';
+import { type Company, createProvisionedCompany, PASSWORD } from '../support/companies.ts';
 import { createConsoleGroup, createPermission, makePermissionInput, makePolicyInput } from '../support/console.ts';
 import { addPasskey, createAuthenticator } from '../support/passkeys.ts';
 import {
@@ -16,7 +17,6 @@ import {
   expectSuccess,
   makeAllow,
 } from '../support/signed.ts';
-import { type Company, createProvisionedCompany, PASSWORD } from '../support/worlds.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createEndpoint as aWebhookEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 

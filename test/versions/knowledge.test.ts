@@ -1,4 +1,4 @@
-import { describeVersions } from './held.ts';
+import { describeVersions } from './describe-versions.ts';
 import { KNOWLEDGE_KINDS } from './kinds.ts';
 
 describeVersions(KNOWLEDGE_KINDS);

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
-import { createStagedJob } from '../uploads/staged.ts';
+import { createStagedJob } from '../uploads/staged-job.ts';
 import { readRows, undoJob } from '../uploads/support.ts';
 
 let company: Company;

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createShare } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { postDashboard } from '../visualizations/support.ts';
-import { describeVersions } from './held.ts';
+import { describeVersions } from './describe-versions.ts';
 import { SHARING_KINDS } from './kinds.ts';
 
 describeVersions(SHARING_KINDS);

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {

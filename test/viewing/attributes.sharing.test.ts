@@ -20,8 +20,8 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare, listDistinctRegions, makeShareRoutes } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup } from '../support/console.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeTableRoutes } from '../managed-tables/support.ts';
 import { createShare, makeShareRoutes } from '../shares/support.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runWithLatency, waitForSleep } from '../support/tunnel.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
 const VIEWER_COUNT = 200;

@@ -9,9 +9,9 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { createOvertakenEnv } from '../support/rival.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createOvertakenEnv } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,

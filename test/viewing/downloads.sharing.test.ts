@@ -5,8 +5,8 @@ import { createEmbedToken, createSigningKey, hostToken } from '../embeds/support
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare, policy } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';

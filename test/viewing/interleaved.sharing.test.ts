@@ -16,8 +16,8 @@ import {
   policy,
 } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createRandom } from '../support/random.ts';
-import { createProvisionedCompany } from '../support/worlds.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
 /** The number of requests: 250, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */

@@ -9,7 +9,7 @@ import {
   makeShareRoutes,
 } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { SQL_ATTACKS } from '../tenant-sql/sql-attacks.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runBehindApi } from '../managed-tables/support.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createPolicyGroup, createSignedCaller, expectSuccess, makeDeny, storePolicy } from '../support/signed.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;

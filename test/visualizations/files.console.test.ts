@@ -1,7 +1,7 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   createSalesTable,
   DASHBOARDS_PATH,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runBehindApi } from '../managed-tables/support.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;

@@ -1,6 +1,6 @@
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import type { Company } from '../support/worlds.ts';
+import type { Company } from '../support/companies.ts';
 
 export const VISUALIZATIONS_PATH = '/v1/visualizations';
 export const DASHBOARDS_PATH = '/v1/dashboards';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { sendOvertaken } from '../support/rival.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;

@@ -3,16 +3,16 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { FollowedRecords } from '../../src/logs/following.ts';
+import type { FollowedRecords } from '../../src/logs/followed-records.ts';
 import type { LogKind } from '../../src/logs/log.ts';
-import { mergeLateRecords, moveOldest } from '../../src/logs/mover.ts';
+import { mergeLateRecords, moveOldest } from '../../src/logs/move-to-files.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settleLog } from '../company-log/support.ts';
-import { makePath, operator } from '../organizations/looking.ts';
+import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 
 interface AuditRecord {

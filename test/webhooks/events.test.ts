@@ -1,19 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
-import { EVENT_TABLES } from '../../src/db/telling-session.ts';
+import { EVENT_TABLES } from '../../src/db/event-session.ts';
 import { EVENT_TYPES, findEventType, makePayloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { makeGroupInput, makePolicyInput } from '../support/console.ts';
-import { countRows } from '../support/rival.ts';
+import { countRows } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { loadFiles, makeFile, readJob, uploadFiles } from '../uploads/support.ts';
 import { postDashboard } from '../visualizations/support.ts';
+import { ROUTE_EVENTS } from './route-events.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver } from './support.ts';
-import { ROUTE_EVENTS } from './told.ts';
 
 const WRITE_ROUTES = SURFACES.flatMap(({ endpoints }) =>
   endpoints
@@ -23,10 +23,10 @@ const WRITE_ROUTES = SURFACES.flatMap(({ endpoints }) =>
 );
 
 describe('an API route that writes', () => {
-  it('has its webhook event types, or the reason why it has none, listed in test/webhooks/told.ts', () => {
+  it('has its webhook event types, or the reason why it has none, listed in test/webhooks/route-events.ts', () => {
     const unlistedRoutes = WRITE_ROUTES.filter((route) => !(route in ROUTE_EVENTS));
     expect(
-      unlistedRoutes.map((route) => `${route}: say in test/webhooks/told.ts what it tells, or why nothing`),
+      unlistedRoutes.map((route) => `${route}: say in test/webhooks/route-events.ts what it tells, or why nothing`),
     ).toEqual([]);
     expect(Object.keys(ROUTE_EVENTS).filter((route) => !WRITE_ROUTES.includes(route))).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
-import { sendOvertaken } from '../support/rival.ts';
+import { createOwnedCompany } from '../support/companies.ts';
+import { sendOvertaken } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { createOwnedCompany } from '../support/worlds.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 const TEST_EVENT_REQUEST = { json: { event_type: 'user.invited' } };

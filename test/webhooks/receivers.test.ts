@@ -1,16 +1,16 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { COMPANIES_WITH_EVENTS } from '../../src/db/telling-session.ts';
+import { COMPANIES_WITH_EVENTS } from '../../src/db/event-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
-import { makePath, operator } from '../organizations/looking.ts';
+import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
-import { countRows } from '../support/rival.ts';
+import { countRows } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 

@@ -3,10 +3,10 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/rival.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { countRows, selectRow } from '../support/overtake.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;

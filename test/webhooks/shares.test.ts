@@ -10,13 +10,13 @@ import {
 } from '../share-portal/support.ts';
 import { type ApiResponse, callApi, type RequestOptions } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows } from '../support/rival.ts';
+import { countRows } from '../support/overtake.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
+import { ROUTE_EVENTS } from './route-events.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
-import { ROUTE_EVENTS } from './told.ts';
 
 let company: Company;
 let webhookReceiver: WebhookReceiver;

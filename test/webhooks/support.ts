@@ -1,6 +1,6 @@
 import { expect, inject } from 'vitest';
+import type { Company } from '../support/companies.ts';
 import type { ReceivedRequest } from '../support/webhook-receiver.ts';
-import type { Company } from '../support/worlds.ts';
 
 export const ENDPOINTS_PATH = '/v1/webhook-endpoints';
 

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
-import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;

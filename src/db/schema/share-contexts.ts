@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
-import type { FilterPolicy } from '../../sharing/terms.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 

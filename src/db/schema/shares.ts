@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { FilterPolicy } from '../../sharing/terms.ts';
+import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Options of a shared dashboard, and the origins that may embed it. Fields are as in the API. */

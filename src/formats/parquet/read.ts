@@ -1,4 +1,4 @@
-import type { KnownType } from '../records/facts.ts';
+import type { KnownType } from '../records/record-facts.ts';
 import type { RecordWriter } from '../records/writer.ts';
 import { type ColumnReader, FlatReader, NestedReader, type SliceLimits } from './columns.ts';
 import type { Column, Footer, ReadBytes, RowGroup } from './footer.ts';

@@ -1,5 +1,5 @@
 import type { SchemaElement } from 'hyparquet';
-import type { KnownType } from '../records/facts.ts';
+import type { KnownType } from '../records/record-facts.ts';
 import { ParquetProblem } from './problem.ts';
 
 /** Conversion of a column's values to texts. */

@@ -1,7 +1,7 @@
 import * as record from './biff-records.ts';
 import { RecordsDamaged } from './biff-records.ts';
 import { BiffTexts, cleanText, findDecoder, readCharacters } from './biff-texts.ts';
-import type { ByteStream } from './compound.ts';
+import type { ByteStream } from './compound-file.ts';
 import { findBuiltinFormat, NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import type { SharedTexts } from './texts.ts';
 

@@ -1,4 +1,4 @@
-import type { ByteStream } from './compound.ts';
+import type { ByteStream } from './compound-file.ts';
 
 /** Kinds of records (MS-XLS 2.3; before Excel 97: OpenOffice's documentation of the format, by Daniel Rentz). */
 export const INTEGER_RECORD_2 = 0x02;

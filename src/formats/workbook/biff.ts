@@ -14,7 +14,7 @@ import {
   SheetUnknown,
   toNames,
 } from './choice.ts';
-import { type ByteStream, CompoundDamaged, openCompoundFile } from './compound.ts';
+import { type ByteStream, CompoundDamaged, openCompoundFile } from './compound-file.ts';
 import { isContainer } from './content.ts';
 import { computeMaxTextBytes, MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';

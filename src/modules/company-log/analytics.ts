@@ -8,7 +8,7 @@ import {
 } from '../../logs/analytics.ts';
 import { compareKeys, type LogFilter, type LogKey, type LogRecord } from '../../logs/log.ts';
 import { MissingPartError, readPart } from '../../logs/part-file.ts';
-import { Tally, TooManyViewers, takeMostFrequent, type ViewerShare } from '../../logs/tally.ts';
+import { Tally, TooManyViewers, takeMostFrequent, type ViewerShare } from '../../logs/view-counter.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import type { LogReader } from './read.ts';

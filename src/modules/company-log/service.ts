@@ -1,4 +1,4 @@
 export { readAnalytics } from './analytics.ts';
+export { deliverStoredRecords } from './deliver-stored.ts';
 export { appendToLog, storeInLog } from './feed.ts';
 export { type CompanyRecord, exportLog, type LogReader, readLog } from './read.ts';
-export { deliverStoredRecords } from './undelivered.ts';

@@ -1,5 +1,5 @@
 import type { Filter } from '../../db/schema/dashboards.ts';
-import { type Input, listAttributes } from '../../sharing/terms.ts';
+import { type Input, listAttributes } from '../../sharing/filter-policy.ts';
 import { type BoundValue, type BoundValues, isChoiceKind, type ParameterKind } from '../../sql-templates/parameters.ts';
 import { acceptsList, getTemplate } from '../../sql-templates/template.ts';
 import type { AccessFailures, Visualization } from '../visualizations/service.ts';

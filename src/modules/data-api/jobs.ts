@@ -20,7 +20,7 @@ import {
   selectOldJobs,
   selectWaitingJobs,
 } from './job-store.ts';
-import { deleteAttemptObjects, deleteResult, makePieceKey } from './pieces.ts';
+import { deleteAttemptObjects, deleteResult, makePieceKey } from './result-pieces.ts';
 import { MAX_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_ATTEMPTS = 5;

@@ -5,7 +5,7 @@ import { countSecondsUntil, makeValidity, signToken, verifyToken } from '../sign
 import { jobNotFound } from './failures.ts';
 import { getLinkedJob, JOB_RETENTION_MS } from './job-service.ts';
 import type { DataJob } from './job-store.ts';
-import { listPieceKeys } from './pieces.ts';
+import { listPieceKeys } from './result-pieces.ts';
 
 /** The time for which a link to a result works, unless the result is deleted before. */
 const LINK_SECONDS = 3600;

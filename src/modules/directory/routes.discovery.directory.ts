@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
 import { ok } from '../../http/endpoint.ts';
 import { BASE_PATH, endpoint } from '../../http/surfaces/directory.ts';
-import { isAttributeRequested, parseSearch, readListParameters, selectAttributes } from './asked.ts';
 import {
   filterNotSupported,
   invalidFilter,
@@ -13,6 +12,7 @@ import {
   tooManyMembers,
 } from './failures.ts';
 import { discoveryQuery, searchBody } from './fields.ts';
+import { isAttributeRequested, parseSearch, readListParameters, selectAttributes } from './list-parameters.ts';
 import { PROVIDER_CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAll } from './service.ts';
 import { groupView, makeListResponse, makeListSchema, userView, viewGroup, viewUser } from './views.ts';

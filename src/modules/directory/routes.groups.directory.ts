@@ -14,14 +14,6 @@ import {
 } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import {
-  isAttributeRequested,
-  type ListParameters,
-  parseSearch,
-  type RequestedAttributes,
-  readListParameters,
-  selectAttributes,
-} from './asked.ts';
-import {
   globalGroupReadOnly,
   invalidFilter,
   invalidPath,
@@ -33,6 +25,14 @@ import {
 } from './failures.ts';
 import { groupBody, listQuery, patchBody, resourceQuery, searchBody } from './fields.ts';
 import { readGroup, readGroupPatch } from './input.ts';
+import {
+  isAttributeRequested,
+  type ListParameters,
+  parseSearch,
+  type RequestedAttributes,
+  readListParameters,
+  selectAttributes,
+} from './list-parameters.ts';
 import {
   changeDirectoryGroup,
   createDirectoryGroup,

@@ -14,13 +14,6 @@ import {
   userStillInvited,
 } from '../users/failures.ts';
 import {
-  type ListParameters,
-  parseSearch,
-  type RequestedAttributes,
-  readListParameters,
-  selectAttributes,
-} from './asked.ts';
-import {
   invalidFilter,
   invalidPath,
   invalidSyntax,
@@ -30,6 +23,13 @@ import {
 } from './failures.ts';
 import { listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
 import { readUser, readUserPatch } from './input.ts';
+import {
+  type ListParameters,
+  parseSearch,
+  type RequestedAttributes,
+  readListParameters,
+  selectAttributes,
+} from './list-parameters.ts';
 import {
   changeDirectoryUser,
   createDirectoryUser,

@@ -21,7 +21,6 @@ import {
   type UserChanges,
   type UserWithGroups,
 } from '../users/service.ts';
-import { matchesFilter } from './elements.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
 import { type Filter, FilterSyntaxError, parseFilter } from './grammar.ts';
@@ -33,6 +32,7 @@ import {
   type MemberChange,
   type UserInput,
 } from './input.ts';
+import { matchesFilter } from './match-filter.ts';
 import type { ResourceKind } from './schemas.ts';
 
 /** The filter, order and page of a list. */

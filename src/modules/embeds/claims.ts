@@ -5,7 +5,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { findSecret, getNewestSecret } from '../../platform/secrets.ts';
 import type { Branding } from '../../presentation/branding.ts';
-import type { EmbedTerms } from '../../sharing/terms.ts';
+import type { EmbedTerms } from '../../sharing/filter-policy.ts';
 import type { EmbedViewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { cacheKey, getEmbedKey, type KeyName } from './key.ts';

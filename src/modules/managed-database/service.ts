@@ -9,13 +9,13 @@ import { makeTenantNames, toPoolerConnection } from '../../tenant-sql/roles.ts';
 import { countUse } from '../usage/queries.ts';
 import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
-import { CachedResults } from './kept-results.ts';
 import { migrateDatabase, TENANT_SCHEMA_VERSION } from './migrations.ts';
 import { provisionTenant as provisionDatabase } from './provisioning.ts';
 import { getReaderConnections } from './reader-connections.ts';
 import { createConnectionCipher, createProvisioningRecord } from './record.ts';
+import { CachedResults } from './result-cache.ts';
 import * as store from './store.ts';
-import { isWaking, notifyWaking } from './waking.ts';
+import { isWaking, notifyWaking } from './wake-notice.ts';
 
 export { type AnnounceTables, changeData } from './data-changes.ts';
 export { type DataState, DataVersions, type ResultSource, UNKNOWN_TABLES } from './data-versions.ts';

@@ -10,7 +10,7 @@ import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts
 import { type AnnounceTables, changeData } from '../managed-database/service.ts';
 import { storeMessage } from '../outbox/service.ts';
 import { tableBusy, tableInUse } from './failures.ts';
-import { runWithinTableQuota, type SpaceEffect } from './room.ts';
+import { runWithinTableQuota, type SpaceEffect } from './table-quota.ts';
 
 export type { AnnounceTables };
 

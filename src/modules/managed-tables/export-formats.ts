@@ -5,6 +5,7 @@ import { bindAsSettings, copyOut } from '../../tenant-sql/copy-out.ts';
 import { LineBuffers } from '../../tenant-sql/line-buffers.ts';
 import { createBindings, isSelective } from '../../tenant-sql/row-filters.ts';
 import { writeParquet } from './export-parquet.ts';
+import { findLongColumn } from './measure-columns.ts';
 import type { RawRow } from './page.ts';
 import {
   BATCH_ROWS,
@@ -19,7 +20,6 @@ import {
 } from './row-batches.ts';
 import type { RowOrder } from './row-pages.ts';
 import { toRowRecord } from './row-view.ts';
-import { findLongColumn } from './surveys.ts';
 import { makeTextTooLongFailure, toCells } from './workbook-cells.ts';
 
 /** The formats of an export. */

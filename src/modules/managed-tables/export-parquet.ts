@@ -8,10 +8,10 @@ import {
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import type { ExportSelection, ExportWriter } from './export-formats.ts';
+import { measureScales } from './measure-columns.ts';
 import type { RawRow } from './page.ts';
 import { toParquetValue } from './parquet-values.ts';
 import { computeUsualBatchRows, type RowScan } from './row-batches.ts';
-import { measureScales } from './surveys.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
 export function writeParquet(

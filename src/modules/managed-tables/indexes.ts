@@ -19,11 +19,11 @@ import {
   tooManyIndexes,
 } from './failures.ts';
 import * as store from './index-store.ts';
-import { requireTableQuota } from './room.ts';
 import { mayReadRows } from './rows.ts';
 import { requireTablesDatabase, requireTablesDatabaseToRead, toTableKey } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
+import { requireTableQuota } from './table-quota.ts';
 
 export const MAX_INDEXES = 10;
 

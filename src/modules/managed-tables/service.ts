@@ -24,14 +24,14 @@ export { type AnnounceTables, notifyChange, runChange, runShapeChange, runTableT
 export { type AppliedEvolution, evolveTable, revertEvolution } from './evolution.ts';
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
-export { readTableSizes, requireTableQuota } from './room.ts';
 export { mayReadRows } from './rows.ts';
 export { isNameTaken, listDeniedValues, makeNotDeniedCondition } from './store.ts';
 export { column, type ManagedTable, makeColumnListSchema, type TableSource, tableName } from './table.ts';
+export { readNextTable, TableChangedError, type WrittenPosition, writeParquetFile } from './table-export.ts';
+export { readTableSizes, requireTableQuota } from './table-quota.ts';
 export { purgeTrash, TRASH_RETENTION_MS } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEndReason, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
 export { sweepExports } from './waiting-export.ts';
-export { readNextTable, TableChangedError, type WrittenPosition, writeParquetFile } from './whole-table.ts';
 
 export interface TablePage {
   total: number;

@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { generateRandomBelow, newSecretToken } from '../../kernel/ids.ts';
 import { computeKeyedDigest, computeKeyedDigests } from '../../platform/keyed-digest.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
-import type { AuthorizationRequestView } from '../../presentation/letting-in.ts';
+import type { AuthorizationRequestView } from '../../presentation/authorization.ts';
 import { attemptGuess, getCallerNetwork } from '../sign-in/service.ts';
 import { findClient, findClientHost } from './clients.ts';
 import { invalidClient, wrongUserCode } from './failures.ts';

@@ -2,7 +2,7 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { Failure, type FailureType } from '../../kernel/failure.ts';
-import type { AuthorizationRequestView } from '../../presentation/letting-in.ts';
+import type { AuthorizationRequestView } from '../../presentation/authorization.ts';
 import { signToken, verifyToken } from '../sign-in/service.ts';
 import { findClient, findClientHost, type OAuthClient } from './clients.ts';
 import {

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
 import { choosePageLocale, makePageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
-import type { AuthorizationView } from '../../presentation/letting-in.ts';
+import type { AuthorizationView } from '../../presentation/authorization.ts';
 import { type Company, selectCompany, selectCompanyBySlug, viewPageBranding } from '../companies/service.ts';
 import { getPasskeyDomain } from '../passkeys/service.ts';
 import { hasSingleSignOn } from '../single-sign-on/service.ts';
@@ -35,7 +35,7 @@ async function buildPage(
         }
       : null,
   };
-  return makePageResponse(ctx.bindings.PAGES, 'let-in', {
+  return makePageResponse(ctx.bindings.PAGES, 'authorization', {
     frames: [],
     locale: choosePageLocale(request),
     branding: company ? viewPageBranding(ctx.baseUrl, company) : {},

@@ -1,7 +1,7 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
+import type { UsedDay } from '../../logs/daily-usage.ts';
 import { formatDay } from '../../logs/log.ts';
-import type { UsedDay } from '../../logs/used-days.ts';
 import { callObject } from '../../platform/objects.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { openDatabaseToRead, recordSizes } from '../managed-database/service.ts';

@@ -4,8 +4,8 @@ import type { KnownPrincipal } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { areSecretsEqual, computeSha256Hex } from '../../platform/secrets.ts';
+import { formatKeyCacheName, type KeyProof, toCachedPrincipal } from './key-cache.ts';
 import type { KeyDerivationData } from './keys.ts';
-import { formatKeyCacheName, type KeyProof, toCachedPrincipal } from './known-key.ts';
 import { deriveVerificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 

@@ -5,7 +5,7 @@ import { recordLastUse } from '../../access/last-uses.ts';
 import { serviceAccountsOnly, signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
 import { type AuthenticateToken, makeValidity, signToken, verifyToken } from '../sign-in/service.ts';
-import { formatKeyCacheName, type KeyProof, toCachedPrincipal } from './known-key.ts';
+import { formatKeyCacheName, type KeyProof, toCachedPrincipal } from './key-cache.ts';
 import { authenticateSignature } from './signature.ts';
 import { readKeyAndAccess } from './store.ts';
 

@@ -6,7 +6,7 @@ import type { Page } from '../../db/page.ts';
 import { AFTER_CHANGE } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { makeSlug } from '../../kernel/text.ts';
-import { findPolicyProblems } from '../../sharing/terms.ts';
+import { findPolicyProblems } from '../../sharing/filter-policy.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
 import { listInputs, loadSharedItem, requireMayShareItem } from '../viewing/service.ts';

@@ -11,8 +11,8 @@ import { visualizations } from '../../db/schema/visualizations.ts';
 import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
 import { existsSql, insertWhen, makeUniqueSlugSql, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
+import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
-import type { FilterPolicy } from '../../sharing/terms.ts';
 import { areDashboardsUnchanged, type DashboardVersions } from '../dashboards/service.ts';
 
 /** A dashboard or visualization that a context shows, and the policies that narrow it. Its fields are named as in the API. */

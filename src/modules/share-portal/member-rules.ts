@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
+import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
-import type { FilterPolicy } from '../../sharing/terms.ts';
 import { combineAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import { getSharedRecord, makeRules, type SharedItem } from '../viewing/service.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
+import { wantsFreshResult } from '../../http/cache-control.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
-import { wantsFreshResult } from '../../http/freshness.ts';
 import { makePageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, makeListSchema, toPageRequest, viewList } from '../../http/surfaces/sharing.ts';
 import { executionInput } from '../../sql-templates/fields.ts';

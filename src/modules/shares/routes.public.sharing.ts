@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
+import { wantsFreshResult } from '../../http/cache-control.ts';
 import { createEndpointFunction, ok, prepared } from '../../http/endpoint.ts';
-import { wantsFreshResult } from '../../http/freshness.ts';
 import { formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { brandingView } from '../companies/views.ts';

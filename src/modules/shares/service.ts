@@ -9,7 +9,7 @@ import type { Condition } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
-import { type FilterPolicy, findPolicyProblems, type Input } from '../../sharing/terms.ts';
+import { type FilterPolicy, findPolicyProblems, type Input } from '../../sharing/filter-policy.ts';
 import { isChoiceKind } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent, readViews } from '../share-activity/service.ts';

@@ -21,12 +21,12 @@ import {
   type WideningCandidate,
 } from './inference/index.ts';
 import type { JobError, JobProgress, Source, UploadJob, WorkedJob } from './job.ts';
-import { type Reanalysis, toOptionProblem } from './look.ts';
+import { finishAnalysis } from './job-store.ts';
 import { JobProblem, Superseded, tableDeleted } from './problems.ts';
+import { type Reanalysis, toOptionProblem } from './reading-options.ts';
 import { sumBytes } from './receive.ts';
 import { deleteConvertedTexts, findUnconvertedIndex, type Item, listSources, prepareItem, toItems } from './sources.ts';
 import { failWork, type JobWork, saveProgress, workOnJob } from './work.ts';
-import { finishAnalysis } from './work-store.ts';
 
 /**
  * The version of {@link AnalysisState}: increase it whenever a field of the state, or of an object in it, changes. An analysis

@@ -5,6 +5,8 @@ import { waitForStorage } from '../../platform/file-storage.ts';
 import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutsideFile } from '../../platform/outside-file.ts';
 import { readQuota } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
+import { runWithinFileQuota } from './file-quota.ts';
+import { finishFetch } from './job-store.ts';
 import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
 import {
   JobProblem,
@@ -15,10 +17,8 @@ import {
   sourceUnreachable,
 } from './problems.ts';
 import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafeFileName } from './receive.ts';
-import { runWithinFileQuota } from './room.ts';
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { type JobWork, saveProgress } from './work.ts';
-import { finishFetch } from './work-store.ts';
 
 /** The progress of fetching a file from a URL. It holds the URL encrypted, and is deleted with it. */
 export interface FetchState {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RecordFacts } from '../../formats/records/facts.ts';
+import type { RecordFacts } from '../../formats/records/record-facts.ts';
 import type { SheetFacts } from '../../formats/workbook/choice.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
 import type { Segment } from '../../platform/segments.ts';

@@ -19,13 +19,13 @@ import {
 } from './chunks.ts';
 import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
+import { buildGuardedAdvance, DIVISION_BY_ZERO } from './job-store.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publishRows } from './publish.ts';
 import { sumBytes } from './receive.ts';
 import { formatStagingTable } from './staging.ts';
 import { selectZoneEdges } from './time-zones.ts';
 import { type JobWork, saveProgress, workOnJob } from './work.ts';
-import { buildGuardedAdvance, DIVISION_BY_ZERO } from './work-store.ts';
 
 const CHUNK_TIMEOUT_MS = 60_000;
 const LOCK_TIMEOUT_MS = 5_000;

@@ -1,7 +1,7 @@
 import { type Footer, readFooter } from '../../formats/parquet/footer.ts';
 import { ParquetProblem } from '../../formats/parquet/problem.ts';
 import { beginParquet, listTypes, type ParquetState, readParquet } from '../../formats/parquet/read.ts';
-import type { RecordFacts } from '../../formats/records/facts.ts';
+import type { RecordFacts } from '../../formats/records/record-facts.ts';
 import { RecordTooLong, RecordWriter } from '../../formats/records/writer.ts';
 import { type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';

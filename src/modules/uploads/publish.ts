@@ -22,7 +22,7 @@ import {
 import { type LoadState, listLoadedColumns, requireConfirmed } from './chunks.ts';
 import { cutValue } from './inference/index.ts';
 import type { JobProgress } from './job.ts';
-import { buildKeepRows } from './kept-rows.ts';
+import { finishLoad, type PublishedLoad } from './job-store.ts';
 import {
   duplicateValue,
   JobProblem,
@@ -43,9 +43,9 @@ import {
   SELECT_ID_PREFIX_SQL,
 } from './staging.ts';
 import { lockJob } from './store.ts';
+import { buildKeepRows } from './undo-rows.ts';
 import { upsertRows } from './upsert.ts';
 import type { JobWork } from './work.ts';
-import { finishLoad, type PublishedLoad } from './work-store.ts';
 
 /** The longest time for indexing or moving the rows of an upload, which takes seconds for the largest upload. Milliseconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;

@@ -1,6 +1,6 @@
 import { JsonProblem } from '../../formats/json/problem.ts';
 import { beginJson, type JsonForm, type JsonState, MAX_OBJECT_BYTES, readJson } from '../../formats/json/read.ts';
-import type { RecordFacts } from '../../formats/records/facts.ts';
+import type { RecordFacts } from '../../formats/records/record-facts.ts';
 import { RecordWriter } from '../../formats/records/writer.ts';
 import { type Encoding, measureEncodedLength, toScannableBytes } from '../../formats/text/decode.ts';
 import { guessEncoding, takeReadable } from '../../formats/text/detect.ts';

@@ -23,6 +23,7 @@ import {
   uploadNotFound,
   wrongFileType,
 } from './failures.ts';
+import { requireFileQuota } from './file-quota.ts';
 import type { UploadMode } from './job.ts';
 import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
 import { tableChanged } from './problems.ts';
@@ -36,7 +37,6 @@ import {
   toStoredFile,
   UploadWriter,
 } from './resumable-writing.ts';
-import { requireFileQuota } from './room.ts';
 import {
   chooseKey,
   RESUME_AFTER_MS,

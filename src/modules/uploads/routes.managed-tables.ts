@@ -24,7 +24,7 @@ import {
 } from './failures.ts';
 import { confirmationInput, EVOLVE_MODES } from './job.ts';
 import { ACCEPTED_EXTENSIONS } from './kinds.ts';
-import { readingOptionsInput } from './look.ts';
+import { readingOptionsInput } from './reading-options.ts';
 import {
   cancelUpload,
   confirmUpload,

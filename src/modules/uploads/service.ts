@@ -24,6 +24,7 @@ import { matchColumns, matchTableColumns } from './confirm.ts';
 import { failLockedJob } from './fail-job.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm, tooManyTableColumns, wrongEvolve, wrongMode } from './failures.ts';
 import { beginFetch } from './fetch.ts';
+import { requireFileQuota, requireUnusedFileQuota, runWithinFileQuota } from './file-quota.ts';
 import { isKeyedById } from './inference/index.ts';
 import {
   type Confirmation,
@@ -33,10 +34,9 @@ import {
   type UploadJob,
   type UploadMode,
 } from './job.ts';
-import { findOptionProblems, type ReadingOptions } from './look.ts';
 import { uploadCancelled } from './problems.ts';
+import { findOptionProblems, type ReadingOptions } from './reading-options.ts';
 import { discardFiles, makeUploadPrefix, receiveForm, type StoredFile, sumBytes, type UploadForm } from './receive.ts';
-import { requireFileQuota, requireUnusedFileQuota, runWithinFileQuota } from './room.ts';
 import * as store from './store.ts';
 import { isTimeZoneKnown } from './time-zones.ts';
 
@@ -47,7 +47,7 @@ export const RESUME_AFTER_MS = 60_000;
 const MAX_KEY_COLUMNS = 4;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
-export { measureCompanySizes } from './room.ts';
+export { measureCompanySizes } from './file-quota.ts';
 export { readLoadedDays } from './sweep-store.ts';
 
 function toJobKey(ctx: CompanyContext, id: string): store.JobKey {

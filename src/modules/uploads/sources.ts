@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { isGzip } from '../../formats/gzip/unpack.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
-import type { RecordFacts } from '../../formats/records/facts.ts';
+import type { RecordFacts } from '../../formats/records/record-facts.ts';
 import type { ConvertedSheet, SheetOutput } from '../../formats/workbook/choice.ts';
 import { type ContentType, detectContent } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';

@@ -14,7 +14,7 @@ import type {
   UploadJob,
   UploadMode,
 } from './job.ts';
-import type { ReadingOptions } from './look.ts';
+import type { ReadingOptions } from './reading-options.ts';
 import type { StoredFile } from './receive.ts';
 
 /** The key of a job: its id and company. Every statement on jobs filters by both. */

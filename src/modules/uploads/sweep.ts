@@ -9,17 +9,17 @@ import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { type DatabaseSizes, openDatabaseIfAny } from '../managed-database/service.ts';
 import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
-import { buildDropKeptRows } from './kept-rows.ts';
+import { FILE_RETENTION_MS, measureCompanySizes } from './file-quota.ts';
 import { type KeptTable, readKeptTables } from './load-store.ts';
 import { Superseded, waitExpired } from './problems.ts';
 import { makeUploadPrefix, parseJobId } from './receive.ts';
 import { finishCompleteUploads, UPLOAD_EXPIRY_MS } from './resumable.ts';
 import { deleteExpiredUploads, findUnfinishedUploads, readOldestUpload } from './resumable-store.ts';
-import { FILE_RETENTION_MS, measureCompanySizes } from './room.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 import { formatStagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
+import { buildDropKeptRows } from './undo-rows.ts';
 
 /** The time after which a job that waits for its confirmation expires. */
 const CONFIRM_TIMEOUT_MS = DAY_MS;

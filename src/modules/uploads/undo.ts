@@ -24,7 +24,6 @@ import {
   type UndoLimitRow,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
-import { buildDeleteAddedRows, buildDropKeptRows, buildLockKeptRows, buildRestoreKeptRows } from './kept-rows.ts';
 import {
   type Load,
   type LoadRow,
@@ -36,6 +35,7 @@ import {
 } from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
+import { buildDeleteAddedRows, buildDropKeptRows, buildLockKeptRows, buildRestoreKeptRows } from './undo-rows.ts';
 
 /** The time after a load in which the load can be undone, and its replaced rows are kept. Milliseconds. */
 export const UNDOABLE_MS = 30 * DAY_MS;

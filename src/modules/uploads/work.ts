@@ -9,8 +9,8 @@ import { openDatabaseIfAny } from '../managed-database/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
+import { advanceJob, claimJob, releaseJob } from './job-store.ts';
 import { databaseFullError, JobProblem, quotaWouldBeExceeded, retriesExhausted, Superseded } from './problems.ts';
-import { advanceJob, claimJob, releaseJob } from './work-store.ts';
 
 /** The maximum number of consecutive deliveries without progress, after which a job fails. */
 const MAX_ATTEMPTS = 12;

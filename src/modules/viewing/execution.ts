@@ -22,11 +22,11 @@ import {
   type Visualization,
   viewExecution,
 } from '../visualizations/service.ts';
-import { respondEarly } from './answer-early.ts';
 import { type CachedResponse, computeDigest, type ExecutionLimits, findCachedResponse } from './cached-answer.ts';
 import { executeOnce } from './coalesce.ts';
+import { runWithSlot } from './connection-slot.ts';
+import { respondEarly } from './respond-early.ts';
 import { listVisualizations, type SharedItem } from './shared-item.ts';
-import { runWithSlot } from './slot.ts';
 
 /** The time for which the last result is stored, to be shown while the database wakes: from one working day to the next. */
 const LAST_RESULT_SECONDS = 24 * 60 * 60;

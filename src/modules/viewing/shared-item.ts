@@ -2,10 +2,10 @@ import type { CompanyContext, Context, PrincipalContext } from '../../context.ts
 import { type Results, readTogether } from '../../db/client.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { Input, ViewerTerms } from '../../sharing/filter-policy.ts';
 import { listUsableFilters } from '../../sharing/filters.ts';
 import { makeViewerRules, type ViewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
-import type { Input, ViewerTerms } from '../../sharing/terms.ts';
 import {
   type Dashboard,
   dashboardNotFound,

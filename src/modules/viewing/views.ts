@@ -5,7 +5,7 @@ import { ExactNumber } from '../../kernel/exact-json.ts';
 import { timestampSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { truncateText } from '../../kernel/text.ts';
-import { NO_VALUES_SENT, POLICY_MODES } from '../../sharing/terms.ts';
+import { NO_VALUES_SENT, POLICY_MODES } from '../../sharing/filter-policy.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { makeValuesBySlugField } from '../../sql-templates/fields.ts';
 import {

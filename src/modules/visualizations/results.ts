@@ -5,7 +5,7 @@ import { MEDIA_TYPES, makeFileHeaders, PreparedResponse } from '../../kernel/fil
 import { policyViolation } from '../../sharing/failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
-import { translate } from '../../texts/errors/say.ts';
+import { translate } from '../../texts/errors/translate.ts';
 import { DEFAULT_LOCALE, type Locale } from '../../texts/locales.ts';
 import { executionFailed } from './failures.ts';
 import { type ResultFormat, writeResultFile } from './result-writers.ts';

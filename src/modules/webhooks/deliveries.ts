@@ -2,10 +2,10 @@ import type { PrincipalContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { Delivery, DeliveryStatus } from '../../objects/webhook-sender.ts';
+import { toDeliveryInput } from './deliver.ts';
 import { AUDIT_RECORDS_TYPE, findEventType } from './event-types.ts';
 import { deliveryNotFound, endpointNotActive, noAuditStream } from './failures.ts';
 import { callSender, type Endpoint, getEndpoint } from './service.ts';
-import { toDeliveryInput } from './tell.ts';
 
 export type { Delivery };
 

@@ -12,8 +12,8 @@ import {
 } from '../mails/service.ts';
 import { deleteEventsWithoutEndpoint, selectCompaniesWithPendingEvents, selectEndpoint } from './store.ts';
 
+export { collectEvents, deliverEvents } from './deliver.ts';
 export { backfillAudit, streamLog } from './stream.ts';
-export { collectEvents, deliverEvents } from './tell.ts';
 
 /** The age at which the scheduled run delivers an event that was not delivered by the request that caused it. */
 const UNDELIVERED_AFTER_MS = MINUTE_MS;

@@ -1,14 +1,11 @@
 import type { CompanyContext } from '../../context.ts';
-import type { FollowedRecords } from '../../logs/following.ts';
+import type { FollowedRecords } from '../../logs/followed-records.ts';
 import { LOG_KINDS, type LogKey, type LogKind, type LogRecord, toKey } from '../../logs/log.ts';
 import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { callObject } from '../../platform/objects.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { exportLog } from '../company-log/service.ts';
-import { AUDIT_RECORDS_TYPE, findEventType } from './event-types.ts';
-import { callSender, listLogKinds } from './service.ts';
-import { selectEndpoint, selectSubscribedEndpoints } from './store.ts';
 import {
   deliverToEndpoints,
   type EventToSend,
@@ -16,7 +13,10 @@ import {
   type SubscribedEndpoint,
   toDeliveryInput,
   wasActive,
-} from './tell.ts';
+} from './deliver.ts';
+import { AUDIT_RECORDS_TYPE, findEventType } from './event-types.ts';
+import { callSender, listLogKinds } from './service.ts';
+import { selectEndpoint, selectSubscribedEndpoints } from './store.ts';
 
 /** The maximum number of records in one event. */
 const MAX_RECORDS_PER_EVENT = 500;

@@ -1,4 +1,4 @@
-import { createCountFormatter } from '../counting.ts';
+import { createCountFormatter } from '../plurals.ts';
 
 const formatCount = createCountFormatter('en');
 const formatMinutes = (count: number) => formatCount(count, { one: 'minute', other: 'minutes' });

@@ -1,4 +1,4 @@
-import { createCountFormatter } from '../counting.ts';
+import { createCountFormatter } from '../plurals.ts';
 import type { MailTexts } from './en.ts';
 
 const formatCount = createCountFormatter('es');

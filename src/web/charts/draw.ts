@@ -93,7 +93,7 @@ export function drawOnCanvas(
     note: prepared.note ?? cutNote,
     points: button?.element,
     end: () => drawnChart.destroy(),
-    picture: async () => (await import('./picture.ts')).takePicture(canvas, entries),
+    picture: async () => (await import('./image.ts')).takePicture(canvas, entries),
   };
 }
 

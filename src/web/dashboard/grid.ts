@@ -1,6 +1,6 @@
 import type { ViewChart, ViewPlace } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
-import { arrangeCards } from './arrange.ts';
+import { arrangeCards } from './arrangement.ts';
 import { buildWidget, type CardOptions, type Widget } from './widget.ts';
 
 export interface Grid {

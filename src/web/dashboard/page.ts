@@ -2,7 +2,7 @@ import type { EmbedOptions, SharedItemView, ViewFilter } from '../../presentatio
 import { ApiProblem } from '../api.ts';
 import { applyPrintBranding } from '../branding/apply.ts';
 import { h } from '../dom.ts';
-import { createFilterBar, type FilterBar } from '../filters/bar.ts';
+import { createFilterBar, type FilterBar } from '../filters/filter-bar.ts';
 import { buildProblemPanel } from '../panel.ts';
 import { onPrint } from '../print.ts';
 import type { ExecutionResult, Source } from '../source.ts';

@@ -98,7 +98,7 @@ export function buildWidget(
   }
 
   async function showFullScreen(): Promise<void> {
-    const { toggleFullScreen: toggleWhole } = await import('./whole-screen.ts');
+    const { toggleFullScreen: toggleWhole } = await import('./full-screen.ts');
     await toggleWhole(element, fullScreenButton);
   }
 

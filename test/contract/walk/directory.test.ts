@@ -1,5 +1,5 @@
 import { createDirectory } from '../../directory/support.ts';
-import { createOwnedCompany } from '../../support/worlds.ts';
+import { createOwnedCompany } from '../../support/companies.ts';
 import { walkRoutes } from '../walk.ts';
 
 const CORE_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0';

@@ -3,8 +3,8 @@ import { createModel, makeProposal } from '../../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import type { ScriptStep as Answered } from '../../support/ai-server.ts';
+import { createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createProvisionedCompany } from '../../support/worlds.ts';
 import { createHeldQueue } from '../../uploads/support.ts';
 import { type Step, type WalkState, walkRoutes } from '../walk.ts';
 

@@ -1,4 +1,4 @@
-import { createOwnedCompany, createProvisionedCompany } from '../../support/worlds.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../../support/companies.ts';
 import { makeFile, waitForAnalysis, waitForEnd } from '../../uploads/support.ts';
 import { formatMetadata, parseUploadId, VERSION_HEADER } from '../../uploads/tus.ts';
 import { type Step, type WalkState, walkRoutes } from '../walk.ts';

@@ -1,5 +1,5 @@
 import { column, createTable } from '../../managed-tables/support.ts';
-import { createProvisionedCompany } from '../../support/worlds.ts';
+import { createProvisionedCompany } from '../../support/companies.ts';
 import { walkRoutes } from '../walk.ts';
 
 walkRoutes(

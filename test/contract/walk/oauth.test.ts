@@ -5,7 +5,7 @@ import {
   REDIRECT_URI,
   readConsentRequest,
 } from '../../oauth/support.ts';
-import { createOwnedCompany } from '../../support/worlds.ts';
+import { createOwnedCompany } from '../../support/companies.ts';
 import { walkRoutes } from '../walk.ts';
 
 const headers = { 'content-type': 'application/x-www-form-urlencoded' };

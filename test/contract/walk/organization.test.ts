@@ -1,8 +1,8 @@
 import { expect, vi } from 'vitest';
 import { createExportQueue, deliverUntilEmpty } from '../../company-exports/support.ts';
-import { deleteAtOnce, runErasure } from '../../organizations/looking.ts';
+import { deleteAtOnce, runErasure } from '../../organizations/support.ts';
+import { createProvisionedCompany } from '../../support/companies.ts';
 import { createSignedCaller, expectSuccess, makeAllow } from '../../support/signed.ts';
-import { createProvisionedCompany } from '../../support/worlds.ts';
 import { createSalesTable, makeParameter, postVisualization } from '../../visualizations/support.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 

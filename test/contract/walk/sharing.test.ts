@@ -4,9 +4,9 @@ import { createSchedule, readUnsubscribeLink, runNow } from '../../schedules/sup
 import { createShareContext, makeDashboardGrant, readPortalCode, signInOutsider } from '../../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, policy } from '../../shares/support.ts';
 import { createCaller } from '../../support/api.ts';
+import { createProvisionedCompany } from '../../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../../support/mail.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createProvisionedCompany } from '../../support/worlds.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });

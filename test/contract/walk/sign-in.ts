@@ -4,12 +4,12 @@ import { createExportQueue } from '../../company-exports/support.ts';
 import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
 import { getSecretOfState, startSignIn } from '../../single-sign-on/support.ts';
 import { callApi, createCaller } from '../../support/api.ts';
+import { createAllowedUser, logIn, PASSWORD } from '../../support/companies.ts';
 import { readCode, readNewestMail } from '../../support/mail.ts';
 import { type Authenticator, createAuthenticator } from '../../support/passkeys.ts';
 import { createSigner } from '../../support/saml-idp.ts';
 import { computeCode, enrolAuthenticator, goToNextStep } from '../../support/second-factor.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createAllowedUser, logIn, PASSWORD } from '../../support/worlds.ts';
 import type { Step, WalkState } from '../walk.ts';
 
 const CONSOLE_URL = 'https://console.test/signed-in';

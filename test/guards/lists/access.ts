@@ -5,7 +5,7 @@ const ACCESS_MODEL_TESTS = ['test/http/access-model.test.ts'];
 const GUARDED_SESSION_TESTS = ['test/http/guarded-session.test.ts'];
 const DEPENDENT_SESSION_TESTS = ['test/versions/dependent-session.test.ts'];
 const DIRECTORY_TESTS = ['test/directory/races.directory.test.ts'];
-const REHEARSAL_TESTS = ['test/policies/rehearsal.test.ts'];
+const REHEARSAL_TESTS = ['test/policies/dry-run-session.test.ts'];
 const DRY_RUN_TESTS = ['test/policies/dry-run.test.ts'];
 const VERSION_TESTS = ['test/http/access-versions.test.ts'];
 const WAITING_JOB_TESTS = ['test/http/waiting-jobs.test.ts'];
@@ -125,7 +125,7 @@ export const ACCESS_GUARDS = [
       title: 'is not given to somebody who meanwhile',
     },
   ]),
-  ...makeGuards('src/db/rehearsing-session.ts', REHEARSAL_TESTS, [
+  ...makeGuards('src/db/dry-run-session.ts', REHEARSAL_TESTS, [
     { text: ', { sql: FAILING_SQL, values: [] }', without: '', title: 'should roll it back does not fail' },
     { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
     { text: '{ [name]: throwOutsideBatch }', without: '{}', title: 'is refused outside of a commit' },

@@ -47,7 +47,7 @@ export const OBJECT_GUARDS = [
     { text: 'this.#alarmAt !== null && this.#alarmAt <= at', without: 'false' },
     { text: ' && this.#alarmAt <= at', without: '' },
   ]),
-  ...makeGuards('src/logs/mover.ts', COMPANY_LOG_TESTS, [
+  ...makeGuards('src/logs/move-to-files.ts', COMPANY_LOG_TESTS, [
     {
       text: 'countRecordsInRange(sql, kind, { ...toRange({}), upper: getKeyAfter(part.last) }) !== records.length',
       without: 'false',
@@ -59,7 +59,7 @@ export const OBJECT_GUARDS = [
     },
     { text: 'day.upper.at > before', without: 'false' },
   ]),
-  ...makeGuards('src/logs/mover.ts', VIEW_TESTS, [
+  ...makeGuards('src/logs/move-to-files.ts', VIEW_TESTS, [
     { text: "while (kind === 'share' && countViews(sql));", without: '' },
     { text: 'lateRecords.filter(({ id }) => !recordsById.has(id))', without: 'lateRecords' },
   ]),
@@ -110,7 +110,7 @@ export const OBJECT_GUARDS = [
     ],
   ),
   ...makeGuards('src/objects/ip-limiter.ts', IP_LIMITER_TESTS, [
-    { text: 'if (first)', without: 'if (false as boolean && first)' },
+    { text: 'if (storedRecord)', without: 'if (false as boolean && storedRecord)' },
     { text: 'if (!minuteRecord) return;', without: '' },
     { text: 'count === minuteRecord.count', without: 'true' },
   ]),
@@ -198,7 +198,7 @@ export const OBJECT_GUARDS = [
     {
       text: 'Date.now() < this.#wakingUntil',
       without: 'true',
-      tests: ['test/viewing/waking.sharing.test.ts'],
+      tests: ['test/viewing/waking-database.sharing.test.ts'],
       title: 'the console says',
     },
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },
@@ -212,7 +212,7 @@ export const OBJECT_GUARDS = [
     { text: 'this.#countRunning(viewer) < MAX_EXECUTIONS.viewer', without: 'true' },
     { text: 'slot.viewer === viewer', without: 'true' },
     { text: 'slot.id === id', without: 'true' },
-    { text: 'next < 0 ? [] : ', without: '' },
+    { text: 'nextIndex < 0 ? [] : ', without: '' },
     { text: 'if (!slot) return;', without: '' },
     { text: 'if (index >= 0) ', without: '' },
   ]),

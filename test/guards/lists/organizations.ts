@@ -30,7 +30,7 @@ export const ORGANIZATION_GUARDS = [
       title: 'keeps all data',
     },
   ]),
-  ...makeGuards('src/modules/organizations/end/people-store.ts', PERSONAL_DATA_TESTS, [
+  ...makeGuards('src/modules/organizations/end/person-erasure-store.ts', PERSONAL_DATA_TESTS, [
     { in: 'deleteInactiveUsers', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
     {
       in: 'replaceTexts',
@@ -49,7 +49,7 @@ export const ORGANIZATION_GUARDS = [
       title: 'removes them from records that a queue delivers later, but not from records made after they came back',
     },
   ]),
-  ...makeGuards('src/logs/forgotten.ts', PERSONAL_DATA_TESTS, [
+  ...makeGuards('src/logs/erased-persons.ts', PERSONAL_DATA_TESTS, [
     {
       text: 'WHERE at >= ? AND digest',
       without: 'WHERE 0 <= ? AND digest',

@@ -2,7 +2,7 @@ import { makeGuards } from '../guard.ts';
 
 const VERIFIED_QUESTION_TESTS = ['test/knowledge/questions/verified.console.test.ts'];
 const RECHECK_TESTS = ['test/knowledge/questions/rechecks.test.ts'];
-const ASKED_QUESTION_TESTS = ['test/knowledge/ask/asked.console.test.ts'];
+const ASKED_QUESTION_TESTS = ['test/knowledge/ask/question-history.console.test.ts'];
 const ASK_TESTS = ['test/knowledge/ask/ask.console.test.ts'];
 const OUTBOX_TESTS = ['test/outbox/outbox.test.ts'];
 
@@ -39,7 +39,7 @@ export const QUESTION_GUARDS = [
       without: '',
       title: 'last ten thousand',
     },
-    { in: 'deleteQuestionsBefore', text: '.where(lt(asked.askedAt, before))', without: '', title: 'after 90 days' },
+    { in: 'deleteQuestionsBefore', text: '.where(lt(asked.askedAt, cutoff))', without: '', title: 'after 90 days' },
     { in: 'deleteQuestionsBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
     { in: 'markAccepted', text: ', AFTER_CHANGE', without: '', title: 'only if that one was written' },
   ]),

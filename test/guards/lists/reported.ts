@@ -4,7 +4,7 @@ import { makeGuards } from '../guard.ts';
 export const BUG_FIX_GUARDS = [
   ...makeGuards(
     'src/index.ts',
-    ['test/operations/whole-worker.test.ts'],
+    ['test/operations/deployed-worker.test.ts'],
     [
       { text: ', queue: consumeBatch', without: '' },
       { text: ', scheduled: runScheduled', without: '' },
@@ -12,7 +12,7 @@ export const BUG_FIX_GUARDS = [
   ),
   ...makeGuards(
     'src/modules/managed-database/data-changes.ts',
-    ['test/viewing/fresh.sharing.test.ts'],
+    ['test/viewing/cached-results.sharing.test.ts'],
     [{ text: '{ id, tables, now', without: '{ id, tables: [store.ALL_TABLES], now', title: 'for its own table' }],
   ),
   ...makeGuards(

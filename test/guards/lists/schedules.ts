@@ -4,7 +4,7 @@ const RACE_TESTS = ['test/schedules/races.test.ts'];
 const DUE_SCHEDULE_TESTS = ['test/schedules/due.test.ts'];
 const RUN_TESTS = ['test/schedules/runs.test.ts'];
 const FAILURE_TESTS = ['test/schedules/failures.test.ts'];
-const EXPOSURE_TESTS = { tests: ['test/viewing/changing.sharing.test.ts'], title: 'in any way' };
+const EXPOSURE_TESTS = { tests: ['test/viewing/changes-of-shared.sharing.test.ts'], title: 'in any way' };
 const CONDITION_TESTS = ['test/schedules/conditions.test.ts'];
 const SCHEDULE_TESTS = ['test/schedules/schedules.console.test.ts'];
 const UNSUBSCRIPTION_TESTS = ['test/schedules/unsubscribing.test.ts'];
@@ -25,7 +25,7 @@ export const SCHEDULE_GUARDS = [
       tests: SCHEDULE_TESTS,
       title: 'a thousand',
     },
-    { in: 'updateSchedule', text: ', targetExists(next)', without: '', title: 'is not changed' },
+    { in: 'updateSchedule', text: ', targetExists(scheduleUpdate)', without: '', title: 'is not changed' },
     {
       in: 'updateSchedule',
       text: ', eq(schedules.version, version)',
@@ -42,7 +42,7 @@ export const SCHEDULE_GUARDS = [
     },
     { in: 'replaceRecipients', text: ' where ${condition}`', without: ' where true`', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', eq(schedules.version, version)', without: '', title: 'keeps its recipients' },
-    { in: 'replaceRecipients', text: ', targetExists(next)', without: '', title: 'is not changed' },
+    { in: 'replaceRecipients', text: ', targetExists(scheduleUpdate)', without: '', title: 'is not changed' },
   ]),
   ...makeGuards('src/modules/schedules/run-store.ts', FAILURE_TESTS, [
     {
@@ -114,11 +114,11 @@ export const SCHEDULE_GUARDS = [
       in: 'beginDelivery',
       text: '        isCompanyActive(sql`${companyId}`),\n',
       without: '',
-      tests: ['test/organizations/under-way.test.ts'],
+      tests: ['test/organizations/running-jobs.test.ts'],
       title: 'a scheduled run sends no mail during the suspension, and sends its mail once after it',
     },
     { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", without: '', title: 'for a week' },
-    { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, before), ', without: '', title: 'for a week' },
+    { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, cutoff), ', without: '', title: 'for a week' },
   ]),
   ...makeGuards('src/modules/schedules/consent-store.ts', CONSENT_TESTS, [
     {
@@ -150,7 +150,7 @@ export const SCHEDULE_GUARDS = [
     },
     {
       in: 'deleteCountedMails',
-      text: 'lt(scheduledMails.sentAt, before)',
+      text: 'lt(scheduledMails.sentAt, cutoff)',
       without: 'sql`true`',
       title: 'fifty scheduled mails',
     },

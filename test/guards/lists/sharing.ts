@@ -2,11 +2,11 @@ import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/shares/races.test.ts'];
 const SAME_MOMENT_TESTS = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
-const CHANGE_TESTS = 'test/viewing/changing.sharing.test.ts';
+const CHANGE_TESTS = 'test/viewing/changes-of-shared.sharing.test.ts';
 const DURING_CHANGE_TESTS = { tests: [CHANGE_TESTS], title: 'during a change' };
 const REVOCATION_TESTS = ['test/embeds/revocation.sharing.test.ts'];
 const HOST_TOKEN_TESTS = ['test/embeds/host-tokens.sharing.test.ts'];
-const FRESH_RESULT_TESTS = ['test/viewing/fresh.sharing.test.ts'];
+const FRESH_RESULT_TESTS = ['test/viewing/cached-results.sharing.test.ts'];
 const OUTSIDER_SIGN_IN_TESTS = ['test/share-auth/share-auth.sharing.test.ts'];
 
 export const SHARING_GUARDS = [
@@ -162,13 +162,13 @@ export const SHARING_GUARDS = [
     { in: 'updateShare', text: 'isNull(dashboardShares.revokedAt),', without: '' },
     {
       in: 'updateShare',
-      text: 'eq(dashboardShares.embedOptions, before.embedOptions)',
+      text: 'eq(dashboardShares.embedOptions, storedShare.embedOptions)',
       without: 'undefined',
     },
-    { in: 'updateShare', text: 'contextExists(before.companyId, newValues.shareContextId)', without: 'undefined' },
+    { in: 'updateShare', text: 'contextExists(storedShare.companyId, newValues.shareContextId)', without: 'undefined' },
     {
       in: 'updateShare',
-      text: 'areDashboardsUnchanged(before.companyId, dashboards),',
+      text: 'areDashboardsUnchanged(storedShare.companyId, dashboards),',
       without: '',
       ...SAME_MOMENT_TESTS,
     },

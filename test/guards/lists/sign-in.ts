@@ -1,8 +1,8 @@
 import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/sign-in/races.test.ts'];
-const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/overtaken.test.ts'];
-const TAKEOVER_TESTS = ['test/sign-in/takeover.console.test.ts'];
+const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/races-with-changes.test.ts'];
+const TAKEOVER_TESTS = ['test/sign-in/stolen-token.console.test.ts'];
 const PASSKEY_RACE_TESTS = ['test/passkeys/races.test.ts'];
 const PASSKEY_ROUTE_TESTS = ['test/passkeys/passkeys.console.test.ts'];
 const SECOND_FACTOR_RACE_TESTS = ['test/sign-in/second-factor-races.test.ts'];
@@ -11,7 +11,7 @@ const USER_RACE_TESTS = ['test/users/races.test.ts'];
 const INVITATION_RACE_TESTS = ['test/invitations/races.test.ts'];
 const SOCIAL_SIGN_IN_TESTS = ['test/social-sign-in/social-sign-in.console.test.ts'];
 const ASSERTION_TESTS = ['test/single-sign-on/saml.console.test.ts'];
-const RENEWAL_TESTS = ['test/single-sign-on/renewals.test.ts'];
+const RENEWAL_TESTS = ['test/single-sign-on/secret-races.test.ts'];
 
 export const SIGN_IN_GUARDS = [
   ...makeGuards('src/modules/sessions/queries.ts', RACE_TESTS, [

@@ -1,7 +1,7 @@
 import { makeGuards } from '../guard.ts';
 
 const SUSPENSION_TESTS = ['test/companies/suspension.test.ts'];
-const UNDER_WAY_TESTS = ['test/organizations/under-way.test.ts'];
+const UNDER_WAY_TESTS = ['test/organizations/running-jobs.test.ts'];
 const WAITING_WORK = { without: '', title: 'stops waiting uploads' };
 
 /** Guards that leave the work of a suspended company waiting. */

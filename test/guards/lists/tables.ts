@@ -1,6 +1,6 @@
 import { makeGuards } from '../guard.ts';
 
-const RENEWAL_TESTS = ['test/single-sign-on/renewals.test.ts'];
+const RENEWAL_TESTS = ['test/single-sign-on/secret-races.test.ts'];
 const PROVISIONING_TESTS = ['test/managed-tables/provisioning.test.ts'];
 const TABLE_TESTS = [
   'test/managed-tables/races.test.ts',
@@ -19,12 +19,12 @@ const UNDO_RACE_TESTS = ['test/uploads/undo-races.managed-tables.test.ts'];
 const UPSERT_TESTS = ['test/uploads/upsert.managed-tables.test.ts'];
 const UNDO_TESTS = ['test/uploads/undo.managed-tables.test.ts'];
 const UPLOAD_SWEEP_TESTS = ['test/uploads/housekeeping.managed-tables.test.ts'];
-const UPLOAD_TURN_TESTS = ['test/uploads/turns.managed-tables.test.ts'];
+const UPLOAD_TURN_TESTS = ['test/uploads/fair-queue.managed-tables.test.ts'];
 const DELIVERY_TESTS = ['test/uploads/delivery.managed-tables.test.ts'];
-const REANALYSIS_TESTS = ['test/uploads/second-look.managed-tables.test.ts'];
+const REANALYSIS_TESTS = ['test/uploads/reanalysis.managed-tables.test.ts'];
 const EVOLUTION_TESTS = ['test/uploads/evolve.managed-tables.test.ts'];
 const RESTORED_TITLE = 'is kept when it is restored';
-const DATABASE_WAKING_TESTS = ['test/viewing/waking.sharing.test.ts'];
+const DATABASE_WAKING_TESTS = ['test/viewing/waking-database.sharing.test.ts'];
 const UPLOAD_TESTS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
@@ -88,8 +88,8 @@ export const MANAGED_TABLE_GUARDS = [
     { in: 'storeConnection', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
     {
       in: 'finishSweep',
-      text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})',
-      without: '${next}',
+      text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${nextSweepAt}, ${managedDatabases.sweepAt})',
+      without: '${nextSweepAt}',
       tests: UPLOAD_SWEEP_TESTS,
       title: 'a sweep that is scheduled while another sweep runs stays scheduled',
     },
@@ -204,13 +204,13 @@ export const MANAGED_TABLE_GUARDS = [
   ...makeGuards('src/modules/managed-tables/cursor.ts', CURSOR_TESTS, [
     { in: 'formatPurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
     { in: 'formatPurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
-    { in: 'formatPurpose', text: 'asked.search, ', without: '', title: 'is valid for its company' },
+    { in: 'formatPurpose', text: 'selection.search, ', without: '', title: 'is valid for its company' },
     { in: 'formatPurpose', text: 'parseColumnSort(sortBy)', without: 'null', title: 'is valid for its company' },
   ]),
   ...makeGuards('src/modules/managed-tables/page.ts', CURSOR_TESTS, [
     {
       in: 'selectPageAfter',
-      text: 'after.type !== getOrderType(page.order)',
+      text: 'afterPosition.type !== getOrderType(page.order)',
       without: 'false',
       title: 'is refused when its column was converted',
     },
@@ -257,7 +257,7 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'the confirmation of an upload job',
     },
   ]),
-  ...makeGuards('src/modules/uploads/work-store.ts', UPLOAD_TESTS, [
+  ...makeGuards('src/modules/uploads/job-store.ts', UPLOAD_TESTS, [
     {
       in: 'finishFetch',
       text: ' AND step = $3',
@@ -365,7 +365,7 @@ export const MANAGED_TABLE_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/uploads/resumable.ts', RESUMABLE_RACE_TESTS, [
-    { text: 'if (!deleted.isFinished)', without: 'if (true)', title: 'keeps its bytes' },
+    { text: 'if (!deletedUpload.isFinished)', without: 'if (true)', title: 'keeps its bytes' },
     {
       text: 'if (finishedUpload) await',
       without: 'await',
@@ -419,7 +419,7 @@ export const MANAGED_TABLE_GUARDS = [
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
     { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
     { text: ' || load.evolved', without: '', tests: EVOLUTION_TESTS, title: 'is undone before an insert' },
-    { text: 'load.number > limit.after', without: 'true', title: 'first, and otherwise succeeds' },
+    { text: 'load.number > limit.loadNumber', without: 'true', title: 'first, and otherwise succeeds' },
     {
       text: 'await tx.execute(buildLockKeptRows(load.jobId))',
       without: 'await Promise.resolve()',

@@ -34,7 +34,7 @@ export const USAGE_GUARDS = [
       },
     ],
   ),
-  ...makeGuards('src/modules/managed-tables/room.ts', QUOTA_TESTS, [
+  ...makeGuards('src/modules/managed-tables/table-quota.ts', QUOTA_TESTS, [
     { text: ', `pg_advisory_xact_lock(${MEASURE_LOCK_KEY})`', without: '', title: 'two tables at once' },
     { text: ', `pg_advisory_xact_lock${mode}(${SPACE_LOCK_KEY})`', without: '', title: 'let ' },
     {
@@ -55,7 +55,7 @@ export const USAGE_GUARDS = [
       title: 'do not count uncommitted rows of other transactions when an index is built',
     },
   ]),
-  ...makeGuards('src/modules/uploads/room.ts', QUOTA_TESTS, [
+  ...makeGuards('src/modules/uploads/file-quota.ts', QUOTA_TESTS, [
     {
       text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK]);\n",
       without: '',

@@ -2,7 +2,7 @@ import { makeGuards } from '../guard.ts';
 
 const USER_RACE_TESTS = ['test/users/races.test.ts'];
 const SIGN_IN_RACE_TESTS = ['test/sign-in/races.test.ts'];
-const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/overtaken.test.ts'];
+const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/races-with-changes.test.ts'];
 const INVITATION_RACE_TESTS = ['test/invitations/races.test.ts'];
 const DIRECTORY_TESTS = ['test/directory/races.directory.test.ts'];
 const STORED_COUNT_TESTS = ['test/users/stored-counts.organization.test.ts'];

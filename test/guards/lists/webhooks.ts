@@ -63,7 +63,7 @@ export const WEBHOOK_GUARDS = [
       title: 'delivers records again that were redacted after their first delivery',
     },
   ]),
-  ...makeGuards('src/logs/following.ts', AUDIT_STREAM_TESTS, [
+  ...makeGuards('src/logs/followed-records.ts', AUDIT_STREAM_TESTS, [
     {
       in: 'recordLateKeys',
       text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
+import { type Company, createProvisionedCompany } from '../../support/companies.ts';
 import { readRecords } from '../../support/log.ts';
 import {
   createAllowedAccount,
@@ -13,7 +14,6 @@ import {
   makeAllow,
   type ServiceAccount,
 } from '../../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../../support/worlds.ts';
 import { type Agent, createAgent, readFailure } from './support.ts';
 
 let company: Company;

@@ -6,8 +6,8 @@ import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { createSalesDashboard } from '../../shares/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { createSalesTable } from '../../visualizations/support.ts';
 import { type Agent, createAgent } from './support.ts';
 

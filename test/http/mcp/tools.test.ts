@@ -5,9 +5,9 @@ import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { createSalesDashboard } from '../../shares/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { findMismatches } from '../../support/conformity.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { createSalesTable } from '../../visualizations/support.ts';
 import { type Agent, createAgent, readFailure } from './support.ts';
 

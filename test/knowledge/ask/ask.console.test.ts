@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { resetClock, stopClockAt } from '../../support/clock.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { createModel, NO_MODEL } from '../model.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, makeClarification, REFUSAL, readPrompt } from './support.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Company, createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../../support/worlds.ts';
 import { queryDatabase } from '../../uploads/support.ts';
 import { queryMetrics } from '../metrics/support.ts';
 import { createModel } from '../model.ts';

@@ -1,6 +1,6 @@
 import { column, createTable } from '../../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
-import type { Company } from '../../support/worlds.ts';
+import type { Company } from '../../support/companies.ts';
 import { createItemMaker, insertRows } from '../metrics/support.ts';
 import type { createModel } from '../model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../support.ts';

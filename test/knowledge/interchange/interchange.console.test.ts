@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { sendOvertaken } from '../../support/rival.ts';
+import { sendOvertaken } from '../../support/overtake.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { postVisualization } from '../../visualizations/support.ts';
 import { createItemMaker, insertRows, queryMetrics } from '../metrics/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../support.ts';

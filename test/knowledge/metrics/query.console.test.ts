@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { runBeforeNextStatement } from '../../support/tunnel.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createItemMaker, insertRows, queryMetrics } from './support.ts';
 

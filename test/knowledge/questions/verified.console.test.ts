@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeQuestionKey } from '../../../src/modules/knowledge/questions/service.ts';
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { sendOvertaken } from '../../support/rival.ts';
+import { sendOvertaken } from '../../support/overtake.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createQuestion, createSum, QUESTIONS_PATH } from './support.ts';
 

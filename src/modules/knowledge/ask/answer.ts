@@ -14,9 +14,9 @@ import {
 } from '../metrics/service.ts';
 import { composePrompt, PROMPTS } from '../prompts/compose.ts';
 import { CHOICE_SHAPE, readChoice } from './choice.ts';
+import { describeQuery } from './describe-query.ts';
 import { providerFailed } from './failures.ts';
-import { buildSections, type PromptMaterial } from './material.ts';
-import { describeQuery } from './words.ts';
+import { buildSections, type PromptMaterial } from './prompt-material.ts';
 
 /** The maximum number of choices a model is asked for: after an invalid one it is asked again, with the problems. */
 const MAX_CHOICE_ATTEMPTS = 2;

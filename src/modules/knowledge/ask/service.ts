@@ -25,7 +25,7 @@ import {
 import { requireAi } from '../suggestions/service.ts';
 import { chooseQuery, type QuestionOutcome, toValidQuery, type ValidQuery } from './answer.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failures.ts';
-import { type PromptMaterial, readPromptMaterial } from './material.ts';
+import { type PromptMaterial, readPromptMaterial } from './prompt-material.ts';
 import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';

@@ -1,6 +1,6 @@
 import { decodeWhole } from '../../../formats/text/detect.ts';
 import { WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
-import { readSmallWorkbook } from '../../../formats/workbook/small.ts';
+import { readSmallWorkbook } from '../../../formats/workbook/small-workbook.ts';
 import {
   CDATA_TOKEN,
   CLOSE_TAG,

@@ -8,7 +8,7 @@ import {
   type Table,
   type TableColumn,
 } from './expression.ts';
-import { JoinedTables } from './joined.ts';
+import { JoinedTables } from './joined-tables.ts';
 import type { Measure } from './measures.ts';
 import type { Model } from './model.ts';
 

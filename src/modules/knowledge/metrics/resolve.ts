@@ -8,7 +8,7 @@ import { compileDimension, MAX_SQL_LENGTH, type MetricQuery } from './compile.ts
 import { listTableNames, type SemanticItem } from './definition.ts';
 import { isTimeType, type Table, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
-import { findHiddenItems } from './hidden.ts';
+import { findHiddenItems } from './hidden-items.ts';
 import { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
 import { listRelationTables } from './relations.ts';

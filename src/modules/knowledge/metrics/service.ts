@@ -10,7 +10,7 @@ import type { MetricQueryInput } from './query.ts';
 import { readTables } from './tables.ts';
 
 export { checkValues, sampleValues } from './dimension-values.ts';
-export { findHiddenItems, type HiddenItems, namesHiddenItem } from './hidden.ts';
+export { findHiddenItems, type HiddenItems, namesHiddenItem } from './hidden-items.ts';
 export {
   findQueryProblems,
   joinProblems,

@@ -8,7 +8,7 @@ import {
 import { compileDimension, MAX_SQL_LENGTH } from './compile.ts';
 import type { SemanticItem } from './definition.ts';
 import { listTables, renderSql, type Table, TextBudget } from './expression.ts';
-import { JoinedTables } from './joined.ts';
+import { JoinedTables } from './joined-tables.ts';
 import type { Model } from './model.ts';
 
 /** The maximum number of rows that a sample reads. */

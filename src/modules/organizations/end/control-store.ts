@@ -57,7 +57,7 @@ export interface CompanyTable {
   table: TableWithCompany;
   /**
    * Returns the SQL condition for rows about a person, which are deleted with the person; null if there are none. In all other
-   * rows a pseudonym replaces the person's ids and address: see `people-store.ts`.
+   * rows a pseudonym replaces the person's ids and address: see `person-erasure-store.ts`.
    */
   makeAboutCondition: ((person: Person) => SQL) | null;
 }

@@ -3,7 +3,7 @@ import type { CompanyContext } from '../../../context.ts';
 import { listPersonalColumns, viewValue } from '../../../db/shown-columns.ts';
 import { type Person, redactJson, redactText } from '../../../logs/redaction.ts';
 import { COMPANY_TABLES, type CompanyTable, getControlTableName } from './control-store.ts';
-import * as store from './people-store.ts';
+import * as store from './person-erasure-store.ts';
 
 /** A record about a person. */
 export interface PersonalRecord {

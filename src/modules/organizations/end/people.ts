@@ -7,7 +7,7 @@ import type { Person } from '../../../logs/redaction.ts';
 import { computeKeyedDigest } from '../../../platform/keyed-digest.ts';
 import { userActive } from '../failures.ts';
 import { type PersonalRecord, pseudonymizeWaitingMessages } from './people-records.ts';
-import * as store from './people-store.ts';
+import * as store from './person-erasure-store.ts';
 import { DATA_STORES, eraseDeliveries } from './stores.ts';
 
 /** The length of a pseudonym: it has the form of an id, so that it can replace one anywhere. */

@@ -1,4 +1,4 @@
-import type { KnownType } from '../../../formats/records/facts.ts';
+import type { KnownType } from '../../../formats/records/record-facts.ts';
 import {
   BOOLEANS,
   DATES,

@@ -4,7 +4,7 @@ import { HEAD_BYTES } from '../../../formats/csv/head.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import { MAX_FIELDS, scanRecords } from '../../../formats/csv/records.ts';
 import { sniffDialect, sniffSheet } from '../../../formats/csv/sniff.ts';
-import type { RecordFacts } from '../../../formats/records/facts.ts';
+import type { RecordFacts } from '../../../formats/records/record-facts.ts';
 import {
   createDecoder,
   type Decode,
@@ -34,10 +34,10 @@ import {
   tooManyColumns,
   unclosedQuote,
 } from './errors.ts';
-import { UnevenEscapes } from './kept-rows.ts';
+import { findLineOffset, type GivenOptions } from './given-options.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
-import { findLineOffset, type GivenOptions } from './said.ts';
-import { readLinesBefore, toSkippedLines } from './skipped.ts';
+import { UnevenEscapes } from './sample-rows.ts';
+import { readLinesBefore, toSkippedLines } from './skipped-lines.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**

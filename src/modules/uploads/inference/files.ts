@@ -1,8 +1,8 @@
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { fileWithoutRows, InferenceError, tooManyColumns } from './errors.ts';
 import { decideHeader, type HeaderDecision, measureUsedWidth, readHeaderCells } from './header.ts';
-import { addTrailingRows } from './kept-rows.ts';
 import { makeColumnNames } from './names.ts';
+import { addTrailingRows } from './sample-rows.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
 export interface FileWithHeaderDecision extends HeaderDecision {

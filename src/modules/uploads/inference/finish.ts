@@ -1,4 +1,4 @@
-import type { KnownType } from '../../../formats/records/facts.ts';
+import type { KnownType } from '../../../formats/records/record-facts.ts';
 import { findFormName, HAS_EDGE_YEAR, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { truncateText } from '../../../kernel/text.ts';
 import {
@@ -15,7 +15,7 @@ import { listHeaderNames, matchTable, type TableColumn } from './into-table.ts';
 import { toTableName } from './names.ts';
 import { isReadByPostgres, prepareReading } from './reading.ts';
 import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
-import { countSkippedLines } from './skipped.ts';
+import { countSkippedLines } from './skipped-lines.ts';
 import { type InferenceState, type KeptRow, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
 import { toSampleValue } from './values.ts';
 import { chooseWiderType, type WideningCandidate } from './widening.ts';

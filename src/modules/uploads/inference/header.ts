@@ -13,8 +13,8 @@ import {
   WORD_BOOLEANS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
-import { makeNameKey } from './kept-rows.ts';
 import { toColumnName } from './names.ts';
+import { makeNameKey } from './sample-rows.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
 /** Tells whether a file has a header, and which record it is. */

@@ -23,10 +23,10 @@ export type { ZoneEdges } from '../../../formats/values/conversion.ts';
 export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
 export { beginInference, inferFromBlock } from './feed.ts';
 export { finishInference, type TableGrowth } from './finish.ts';
+export type { GivenOptions } from './given-options.ts';
 export { isKeyedById, type TableColumn } from './into-table.ts';
 export { convertNextChunk, type LoadChunk, type LoadColumn, type LoadPlan, planLoad } from './load.ts';
 export { makeColumnNames, toColumnName, toTableName } from './names.ts';
-export type { GivenOptions } from './said.ts';
 export type {
   ChangedColumn,
   ColumnEvidence,

@@ -16,8 +16,8 @@ import { shorten } from '../../../kernel/text.ts';
 import { isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
-import { addSample, addTrailingRows, checkEscapes, listWatchedCells, recordRowPosition } from './kept-rows.ts';
-import { readLineText } from './skipped.ts';
+import { addSample, addTrailingRows, checkEscapes, listWatchedCells, recordRowPosition } from './sample-rows.ts';
+import { readLineText } from './skipped-lines.ts';
 import { type Bounds, type InferenceState, type KeptRow, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
 
 /** The fields of the current scan, shared by all scans, because the buffer is large and scans do not overlap. */

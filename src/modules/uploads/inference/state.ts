@@ -1,10 +1,10 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
-import type { RecordFacts } from '../../../formats/records/facts.ts';
+import type { RecordFacts } from '../../../formats/records/record-facts.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
-import type { GivenOptions } from './said.ts';
+import type { GivenOptions } from './given-options.ts';
 import type { Position, SkippedLine } from './schema.ts';
 
 /** A record that is kept until more of the file shows whether it is header, row or footnote. */

@@ -1,0 +1,136 @@
+/**
+ * Puts D1, the Durable Objects and Postgres 0, 60 and 150 ms away, and counts how many of these ways a request goes one after
+ * the other.
+ *
+ *   npm run bench -- far
+ *
+ * The least of several tries counts: a machine that is busy may begin one call only when another has been answered. Times are
+ * printed beside, as multiples of the distance.
+ */
+import { signedRequest } from '../examples/signing/sign.ts';
+import {
+  countNonHandlerQueries,
+  createCompanies,
+  forEachConcurrently,
+  readUsage,
+  sendSigned,
+} from './metered/companies.ts';
+import { type System, startSystem } from './system.ts';
+import { createTrafficObjects } from './traffic/work.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
+
+const LATENCIES_MS = [0, 60, 150];
+const TRIES = 5;
+const COMPANIES = 1000;
+/** Requests of each company until its key is cached, and requests that are counted after them. */
+const WARM_UP_REQUESTS = 2;
+const COUNTED_REQUESTS = 10;
+
+/** Sequential remote calls of one request: before its handler, in all, and to Postgres; and its duration in ms. */
+interface RequestTrips {
+  before: number;
+  all: number;
+  postgres: number;
+  milliseconds: number;
+}
+
+const system = await startSystem('bench/metered/worker.ts');
+try {
+  await measureSequentialCalls(system);
+  await measureSteadyState(system);
+} finally {
+  await system.stop();
+}
+
+async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: System): Promise<void> {
+  const { tableId, share } = await createTrafficObjects(system);
+  const dashboardId = await createSevenCharts(system);
+  const headers = { authorization: `Bearer ${await rest.logIn()}`, 'content-type': 'application/json' };
+  const makeBearerRequest = (path: string) => new Request(baseUrl + path, { headers });
+  const requests: Record<string, () => Request | Promise<Request>> = {
+    'a signed request': () => signedRequest(serviceAccount, 'GET', `${baseUrl}/bench/signed`),
+    'a bearer request': () => makeBearerRequest('/bench/bearer'),
+    'the first of a session': async () => {
+      await fetch(`${baseUrl}/bench/forget`);
+      return makeBearerRequest('/bench/bearer');
+    },
+    'a viewer who opens a share': () => new Request(`${baseUrl}${share}/resolve`),
+    'a page of a table': () => makeBearerRequest(`/v1/managed-tables/${tableId}/data?page=2&per_page=50`),
+    'a dashboard of seven charts': () =>
+      new Request(`${baseUrl}/v1/dashboards/${dashboardId}/execute`, { method: 'POST', headers, body: '{}' }),
+  };
+  for (const latencyMs of LATENCIES_MS) {
+    await fetch(`${baseUrl}/bench/distance?milliseconds=${latencyMs}`);
+    console.log(`${latencyMs} ms away`);
+    const tripsByRequest = new Map<string, RequestTrips>();
+    for (const [what, make] of Object.entries(requests)) {
+      const triedTrips: RequestTrips[] = [];
+      for (let n = 0; n < TRIES; n += 1) triedTrips.push(await sendWithLatency(await make(), latencyMs));
+      const findLeast = (member: keyof RequestTrips) => Math.min(...triedTrips.map((trip) => trip[member]));
+      const trip = {
+        before: findLeast('before'),
+        all: findLeast('all'),
+        postgres: findLeast('postgres'),
+        milliseconds: findLeast('milliseconds'),
+      };
+      tripsByRequest.set(what, trip);
+      const time = latencyMs === 0 ? '' : `, ${(trip.milliseconds / latencyMs).toFixed(1)} times the distance`;
+      console.log(
+        `  ${what.padEnd(28)} ${trip.before} before the handler, ${trip.all} to D1 and objects, ${trip.postgres} to Postgres${time}`,
+      );
+    }
+    // What is answered at once cannot be told from what is asked together.
+    if (latencyMs === 0) continue;
+    const of = (what: string) => tripsByRequest.get(what) as RequestTrips;
+    const knownCallerTrips = Math.max(of('a signed request').before, of('a bearer request').before);
+    const checkTrips = (label: string, figure: number, limit: number) =>
+      printVerdict(`${label}, ${latencyMs} ms away`, figure, makeUpperLimit(limit), 'in sequence');
+    checkTrips('far hops before the handler, of a known principal', knownCallerTrips, 1);
+    checkTrips('far hops before the handler, of one that is not known', of('the first of a session').before, 2);
+    checkTrips('round trips to Postgres of a page of a table', of('a page of a table').postgres, 4);
+    checkTrips('round trips to Postgres of a dashboard of seven charts', of('a dashboard of seven charts').postgres, 4);
+  }
+  await fetch(`${baseUrl}/bench/distance?milliseconds=0`);
+  await system.setPostgresLatency(0);
+}
+
+/** Sends a request, with Postgres behind this round-trip latency. */
+async function sendWithLatency(request: Request, latencyMs: number): Promise<RequestTrips> {
+  await system.setPostgresLatency(latencyMs);
+  const startedAt = performance.now();
+  const answer = await fetch(request);
+  const text = await answer.text();
+  const milliseconds = performance.now() - startedAt;
+  if (!answer.ok) throw new Error(`${request.method} ${request.url} answered ${answer.status}: ${text}`);
+  const { before, all } = JSON.parse(answer.headers.get('x-hops') ?? '') as { before: number; all: number };
+  return { before, all, postgres: await system.countPostgresTrips(), milliseconds };
+}
+
+/** Creates a dashboard of seven charts that is not cached. @returns its id */
+async function createSevenCharts({ call }: System): Promise<string> {
+  const layout = [];
+  for (let n = 0; n < 7; n += 1) {
+    const sql = `SELECT regiao, sum(valor) + ${n} AS total FROM vendas GROUP BY 1 ORDER BY 1`;
+    const { _id } = await call('POST', '/v1/visualizations', { name: `Chart ${n}`, sql });
+    layout.push({ visualization_id: _id, x: 0, y: 4 * n, w: 6, h: 4 });
+  }
+  return (await call('POST', '/v1/dashboards', { name: 'Seven', cache_seconds: 0, layout }))._id;
+}
+
+/** Counts queries of D1 while a thousand companies send one request after the other, each by a key that is cached. */
+async function measureSteadyState({ baseUrl }: System): Promise<void> {
+  const companies = await createCompanies(baseUrl, COMPANIES, 1);
+  const sendRound = () =>
+    forEachConcurrently(companies, ({ keys: [key] }, n) => sendSigned(baseUrl, key as never, '/bench/signed', n));
+  for (let n = 0; n < WARM_UP_REQUESTS; n += 1) await sendRound();
+  await readUsage(baseUrl);
+  for (let n = 0; n < COUNTED_REQUESTS; n += 1) await sendRound();
+  const queries = countNonHandlerQueries(await readUsage(baseUrl));
+  const requests = COUNTED_REQUESTS * COMPANIES;
+  printVerdict(
+    'D1 queries per thousand requests of 1,000 companies',
+    (queries * 1000) / requests,
+    makeUpperLimit(1),
+    `(${queries} for ${requests})`,
+  );
+}

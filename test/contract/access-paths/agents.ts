@@ -1,0 +1,34 @@
+import { type AccessPath, makeResourceArn } from './access-path.ts';
+import { createVisualizationOnDashboard } from './results.ts';
+import { hasToolAnswered, makeToolCall } from './tables.ts';
+
+/** Access paths to dashboards and their visualizations through MCP tools. */
+export const MCP_PATHS: AccessPath[] = [
+  {
+    thing: 'dashboard',
+    way: 'run by an agent',
+    routes: ['POST /mcp'],
+    needs: ['dashboards:get'],
+    denied: ['dashboards:get'],
+    async createTarget(company) {
+      const { dashboard } = await createVisualizationOnDashboard(company);
+      const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: runDashboard };
+    },
+    reached: hasToolAnswered,
+  },
+  {
+    thing: 'visualization',
+    way: 'on a dashboard that an agent runs',
+    routes: ['POST /mcp'],
+    besides: ['dashboards:get'],
+    denied: ['visualizations:get', 'visualizations:execute'],
+    async createTarget(company) {
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
+      const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: runDashboard };
+    },
+    reached: (answer) =>
+      hasToolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,
+  },
+];

@@ -1,0 +1,332 @@
+import type { Action } from '../../../src/permissions/actions.ts';
+import { ENDPOINTS_PATH } from '../../data-api/support.ts';
+import type { ApiResponse, Caller } from '../../support/api.ts';
+import { callApi } from '../../support/api.ts';
+import type { Company } from '../../support/companies.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { createHeldQueue, deliverMessage } from '../../uploads/support.ts';
+import { DASHBOARDS_PATH, makeParameter, postDashboard, postVisualization } from '../../visualizations/support.ts';
+import {
+  type AccessPath,
+  makeArn,
+  makeGetRequest,
+  makePostRequest,
+  makePutRequest,
+  makeResourceArn,
+} from './access-path.ts';
+
+const SEE_ACTIONS = ['visualizations:get', 'visualizations:execute'] as const;
+
+export const createVisibleVisualization = async ({ as }: Company, kind?: string) =>
+  kind === undefined
+    ? postVisualization(as, 'SELECT 1 AS one')
+    : postVisualization(as, 'SELECT {{secret}} AS one', { parameters: [makeParameter('secret', kind)] });
+export const makeLayout = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
+
+/** Creates a visualization on a dashboard; with `kind`, it has a parameter `secret` of that kind. */
+export async function createVisualizationOnDashboard(company: Company, kind?: string) {
+  const visualization = await createVisibleVisualization(company, kind);
+  return { visualization, dashboard: await postDashboard(company.as, [visualization]) };
+}
+
+/** Returns true if the results contain rows: a denied visualization has an error instead. */
+export const hasRows = ({ status, body }: ApiResponse): boolean =>
+  status === 200 && (body.result ?? body.results?.[0])?.rows !== undefined;
+
+let slugCount = 0;
+const makeSlug = () => `matrix-${++slugCount}`;
+/** Creates a visualization and publishes it as an endpoint of the Data API. */
+export const createPublishedVisualization = async (company: Company) => {
+  const visualization = await createVisibleVisualization(company);
+  const json = { name: 'Published', slug: makeSlug(), visualization_id: visualization._id };
+  return { visualization, endpoint: await expectSuccess(company.as.post(ENDPOINTS_PATH, { json })) };
+};
+
+/** Creates a Data API job, and has its result written. */
+async function createJob(company: Company, signer: Caller) {
+  const { visualization, endpoint } = await createPublishedVisualization(company);
+  const { messages, env } = createHeldQueue();
+  const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
+  const { job_id } = await expectSuccess(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
+  for (const message of messages.splice(0)) await deliverMessage(message);
+  return { visualization, endpoint, path: `/data/jobs/${job_id}` };
+}
+
+const JOB_RESULT_PATH: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
+  routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
+  signed: true,
+  reached: ({ status, body }) => status === 200 && body.rows !== undefined,
+};
+
+/**
+ * Makes a function that creates a job and the request of its result. @param makeTargetArn returns the ARN on which a Deny is
+ * tested
+ */
+const makeJobTargetCreator =
+  (
+    makeTargetArn: (company: Company, createdJob: Awaited<ReturnType<typeof createJob>>) => string,
+  ): AccessPath['createTarget'] =>
+  async (company, caller) => {
+    await caller.setStatements([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
+    const createdJob = await createJob(company, caller.as);
+    return {
+      arn: makeTargetArn(company, createdJob),
+      async ask(as) {
+        const jobAnswer = await as.get(createdJob.path);
+        return jobAnswer.body.url ? callApi('GET', jobAnswer.body.url.replace('https://api.test', '')) : jobAnswer;
+      },
+    };
+  };
+
+/** The resources that the Data API shows, with the actions whose Deny hides them there. */
+const PUBLISHED_RESOURCES: { thing: 'visualization' | 'endpoint'; denied: Action[] }[] = [
+  { thing: 'visualization', denied: [...SEE_ACTIONS] },
+  { thing: 'endpoint', denied: ['viz_api_endpoints:get'] },
+];
+
+const options = [{ ...makeParameter('region', 'select'), options: { sql: 'SELECT 1' } }];
+
+/** Access paths through the results of visualizations, dashboards and published endpoints. */
+export const RESULT_PATHS: AccessPath[] = [
+  {
+    thing: 'visualization',
+    way: 'placed on a new dashboard',
+    routes: ['POST /v1/dashboards'],
+    besides: ['dashboards:create'],
+    needs: ['visualizations:execute'],
+    denied: ['visualizations:execute'],
+    async createTarget(company) {
+      const createdVisualization = await createVisibleVisualization(company);
+      const json = { name: 'Made', layout: makeLayout(createdVisualization) };
+      return {
+        arn: makeResourceArn(company, 'visualization', createdVisualization._id),
+        ask: makePostRequest(DASHBOARDS_PATH, json),
+      };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'placed on a dashboard',
+    routes: ['PUT /v1/dashboards/{id}'],
+    besides: ['dashboards:update'],
+    needs: ['visualizations:execute'],
+    denied: ['visualizations:execute'],
+    async createTarget(company) {
+      const createdVisualization = await createVisibleVisualization(company);
+      const { _id } = await postDashboard(company.as, []);
+      const changeLayout = makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(createdVisualization) });
+      return { arn: makeResourceArn(company, 'visualization', createdVisualization._id), ask: changeLayout };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'executed with its dashboard',
+    routes: ['POST /v1/dashboards/{id}/execute'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
+    },
+    reached: hasRows,
+  },
+  {
+    thing: 'visualization',
+    way: 'downloaded from its dashboard',
+    routes: ['POST /v1/dashboards/{id}/execute'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+      const query = `?format=csv&visualization_id=${visualization._id}`;
+      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'drawn on its dashboard',
+    routes: ['GET /v1/dashboards/{id}'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+      const readCharts = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readCharts };
+    },
+    reached: ({ body }) => body.charts?.length > 0,
+  },
+  {
+    thing: 'visualization',
+    way: 'a parameter of it, told by the problem of a value',
+    routes: ['POST /v1/dashboards/{id}/execute'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
+      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
+        parameters: { secret: 'x' },
+      });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
+    },
+    reached: ({ body }) => body.details?.[0].message === 'must be a number',
+  },
+  {
+    thing: 'visualization',
+    way: 'a parameter of it, told by its options',
+    routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
+    besides: ['dashboards:get'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'select');
+      const readOptions = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readOptions };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'named by the problem of a filter',
+    routes: ['PUT /v1/dashboards/{id}'],
+    besides: ['dashboards:update'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
+      const changeFilters = makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
+        filters: [makeParameter('secret', 'text')],
+      });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: changeFilters };
+    },
+    reached: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
+  },
+  {
+    thing: 'dashboard',
+    way: 'the SQL of its options',
+    routes: ['GET /v1/dashboards/{id}'],
+    besides: ['dashboards:list'],
+    needs: ['dashboards:get', 'dashboards:update'],
+    denied: ['dashboards:get', 'dashboards:update'],
+    async createTarget(company) {
+      const { _id } = await postDashboard(company.as, [], { filters: options });
+      return { arn: makeResourceArn(company, 'dashboard', _id), ask: makeGetRequest(`${DASHBOARDS_PATH}/${_id}`) };
+    },
+    reached: ({ body }) => body.filters?.[0].options.sql !== undefined,
+  },
+  {
+    thing: 'all visualizations',
+    way: 'previewed before it is saved',
+    routes: ['POST /v1/visualizations/preview'],
+    needs: ['visualizations:create'],
+    denied: ['visualizations:create'],
+    createTarget: async (company) => ({
+      arn: makeResourceArn(company, 'visualization', '*'),
+      ask: makePostRequest('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
+    }),
+    reached: hasRows,
+  },
+  {
+    thing: 'all visualizations',
+    way: 'options by SQL of a new dashboard',
+    routes: ['POST /v1/dashboards'],
+    besides: ['dashboards:create'],
+    needs: ['visualizations:create'],
+    denied: ['visualizations:create'],
+    createTarget: async (company) => ({
+      arn: makeResourceArn(company, 'visualization', '*'),
+      ask: makePostRequest(DASHBOARDS_PATH, { name: 'Made', filters: options }),
+    }),
+  },
+  {
+    thing: 'all visualizations',
+    way: 'options by SQL of a dashboard',
+    routes: ['PUT /v1/dashboards/{id}'],
+    besides: ['dashboards:update'],
+    needs: ['visualizations:create'],
+    denied: ['visualizations:create'],
+    async createTarget(company) {
+      const { _id } = await postDashboard(company.as, []);
+      return {
+        arn: makeResourceArn(company, 'visualization', '*'),
+        ask: makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { filters: options }),
+      };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'published',
+    routes: ['POST /v1/viz-api-endpoints'],
+    besides: ['viz_api_endpoints:create'],
+    needs: ['visualizations:execute'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { _id } = await createVisibleVisualization(company);
+      const json = { name: 'Published', slug: makeSlug(), visualization_id: _id };
+      return { arn: makeResourceArn(company, 'visualization', _id), ask: makePostRequest(ENDPOINTS_PATH, json) };
+    },
+  },
+  {
+    thing: 'visualization',
+    way: 'published by an endpoint that showed another',
+    routes: ['PUT /v1/viz-api-endpoints/{id}'],
+    besides: ['viz_api_endpoints:update'],
+    needs: ['visualizations:execute'],
+    denied: [...SEE_ACTIONS],
+    async createTarget(company) {
+      const { endpoint } = await createPublishedVisualization(company);
+      const { _id } = await createVisibleVisualization(company);
+      const changeEndpoint = makePutRequest(`${ENDPOINTS_PATH}/${endpoint._id}`, { visualization_id: _id });
+      return { arn: makeResourceArn(company, 'visualization', _id), ask: changeEndpoint };
+    },
+  },
+  ...PUBLISHED_RESOURCES.flatMap(({ thing, denied }): AccessPath[] => [
+    {
+      thing,
+      way: 'executed by the Data API',
+      routes: ['GET /data/{slug}'],
+      signed: true,
+      besides: ['data_api:execute'],
+      denied,
+      async createTarget(company) {
+        const publishedVisualization = await createPublishedVisualization(company);
+        return {
+          arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
+          ask: (as) => as.get(`/data/${publishedVisualization.endpoint.slug}`),
+        };
+      },
+    },
+    {
+      thing,
+      way: 'executed by a job of the Data API',
+      routes: ['POST /data/{slug}/jobs'],
+      signed: true,
+      besides: ['data_api:execute'],
+      denied,
+      async createTarget(company) {
+        const publishedVisualization = await createPublishedVisualization(company);
+        return {
+          arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
+          ask: makePostRequest(`/data/${publishedVisualization.endpoint.slug}/jobs`),
+        };
+      },
+    },
+    {
+      ...JOB_RESULT_PATH,
+      thing,
+      way: 'result of a job, by the link that the job tells',
+      besides: ['data_api:execute', 'data_api:get_job'],
+      denied,
+      createTarget: makeJobTargetCreator((company, createdJob) =>
+        makeResourceArn(company, thing, createdJob[thing]._id),
+      ),
+    },
+  ]),
+  {
+    ...JOB_RESULT_PATH,
+    thing: 'endpoint',
+    way: 'result of a job, by what may be done with the endpoint',
+    besides: ['data_api:get_job'],
+    needs: ['data_api:execute'],
+    denied: ['data_api:execute', 'data_api:get_job'],
+    createTarget: makeJobTargetCreator((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
+  },
+];

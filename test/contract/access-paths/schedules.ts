@@ -1,0 +1,132 @@
+import type { Action } from '../../../src/permissions/actions.ts';
+import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from '../../schedules/support.ts';
+import type { Caller } from '../../support/api.ts';
+import { type Company, createAllowedUser } from '../../support/companies.ts';
+import {
+  type AccessPath,
+  type AccessTarget,
+  makeDeleteRequest,
+  makeGetRequest,
+  makePostRequest,
+  makePutRequest,
+  makeResourceArn,
+} from './access-path.ts';
+import { createVisibleVisualization, createVisualizationOnDashboard } from './results.ts';
+
+type ScheduleTarget = Parameters<typeof createSchedule>[1];
+type RequestMaker = (company: Company, target: ScheduleTarget) => Promise<AccessTarget['ask']>;
+
+const makeRecipients = ({ owner }: Company) => ({ recipients: [{ user_id: owner.id }] });
+const at = async (company: Company, target: ScheduleTarget) =>
+  `${SCHEDULES_PATH}/${(await createSchedule(company.as, target, makeRecipients(company)))._id}`;
+
+/**
+ * Makes the access paths of a schedule route. @param sendsContent true if the schedule mails its target's content, which callers
+ * who are denied to see it may not do
+ */
+const makeSchedulePaths = (
+  label: string,
+  route: string,
+  sendsContent: boolean,
+  makeRequest: RequestMaker,
+): AccessPath[] => {
+  const seeActions: Action[] = ['visualizations:get', 'visualizations:execute'];
+  return [
+    {
+      thing: 'dashboard',
+      way: label,
+      routes: [route],
+      needs: ['dashboards:schedule'],
+      denied: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
+      async createTarget(company) {
+        const { dashboard } = await createVisualizationOnDashboard(company);
+        return {
+          arn: makeResourceArn(company, 'dashboard', dashboard._id),
+          ask: await makeRequest(company, dashboard),
+        };
+      },
+    },
+    {
+      thing: 'visualization',
+      way: label,
+      routes: [route],
+      needs: ['visualizations:schedule'],
+      denied: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
+      async createTarget(company) {
+        const createdVisualization = await createVisibleVisualization(company);
+        return {
+          arn: makeResourceArn(company, 'visualization', createdVisualization._id),
+          ask: await makeRequest(company, createdVisualization),
+        };
+      },
+    },
+    ...(sendsContent
+      ? [
+          {
+            thing: 'visualization',
+            way: `on a dashboard that is ${label}`,
+            routes: [route],
+            besides: ['dashboards:schedule'] as Action[],
+            denied: seeActions,
+            async createTarget(company: Company) {
+              const { dashboard, visualization } = await createVisualizationOnDashboard(company);
+              const arn = makeResourceArn(company, 'visualization', visualization._id);
+              return { arn, ask: await makeRequest(company, dashboard) };
+            },
+          },
+        ]
+      : []),
+  ];
+};
+
+const makeRunRequest = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: createHeldQueue().env });
+
+/** Access paths to dashboards and visualizations that are mailed by schedule. */
+export const SCHEDULE_PATHS: AccessPath[] = [
+  ...makeSchedulePaths('scheduled', 'POST /v1/schedules', true, async (company, target) =>
+    makePostRequest(SCHEDULES_PATH, makeScheduleInput(target, makeRecipients(company))),
+  ),
+  ...makeSchedulePaths('scheduled otherwise', 'PUT /v1/schedules/{id}', true, async (company, target) =>
+    makePutRequest(await at(company, target), { name: 'Every evening' }),
+  ),
+  ...makeSchedulePaths('sent at once', 'POST /v1/schedules/{id}/run', true, async (company, target) =>
+    makeRunRequest(await at(company, target)),
+  ),
+  // Who is denied to see it can still end it, and read what to end.
+  ...makeSchedulePaths('its schedule', 'GET /v1/schedules/{id}', false, async (company, target) =>
+    makeGetRequest(await at(company, target)),
+  ),
+  ...makeSchedulePaths('its schedule, paused', 'PUT /v1/schedules/{id}', false, async (company, target) =>
+    makePutRequest(await at(company, target), { status: 'paused' }),
+  ),
+  ...makeSchedulePaths('its schedule, deleted', 'DELETE /v1/schedules/{id}', false, async (company, target) =>
+    makeDeleteRequest(await at(company, target)),
+  ),
+  {
+    thing: 'dashboard',
+    way: 'scheduled in the place of another',
+    routes: ['PUT /v1/schedules/{id}'],
+    besides: ['visualizations:schedule'],
+    needs: ['dashboards:schedule'],
+    denied: ['dashboards:schedule', 'dashboards:get'],
+    async createTarget(company) {
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
+      const path = await at(company, visualization);
+      const changeTarget = makePutRequest(path, { target_type: 'dashboard', target_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: changeTarget };
+    },
+  },
+  {
+    thing: 'user',
+    way: 'recipient of a schedule',
+    routes: ['POST /v1/schedules', 'PUT /v1/schedules/{id}'],
+    besides: ['dashboards:schedule'],
+    denied: ['users:get'],
+    async createTarget(company) {
+      const { dashboard } = await createVisualizationOnDashboard(company);
+      const { id } = await createAllowedUser(company);
+      const json = makeScheduleInput(dashboard, { recipients: [{ user_id: id }] });
+      return { arn: makeResourceArn(company, 'user', id), ask: makePostRequest(SCHEDULES_PATH, json) };
+    },
+  },
+];

@@ -1,0 +1,134 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { countOpenedConnections, runWithLatency } from '../support/tunnel.ts';
+import { column, createTable, listValues, makeTableRoutes } from './support.ts';
+
+/** The simulated latency: long enough for parallel requests to overlap, even on a busy machine. */
+const LATENCY_MS = 100;
+
+let company: Company;
+beforeAll(async () => {
+  company = await createProvisionedCompany();
+});
+
+const runFarAway = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
+
+async function createNumberedTable(name: string, rows: number) {
+  const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
+  const table = makeTableRoutes(company.as, id);
+  await table.insert(Array.from({ length: rows }, (_, index) => ({ n: index + 1, m: 'x' })));
+  return table;
+}
+
+it('a page of rows takes one round trip more than the connection, or two when the isolate has not cached the table', async () => {
+  const table = await createNumberedTable('far_pages', 5);
+  const first = await runFarAway(() => table.rows('?sort_by=-n&per_page=2'));
+  expect(listValues(first.outcome, 'n')).toEqual([5, 4]);
+  expect(first.trips).toBe(5);
+  const secondPage = await runFarAway(() => table.rows('?sort_by=n&per_page=2&page=2'));
+  expect(listValues(secondPage.outcome, 'n')).toEqual([3, 4]);
+  expect(secondPage.trips).toBe(4);
+});
+
+it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
+  const table = await createNumberedTable('far_filters', 9);
+  await table.rows();
+  const filteredPage = await runFarAway(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
+  expect([filteredPage.outcome.body.total, listValues(filteredPage.outcome, 'n')]).toEqual([2, [3, 4]]);
+  expect(filteredPage.trips).toBe(4);
+  const first = await runFarAway(() => table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'));
+  expect([first.outcome.body.total, listValues(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
+  const cursor = encodeURIComponent(first.outcome.body.next_cursor);
+  const next = await runFarAway(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
+  expect(listValues(next.outcome, 'n')).toEqual([5, 4, 3]);
+  expect([first.trips, next.trips]).toEqual([4, 4]);
+});
+
+it('a table, the list of tables and the list of its uploads each take one round trip more than the connection', async () => {
+  const table = await createNumberedTable('far_tables', 1);
+  expect((await runFarAway(() => table.get())).trips).toBe(4);
+  expect((await runFarAway(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+  expect((await runFarAway(() => table.loads())).trips).toBe(4);
+});
+
+it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
+  const countChangeTrips = async (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => `c${index}`);
+    const id = await createTable(
+      company.as,
+      `far_columns_${count}`,
+      names.map((name) => column(name)),
+    );
+    const table = makeTableRoutes(company.as, id);
+    expect((await table.insert([Object.fromEntries(names.map((name, index) => [name, `${index}`]))])).status).toBe(201);
+    // Each gets the name and the type of its neighbour, and a value.
+    const columns = names.map((name, index) => ({
+      ...column(
+        names[(index + 1) % count] === name ? 'other' : (names[(index + 1) % count] as string),
+        'integer',
+        false,
+      ),
+      previous_name: name,
+    }));
+    const { outcome, trips } = await runFarAway(() => table.put({ columns }));
+    expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
+    return trips;
+  };
+  expect(await countChangeTrips(100)).toBe(await countChangeTrips(1));
+});
+
+it('reading requests use one pooled connection, and writing requests one direct connection', async () => {
+  // What is told and checked after a change has connections of its own.
+  for (const queue of [env.WEBHOOKS, env.RECHECKS]) {
+    vi.spyOn(queue, 'send').mockResolvedValue(undefined as never);
+    vi.spyOn(queue, 'sendBatch').mockResolvedValue(undefined as never);
+  }
+  const table = await createNumberedTable('pooled', 1);
+  const countConnections = (work: () => Promise<{ status: number }>) =>
+    countOpenedConnections(company.id, async () => expect((await work()).status).toBeLessThan(300));
+  const readConnections = { direct: 0, pooled: 1 };
+  expect(await countConnections(() => table.rows())).toEqual(readConnections);
+  expect(await countConnections(() => table.get())).toEqual(readConnections);
+  expect(await countConnections(() => company.as.get('/v1/managed-tables'))).toEqual(readConnections);
+  expect(await countConnections(() => company.as.get('/v1/managed-tables/upload-jobs/active'))).toEqual(
+    readConnections,
+  );
+  const writeConnections = { direct: 1, pooled: 0 };
+  expect(await countConnections(() => table.insert([{ n: 2 }]))).toEqual(writeConnections);
+  expect(await countConnections(() => table.put({ display_name: 'pooled_too' }))).toEqual(writeConnections);
+  expect(await countConnections(() => table.truncate())).toEqual(writeConnections);
+  vi.restoreAllMocks();
+});
+
+it('a page of rows shows the current table, even if the isolate has cached an older version', async () => {
+  const table = await createNumberedTable('known_before', 4);
+  const page = (query = '?per_page=3&page=2') => table.rows(query);
+  expect(listValues(await page(), 'n')).toEqual([4]);
+
+  // Counted from the nearer end, other rows are wanted when there are more.
+  await table.insert([{ n: 5 }, { n: 6 }, { n: 7 }, { n: 8 }]);
+  const grownPage = await page();
+  expect(listValues(grownPage, 'n')).toEqual([4, 5, 6]);
+  expect(grownPage.body.total).toBe(8);
+
+  const columns = (newColumns: unknown[]) => table.put({ columns: newColumns });
+  await columns([column('n', 'decimal'), column('m'), column('added')]);
+  expect((await page()).body.records[0]).toEqual({ id: expect.any(String), n: expect.anything(), m: 'x', added: null });
+  expect((await page('?sort_by=added')).status).toBe(200);
+  await columns([column('m'), column('added')]);
+  expect((await page()).body.records[0]).toEqual({ id: expect.any(String), m: 'x', added: null });
+  expect((await page('?sort_by=n')).status).toBe(422);
+
+  expect((await table.put({ display_name: 'known_after' })).status).toBe(200);
+  expect((await page()).body.records).toHaveLength(3);
+  // Another table under the name that it had.
+  const other = await createNumberedTable('known_before', 1);
+  expect((await page()).body.total).toBe(8);
+  expect((await other.rows()).body.total).toBe(1);
+
+  await table.truncate();
+  expect((await page()).body).toMatchObject({ total: 0, records: [] });
+  await table.delete();
+  expect((await page()).status).toBe(404);
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { LOCALES } from '../../src/texts/locales.ts';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import {
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  readMailedCode,
+  url,
+  useOwnCompany,
+} from './demo-company.ts';
+
+const EMPTY_CHART = { name: 'None', sql: 'SELECT n FROM generate_series(1, 3) AS n WHERE false [[OR n = {{n}}]]' };
+const VIEWPORT_SIZES = [
+  [360, 'dark'],
+  [768, 'light'],
+  [1280, 'dark'],
+  [1920, 'light'],
+] as const;
+
+describe.skipIf(!isBrowserInstalled)('a page', () => {
+  const openPage = useBrowser();
+  useOwnCompany();
+
+  it("shows the name of its company if the company has no brand, and the company's slug before the viewer signs in", async () => {
+    // That of every demo.
+    const name = 'Demo';
+    const dashboard = await createDashboard([EMPTY_CHART], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
+    for (const path of [(await createLink(dashboard)).path, await createEmbed(dashboard)]) {
+      const { page } = await openPage(path);
+      await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
+      expect(await page.title()).toBe(`Bird strikes – ${name}`);
+      await page.context().close();
+    }
+    const { slug } = demo.company;
+    const shownNames: string[] = [];
+    for (const each of [slug, 'no-such-company']) {
+      const { page } = await openPage(`/portal/${each}`);
+      await page.getByText(each, { exact: true }).waitFor();
+      shownNames.push(
+        (await page.locator('body').innerText()).replaceAll(each, 'SLUG'),
+        (await page.title()).replace(each, 'SLUG'),
+      );
+      await page.context().close();
+    }
+    expect(shownNames.slice(0, 2)).toEqual(shownNames.slice(2));
+    const email = `whose-${Date.now()}@example.com`;
+    await createContext([dashboard], email);
+    const { page, problems } = await openPage(`/portal/${slug}`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').fill(await readMailedCode(email));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
+    expect(await page.title()).toBe(`Shared dashboards – ${name}`);
+    expect(problems).toEqual([]);
+  });
+
+  it.each(LOCALES)('without rows, cards or options says what to do: %s', async (locale) => {
+    const texts = PAGE_TEXTS[locale];
+    const filters = [
+      { slug: 'n', label: 'N', kind: 'number' },
+      { slug: 's', label: 'S', kind: 'select', options: { sql: "SELECT 'none' WHERE false" } },
+    ];
+    const chart = { ...EMPTY_CHART, sql: `${EMPTY_CHART.sql} [[OR n::text = {{s}}]]` };
+    const dashboard = await createDashboard([chart], { filters });
+    const { path } = await createLink(dashboard);
+    const emptyDashboardPath = (await createLink(await createDashboard([]))).path;
+    for (const [width, colorScheme] of VIEWPORT_SIZES) {
+      const options = { viewport: { width, height: 800 }, colorScheme };
+      const { page, executed, problems } = await openPage(`${path}?n=7&locale=${locale}`, options);
+      const card = page.getByRole('region', { name: 'None', exact: true });
+      await card.getByText(texts.noRows).waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      await card.getByRole('button', { name: texts.reset }).press('Enter');
+      await card.getByText(texts.noData).waitFor();
+      expect([executed[0], executed.at(-1)]).toEqual([{ n: '7' }, {}]);
+      await page.locator('.picker').click();
+      await page.getByText(texts.noOptions).waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.getByRole('combobox').fill('7');
+      await page.getByText(texts.noMatches).waitFor();
+      await page.goto(`${url}${emptyDashboardPath}?locale=${locale}`);
+      await page.getByText(texts.emptyDashboard).waitFor();
+      await page.getByText(texts.emptyDashboardHint).waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it.each(LOCALES)('at the root of the API links on, in the language of its reader: %s', async (locale) => {
+    for (const [width, colorScheme] of VIEWPORT_SIZES) {
+      const { page, problems } = await openPage('/', { viewport: { width, height: 800 }, colorScheme, locale });
+      await page.getByRole('heading', { level: 1, name: 'Data Console API' }).waitFor();
+      expect(await page.locator('html').getAttribute('lang')).toBe(locale);
+      const links = await page.getByRole('link').all();
+      const targets = await Promise.all(links.map((each) => each.getAttribute('href')));
+      expect(targets).toEqual(['/docs', '/openapi.json', '/health']);
+      for (const each of links) {
+        const box = (await each.boundingBox()) as { x: number; width: number; height: number };
+        expect([box.x > 0, box.x + box.width < width, box.height > 40]).toEqual([true, true, true]);
+      }
+      await waitUntilSettled(page);
+      expect(await findAxeViolations(page)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+});

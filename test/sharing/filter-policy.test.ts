@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { FilterPolicy } from '../../src/sharing/filter-policy.ts';
+import { findEmbedProblems, findPolicyProblems } from '../../src/sharing/filter-policy.ts';
+import { embed, input, policy } from './support.ts';
+
+const regionInput = input('region');
+
+describe('the validation of filter policies and embeds', () => {
+  const scalarInput = input('one', { kind: 'select', takesList: false });
+  const inputs = [regionInput, scalarInput, input('name', { kind: 'text' }), input('must', { required: true })];
+  it.each<[FilterPolicy[], string[]]>([
+    [[policy('region', 'selectable', 'a')], []],
+    [[policy('other', 'hidden')], ['p.0.filter_slug']],
+    [[policy('name', 'locked', 'a')], ['p.0.filter_slug']],
+    [[policy('region', 'locked')], ['p.0.allowed_values']],
+    [[policy('region', 'hidden'), policy('region', 'hidden')], ['p.1.filter_slug']],
+    [[policy('one', 'selectable', 'a')], ['p.0.filter_kind']],
+    [[{ ...policy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
+    [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
+    [[policy('must', 'hidden')], ['p.0.mode']],
+  ])('names the invalid fields of the policies %j', (policies, fields) => {
+    expect(findPolicyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
+  });
+
+  it.each([
+    [{ fixed: { region: 'a', must: 'b' } }, []],
+    [{ fixed: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
+    [{ fixed: { other: 'a', must: 'b' } }, ['fixed_params.other']],
+    [{ fixed: { must: 'b' }, allowedSlugs: ['must'] }, ['allowed_params.0']],
+    [{ allowedSlugs: ['must', 'other'] }, ['allowed_params.1']],
+    [{ allowedSlugs: ['must'], requiredSlugs: ['region'] }, ['required_params.0']],
+    [{ allowedSlugs: ['region'] }, ['allowed_params']],
+  ])('names the invalid fields of the embed %j', (terms, fields) => {
+    expect(findEmbedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
+  });
+});

@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import { createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
+import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
+
+/** The number of requests. Each takes two of the reader's forty connections, for longer than the first others wait for one. */
+const REQUEST_COUNT = 60;
+const SLOW_SECONDS = 2;
+
+it('viewers of a slow dashboard leave connections free for the company, and for other viewers', async () => {
+  const company = await createProvisionedCompany();
+  await createSalesTable(company);
+  const slowCharts = await Promise.all(
+    [1, 2, 3, 4].map((n) =>
+      postVisualization(company.as, `SELECT ${n}, pg_sleep(${SLOW_SECONDS}), {{asked}}::int`, {
+        name: `Slow ${n}`,
+        parameters: [makeParameter('asked', 'number', { default: 0 })],
+      }),
+    ),
+  );
+  const fastChart = await postVisualization(company.as, 'SELECT count(*) FROM sales', { name: 'Fast' });
+  const slowDashboard = await postDashboard(company.as, slowCharts, {
+    cache_seconds: 0,
+    filters: [{ slug: 'asked', label: 'Asked', kind: 'number' }],
+  });
+  const fastDashboard = await postDashboard(company.as, [fastChart], { cache_seconds: 0 });
+  const viewer = makeShareRoutes((await createShare(company, slowDashboard._id)).token);
+  const other = makeShareRoutes((await createShare(company, fastDashboard._id)).token);
+
+  const slowExecutions = Array.from({ length: REQUEST_COUNT }, (_, index) => viewer.execute({ asked: index }));
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const consoleExecution = await company.as.post(`/v1/dashboards/${slowDashboard._id}/execute`, { json: {} });
+  const otherExecution = await other.execute();
+  for (const { status, body } of [consoleExecution, otherExecution]) {
+    expect(status).toBe(200);
+    for (const result of body.results) expect(result).toMatchObject({ row_count: 1 });
+  }
+  const answers = await Promise.all(slowExecutions);
+  const servedAnswers = answers.filter(({ status }) => status === 200);
+  expect(servedAnswers.length).toBeGreaterThanOrEqual(3);
+  for (const { body } of servedAnswers)
+    for (const result of body.results) expect(result).toMatchObject({ row_count: 1 });
+  const refusedAnswers = answers.filter(({ status }) => status !== 200);
+  expect(refusedAnswers.length).toBeGreaterThan(0);
+  for (const answer of refusedAnswers) {
+    expect(answer).toMatchObject({ status: 503, body: { error_code: 'SERVICE_UNAVAILABLE' } });
+    expect(answer.headers.get('retry-after')).toBe('5');
+  }
+  // Every slot was given back.
+  expect((await viewer.execute()).status).toBe(200);
+});
+
+it('a dashboard that 60 viewers open at once runs at most twice and is answered to all of them', async () => {
+  const company = await createProvisionedCompany();
+  await createSalesTable(company);
+  const quickCharts = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((n) =>
+      postVisualization(company.as, `SELECT region, count(*), now() FROM sales GROUP BY 1 LIMIT ${n}`, {
+        name: `Quick ${n}`,
+      }),
+    ),
+  );
+  const { _id } = await postDashboard(company.as, quickCharts);
+  const viewer = makeShareRoutes((await createShare(company, _id)).token);
+
+  const answers = await Promise.all(Array.from({ length: 60 }, () => viewer.execute()));
+  for (const { status, body } of answers) {
+    expect(status).toBe(200);
+    for (const result of body.results) expect(result.error).toBeUndefined();
+  }
+  const runIds = new Set(answers.map(({ body }) => body.results[0].rows[0][2]));
+  expect(runIds.size).toBeLessThanOrEqual(2);
+});
