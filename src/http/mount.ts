@@ -8,7 +8,7 @@ import { PreparedResponse } from '../kernel/files.ts';
 import { truncateText } from '../kernel/text.ts';
 import { chooseAcceptedLocale, DEFAULT_LOCALE } from '../texts/locales.ts';
 import { collectIds, listResourceParameters } from './audit.ts';
-import { limitBody } from './body-limit.ts';
+import { limitBody, requireBoundedBody } from './body-limit.ts';
 import { isDryRun, performDryRun } from './dry-run.ts';
 import {
   type Contract,
@@ -29,6 +29,7 @@ import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, req
 import {
   type AuthenticationMethods,
   checkRequest,
+  countAddress,
   isTokenAccess,
   type RequestFacts,
   recheckRequest,
@@ -70,8 +71,7 @@ export function mount(
       contract.method.toUpperCase(),
       [toHonoPath(contract.path)],
       ...listMiddlewares(contract, surface, authentication, endpoints),
-      (c) =>
-        handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readContracts: readContracts }),
+      (c) => handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readContracts }),
     );
   }
 }
@@ -103,7 +103,7 @@ function listMiddlewares(
   const checks = takesIdempotencyKey(contract) ? [accessCheck, runUnderKey] : [accessCheck];
   const credentialAndBody =
     surface.credential === 'signature'
-      ? [limitMiddleware, ...checks]
+      ? [limitSignedBody(getBodyLimit(contract)), ...checks]
       : readContract.body
         ? [...checks, wrapForJson(limitMiddleware)]
         : checks;
@@ -118,6 +118,17 @@ function listMiddlewares(
     );
   return chain;
 }
+
+/** Limits a body that is read before its sender is known: a refused one counts against the limit of its sender's address. */
+const limitSignedBody =
+  (limit: number): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    await requireBoundedBody(c.req, limit).catch(async (error) => {
+      await countAddress(openContext(readOrigin(c), { kind: 'anonymous' }).context, c.get('facts'));
+      throw error;
+    });
+    await next();
+  };
 
 /** Schema of the body of a route that has none, for the case that JSON is sent. */
 const EMPTY_BODY_SCHEMA = z.object({});

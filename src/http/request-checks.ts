@@ -115,6 +115,13 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
   return { actor, key };
 }
 
+/** Counts a request that is refused before its checks, by its address. @throws rateLimitExceeded */
+export async function countAddress(ctx: Context, facts: RequestFacts): Promise<void> {
+  const byIp = await countByIp(ctx);
+  facts.limits.unshift(byIp);
+  if (!byIp.allowed) throw makeRateLimitFailure(byIp, ctx.now());
+}
+
 /** Caller of a counted request. `uncount` undoes its count, and the use of its idempotency key. */
 interface CountedCaller extends CheckedRequest {
   uncount(): Promise<void>;

@@ -83,6 +83,21 @@ describe('a request body', () => {
     expect([answerWithoutLength.status, answerWithoutLength.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
+  it('over a mebibyte counts against the limit of its address on the organization API', async () => {
+    const sendLargeBody = () =>
+      callApi('POST', '/accounts', {
+        headers: { ...json, 'cf-connecting-ip': '203.0.113.81' },
+        body: 'x'.repeat(1024 * 1024 + 1),
+        env: { RATE_LIMIT_IP_PER_SECOND: '2' },
+      });
+    const answers = [await sendLargeBody(), await sendLargeBody(), await sendLargeBody()];
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining')])).toEqual([
+      [413, '1'],
+      [413, '0'],
+      [429, '0'],
+    ]);
+  });
+
   it('that is not JSON is refused with the code BadRequest on the organization API', async () => {
     const answer = await callApi('POST', '/admin/organizations', {
       headers: { ...json, authorization: 'Bearer operator-token-of-the-tests' },
