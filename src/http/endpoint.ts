@@ -193,8 +193,11 @@ export interface Contract {
   form?: ZodType;
   /** Media types of a body that the handler reads by itself, for the description only. */
   raw?: Readonly<Record<string, ZodType>>;
-  /** True if numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
-  exactNumbers?: boolean;
+  /**
+   * True if numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits; `text` if they arrive
+   * as texts of their digits, for a body whose values are stored.
+   */
+  exactNumbers?: true | 'text';
   /** For a body that may be large: the list whose objects the handler itself reads, one after another. */
   unread?: UnreadList;
   /**

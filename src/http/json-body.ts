@@ -1,6 +1,6 @@
 import type { Context as HonoContext, HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
-import { parseExactJson } from '../kernel/exact-json.ts';
+import { parseExactJson, parseJsonWithTextNumbers } from '../kernel/exact-json.ts';
 import { Failure, type FieldProblem, invalid, MAX_PROBLEMS } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
@@ -37,9 +37,7 @@ export function readJson(
   record: RecordComparison,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const value = unread
-      ? await receiveUnread(c.req, unread)
-      : await receiveJson(c.req, exactNumbers ? parseExactJson : parseText);
+    const value = unread ? await receiveUnread(c.req, unread) : await receiveJson(c.req, chooseParser(exactNumbers));
     const unknownMembersProblems = await record.findUnknownProblems(c, value);
     const changes = method === 'put' || method === 'patch';
     const parsedBody =
@@ -50,6 +48,11 @@ export function readJson(
     c.set('body', parsedBody?.data);
     await next();
   };
+}
+
+function chooseParser(exactNumbers: Contract['exactNumbers']): (text: string) => unknown {
+  if (exactNumbers === 'text') return (text) => parseText(text, parseJsonWithTextNumbers);
+  return exactNumbers ? parseExactJson : parseText;
 }
 
 /** Parses a body; for a change, members that equal the record's are removed first, since they need not be valid. */
@@ -157,8 +160,8 @@ function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
 }
 
 /** Parses JSON and refuses half surrogate pairs, which cannot be stored. Table rows are checked elsewhere. */
-function parseText(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+function parseText(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  const value = parse(text);
   const path = SURROGATE_ESCAPE_PATTERN.test(text) ? findIllFormedText(value) : null;
   if (path)
     throw invalid([

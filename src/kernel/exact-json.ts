@@ -16,10 +16,19 @@ export class ExactNumber {
 export const parseExactJson = (text: string): unknown =>
   INEXACT_NUMBER_PATTERN.test(text) ? JSON.parse(text, reviveExactNumber as Reviver) : JSON.parse(text);
 
+/** Parses JSON like `JSON.parse`, but numbers that a double cannot hold become texts of their digits. @throws SyntaxError */
+export const parseJsonWithTextNumbers = (text: string): unknown =>
+  INEXACT_NUMBER_PATTERN.test(text) ? JSON.parse(text, reviveTextNumber as Reviver) : JSON.parse(text);
+
 /**
  * Type of a reviver without the third parameter, which the library lacks: https://github.com/tc39/proposal-json-parse-with-source
  */
 type Reviver = (key: string, value: unknown) => unknown;
+
+function reviveTextNumber(key: string, value: unknown, context: { source: string }): unknown {
+  const revivedValue = reviveExactNumber(key, value, context);
+  return revivedValue instanceof ExactNumber ? revivedValue.digits : revivedValue;
+}
 
 function reviveExactNumber(_key: string, value: unknown, { source }: { source: string }): unknown {
   if (typeof value !== 'number') return value;

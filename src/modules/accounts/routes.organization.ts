@@ -61,7 +61,7 @@ export const accountEndpoints = [
       summary: 'Get an account',
       description: 'With its metadata, whether it is active, and whether it is the company’s default account.',
       returns: ok(accountView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [accountNotFound],
     },
     async ({ ctx, params }) => viewAccount(await getAccount(ctx, params.id)),

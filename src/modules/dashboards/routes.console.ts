@@ -68,6 +68,7 @@ export const dashboardEndpoints = [
       description:
         'A filter sets the parameter with the same slug in the visualizations that it applies to. Both must be of the same kind, but `text`, `select` and `multi_select` can replace each other where the SQL compares with `= ANY`. The SQL of `options` returns the value in its first column and the label in its second.',
       body: newDashboard,
+      exactNumbers: 'text',
       shownPath: '/v1/dashboards/{id}',
       returns: created(dashboardRecord),
       fails: [visualizationNotFound, dashboardSlugTaken],
@@ -85,7 +86,7 @@ export const dashboardEndpoints = [
         'With `include=charts` it has all that is needed to draw its visualizations, besides their results. The version with charts is good for `If-Match` too, where the charts do not count.',
       query: z.object({ include: z.enum(['charts']).optional() }),
       returns: ok(dashboardWithCharts),
-      versioned: { ...declareVersion(), optionalFields: ['charts'] },
+      versionDeclaration: { ...declareVersion(), optionalFields: ['charts'] },
       fails: [dashboardNotFound],
     },
     async ({ ctx, params: { id }, query: { include } }) =>
@@ -125,6 +126,7 @@ export const dashboardEndpoints = [
       description:
         'Changes only the fields that are sent. Where others see it, such as by a share, a context or an embed, changing its layout or filters also needs `dashboards:share`.',
       body: dashboardChanges,
+      exactNumbers: 'text',
       shownPath: '/v1/dashboards/{id}',
       returns: ok(dashboardRecord),
       fails: [dashboardNotFound, visualizationNotFound, dashboardSlugTaken, concurrentChange],

@@ -88,7 +88,7 @@ export const vizApiEndpoints = [
       operationId: 'getVizApiEndpoint',
       summary: 'Get an endpoint of the Data API',
       description: 'What is published at `url`, for how many seconds results are cached, and whether it is active.',
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       returns: ok(endpointRecord),
       fails: [endpointNotFound],
     },

@@ -121,7 +121,7 @@ export const directoryGroupEndpoints = [
       query: resourceQuery,
       narrowAnswer: selectRequestedAttributes,
       returns: ok(groupView),
-      versioned: RESOURCE_VERSIONING,
+      versionDeclaration: RESOURCE_VERSIONING,
       fails: [groupNotFound, tooManyMembers],
     },
     async ({ ctx, params, query }) =>

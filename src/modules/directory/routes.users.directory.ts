@@ -115,7 +115,7 @@ export const directoryUserEndpoints = [
       query: resourceQuery,
       narrowAnswer: selectRequestedAttributes,
       returns: ok(userView),
-      versioned: RESOURCE_VERSIONING,
+      versionDeclaration: RESOURCE_VERSIONING,
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewUser(ctx, await getUser(ctx, params.id)),

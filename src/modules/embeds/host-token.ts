@@ -2,6 +2,7 @@ import { errors } from 'jose';
 import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
+import { parseJsonWithTextNumbers } from '../../kernel/exact-json.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
@@ -127,9 +128,12 @@ export async function verifyHostToken(
   return { expired: false };
 }
 
-function readJwtOrReject(token: string): ReturnType<typeof readJwt> {
+/** Reads a token like `readJwt`, but numbers of claims that a double cannot hold are texts of their digits. @throws invalidToken */
+function readJwtOrReject(token: string): { header: ReturnType<typeof readJwt>['header']; claims: unknown } {
   try {
-    return readJwt(token);
+    const { header } = readJwt(token);
+    const payload = Buffer.from(token.split('.')[1] as string, 'base64url').toString();
+    return { header, claims: parseJsonWithTextNumbers(payload) };
   } catch (error) {
     throw toInvalidToken(error);
   }

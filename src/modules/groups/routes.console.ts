@@ -93,7 +93,7 @@ export const consoleGroupEndpoints = [
       summary: 'Get a group',
       description: 'With its roles, its permissions of the older model, and the ids of its attached policies.',
       returns: ok(consoleGroupView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewConsoleGroup(await getGroup(ctx, params.id)),

@@ -57,7 +57,7 @@ export const organizationGroupEndpoints = [
       description:
         'With the ids of its attached policies and the number of its members, who are listed by its bindings.',
       returns: ok(organizationGroupView),
-      versioned: declareVersion('member_count'),
+      versionDeclaration: declareVersion('member_count'),
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewOrganizationGroup(await getGroup(ctx, params.id)),

@@ -103,7 +103,7 @@ export const permissionEndpoints = [
       description:
         'A permission of the older model: a target, and the verbs that it allows there. Groups hold it beside their policies.',
       returns: ok(permissionView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [permissionNotFound],
     },
     async ({ ctx, params }) => viewPermission(await getPermission(ctx, params.id)),

@@ -121,7 +121,7 @@ export const managedTablesEndpoints = [
       summary: 'Get a managed table',
       description: 'Its columns and the number of its rows; the rows themselves are read by their own route.',
       returns: ok(tableRecord),
-      versioned: TABLE_VERSIONING,
+      versionDeclaration: TABLE_VERSIONING,
       fails: [tableNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => createTableView(await readConnectionId(ctx))(await getTable(ctx, params.id)),

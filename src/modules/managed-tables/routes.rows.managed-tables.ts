@@ -105,7 +105,7 @@ export const managedTableRowsEndpoints = [
       summary: 'Get a row of a managed table',
       description: 'With all columns. Send its `ETag` as `If-Match` to change exactly the row that was read.',
       returns: ok(row),
-      versioned: { ignoredFields: [], checkedBy: 'service' },
+      versionDeclaration: { ignoredFields: [], checkedBy: 'service' },
       fails: [tableNotFound, rowNotFound, rowTooLargeToReturn, tableBusy, concurrentChange, ...tenantSqlFailures],
     },
     ({ ctx, params }) => getRow(ctx, params.id, params.rowId),

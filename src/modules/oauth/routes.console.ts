@@ -147,7 +147,7 @@ export const oauthConsoleEndpoints = [
       summary: 'Get a registered client',
       description: 'With its redirects.',
       returns: ok(clientView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [oauthClientNotFound],
     },
     async ({ ctx, params }) => viewClient(await getClient(ctx, params.id)),

@@ -83,7 +83,7 @@ export const companyEndpoints = [
       summary: 'Get an organization',
       description: 'With its status, its quotas, and how much it holds now.',
       returns: ok(organizationView),
-      versioned: declareVersion('usage'),
+      versionDeclaration: declareVersion('usage'),
       fails: [...operatorFailures, organizationNotFound],
     },
     async ({ ctx, params }) => viewOrganization(await getOrganizationWithUsage(ctx, params.id)),

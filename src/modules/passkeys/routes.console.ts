@@ -93,7 +93,7 @@ export const passkeyEndpoints = [
       summary: "Get one of the caller's passkeys",
       description: 'Its key is shown to nobody.',
       returns: ok(passkeyView),
-      versioned: declareVersion('last_used_at'),
+      versionDeclaration: declareVersion('last_used_at'),
       fails: [passkeyNotFound],
     },
     async ({ ctx, params }) => viewPasskey(await getOwnPasskey(ctx, params.id)),

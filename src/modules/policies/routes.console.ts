@@ -104,7 +104,7 @@ export const policyEndpoints = [
       description:
         'With its document. Managed policies, which all companies have, are found as well as the company’s own.',
       returns: ok(policyView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [policyNotFound],
     },
     async ({ ctx, params }) => viewPolicy(await getPolicy(ctx, params.id)),

@@ -76,7 +76,7 @@ export const consoleServiceAccountEndpoints = [
       summary: 'Get a service account',
       description: 'The record of the organization API in the console’s words, without keys.',
       returns: ok(consoleServiceAccountView),
-      versioned: declareVersion('last_used_at'),
+      versionDeclaration: declareVersion('last_used_at'),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params }) => viewConsoleServiceAccount(await getServiceAccount(ctx, params.id)),

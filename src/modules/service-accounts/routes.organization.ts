@@ -74,7 +74,7 @@ export const serviceAccountEndpoints = [
       summary: 'Get a service account',
       description: 'With the account that it is in and when it was last used. Its keys have a list of their own.',
       returns: ok(serviceAccountView),
-      versioned: declareVersion('last_used_at'),
+      versionDeclaration: declareVersion('last_used_at'),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params }) => viewServiceAccount(await getServiceAccount(ctx, params.id)),

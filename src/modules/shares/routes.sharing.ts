@@ -88,7 +88,7 @@ export const shareEndpoints = [
       summary: 'Get a share',
       description: 'Also when it is revoked or expired.',
       returns: ok(shareView),
-      versioned: declareVersion('last_accessed_at', 'view_count'),
+      versionDeclaration: declareVersion('last_accessed_at', 'view_count'),
       fails: [shareNotFound],
     },
     async ({ ctx, params }) => viewShare(ctx, await getShare(ctx, params.shareId)),

@@ -71,7 +71,7 @@ export const consoleUserEndpoints = [
       summary: 'Get a user',
       description: 'With status, teams and groups. An invited user, who has not accepted yet, is found too.',
       returns: ok(consoleUserView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewConsoleUser(await getUser(ctx, params.id)),

@@ -67,7 +67,7 @@ export const organizationUserEndpoints = [
       summary: 'Get a user',
       description: 'With metadata, the last sign-in, and whether a second factor is set up.',
       returns: ok(organizationUserView),
-      versioned: declareVersion('last_login_at'),
+      versionDeclaration: declareVersion('last_login_at'),
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewOrganizationUser(await findUser(ctx, params.id)),

@@ -88,6 +88,7 @@ export const visualizationEndpoints = [
       description:
         '`sql` is one SELECT over the tables of schema `public`. `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a `date_range`, `[[ … ]]` a clause that is dropped when one of its parameters has no value; `[[ {{slug}} -- ]] 1` has a default, which ends with its line. A `multi_select` is used as `= ANY({{slug}})`.',
       body: newVisualizationInput,
+      exactNumbers: 'text',
       returns: created(visualizationRecord),
       fails: [visualizationSlugTaken],
     },
@@ -119,7 +120,7 @@ export const visualizationEndpoints = [
       summary: 'Get a visualization',
       description: 'With its SQL, parameters and chart. Executing it returns the data.',
       returns: ok(visualizationRecord),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [visualizationNotFound],
     },
     async ({ ctx, params }) => viewVisualization(await getVisualization(ctx, params.id)),
@@ -134,6 +135,7 @@ export const visualizationEndpoints = [
       description:
         'Changes only the fields that are sent. Where others see it, such as by a share, a context or an embed, changing its SQL or parameters also needs `visualizations:share`.',
       body: visualizationChangesInput,
+      exactNumbers: 'text',
       returns: ok(visualizationRecord),
       fails: [visualizationNotFound, visualizationSlugTaken, concurrentChange],
     },

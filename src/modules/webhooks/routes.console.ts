@@ -114,7 +114,7 @@ export const consoleWebhookEndpoints = [
       summary: 'Get a webhook endpoint',
       description: 'Where it is, what it is told, and whether it was disabled.',
       returns: ok(endpointView),
-      versioned: declareVersion(),
+      versionDeclaration: declareVersion(),
       fails: [endpointNotFound],
     },
     async ({ ctx, params }) => viewEndpoint(await getEndpoint(ctx, params.id)),

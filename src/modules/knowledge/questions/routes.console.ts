@@ -67,7 +67,7 @@ export const questionEndpoints = [
       summary: 'Get a verified question',
       description: 'With the metric query that answers it, also when it is archived.',
       returns: ok(questionRecord),
-      versioned: declareVersion('last_checked_at'),
+      versionDeclaration: declareVersion('last_checked_at'),
       fails: [questionNotFound],
     },
     async ({ ctx, params }) => viewQuestionFor(ctx)(await getQuestion(ctx, params.id)),

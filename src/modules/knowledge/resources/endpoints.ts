@@ -96,7 +96,7 @@ export function createResourceEndpoints<
         summary: `Get ${names.singular}`,
         description: descriptions.get,
         returns: ok(viewSchema),
-        versioned: declareVersion(),
+        versionDeclaration: declareVersion(),
         fails: [notFound],
       },
       async ({ ctx, params }) => viewResource(ctx, await getResource(ctx, definition, params.id)),
