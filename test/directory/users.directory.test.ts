@@ -522,3 +522,26 @@ describe('the body of a SCIM request', () => {
     expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR], status: '404' })]);
   });
 });
+
+describe('a SCIM failure about one attribute', () => {
+  it("names SCIM's attribute, of users and of groups", async () => {
+    const user = await createDirectoryUser(directory);
+    const { id } = await createDirectoryUser(directory);
+    const group = await createDirectoryGroup(directory, { externalId: 'group-of-failures' });
+    const other = await createDirectoryGroup(directory);
+    const invited = (await inviteUser(company, 'guest-of-failures@example.com')).user;
+    const failures = [
+      [`${USERS_PATH}/${id}`, 'userName', user.userName, 'taken'],
+      [`${USERS_PATH}/${id}`, 'externalId', user.externalId, 'taken'],
+      [`${USERS_PATH}/${invited.id}`, 'active', true, 'invited'],
+      [`${USERS_PATH}/${owner}`, 'active', false, 'is_owner'],
+      [`${USERS_PATH}/${owner}`, 'userName', 'of-failures@example.com', 'is_owner'],
+      [`${GROUPS_PATH}/${other.id}`, 'displayName', group.displayName, 'taken'],
+      [`${GROUPS_PATH}/${other.id}`, 'externalId', group.externalId, 'taken'],
+    ] as const;
+    for (const [path, field, value, reason] of failures) {
+      const { body } = await directory.patch(path, makePatch({ op: 'replace', path: field, value }));
+      expect(body.details).toEqual({ field, reason });
+    }
+  });
+});
