@@ -6,6 +6,7 @@ import { createEmbedRecord, createSigningKey, hostToken, makeEmbedRoutes } from 
 import {
   createShareContext,
   makeDashboardGrant,
+  readPortalCode,
   requestCode,
   signInOutsider,
   verifyCode,
@@ -273,6 +274,31 @@ describe('a suspended organization', () => {
     advanceClock(120_000);
     await runScheduled();
     expect(listMailsTo(email).length + listMailsTo('ana@partner.test').length).toBe(mailCountBefore);
+  });
+});
+
+describe('a code that an organization has mailed', () => {
+  it('works after a suspension during which another one was requested', async () => {
+    const company = await createProvisionedCompany();
+    const { email } = company.owner;
+    const outsider = `ana@${company.slug}.test`;
+    await createSalesTable(company);
+    const { dashboard } = await createSalesDashboard(company);
+    await createShareContext(company, [makeDashboardGrant(dashboard._id)], [outsider]);
+    const requestBoth = async () => {
+      const json = { company_slug: company.slug, email };
+      await expectSuccess(callApi('POST', '/v1/auth/passwordless/request', { json }));
+      await expectSuccess(requestCode(company, outsider));
+    };
+    await requestBoth();
+    const [code] = /\b\d{6}\b/.exec(readNewestMail(email).text) ?? [];
+    const portalCode = readPortalCode(outsider);
+    await suspend(company);
+    await requestBoth();
+    await activate(company);
+    const json = { company_slug: company.slug, email, code };
+    await expectSuccess(callApi('POST', '/v1/auth/passwordless/verify', { json }));
+    await expectSuccess(verifyCode(company, outsider, portalCode));
   });
 });
 

@@ -268,6 +268,8 @@ describe('PATCH of a SCIM user', () => {
 });
 
 describe('a change of a SCIM user to inactive or active', () => {
+  const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token');
+
   it('ends the sessions on the next request, and lets the user sign in again', async () => {
     const { id, email, password } = await createGrouplessUser(company);
     const { token } = await expectSuccess(logIn(company.slug, email, password));
@@ -292,6 +294,41 @@ describe('a change of a SCIM user to inactive or active', () => {
     const addressPatch = makePatch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
     expect((await directory.patch(`${USERS_PATH}/${id}`, addressPatch)).status).toBe(409);
   });
+
+  it.each(['patch', 'put'] as const)(
+    'to inactive ends the invitation of a user who is only invited, who can be invited again: %s',
+    async (method) => {
+      const email = `leaving-by-${method}@example.com`;
+      const { user } = await inviteUser(company, email);
+      const token = readInvitationToken(email);
+      const path = `${USERS_PATH}/${user.id}`;
+      const requestOptions =
+        method === 'put'
+          ? { json: { schemas: [USER_SCHEMA], userName: email, active: false } }
+          : makePatch({ op: 'Replace', path: 'active', value: 'False' });
+      const accept = (token: string | null) =>
+        callApi('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
+
+      const forbidden = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update')));
+      expect((await forbidden[method](path, requestOptions)).status).toBe(403);
+      const changedUser = await directory[method](path, requestOptions);
+      expect([changedUser.status, changedUser.body.active]).toEqual([200, false]);
+      const query = new URLSearchParams({
+        correlation_id: changedUser.headers.get('x-correlation-id') as string,
+      });
+      await expect
+        .poll(async () => (await expectSuccess(company.as.get(`/v1/audit-events?${query}`))).records)
+        .toMatchObject([{ action: 'users:deactivate', resource_id: user.id }]);
+      expect(await accept(token)).toMatchObject({ status: 400, body: { error: 'INVALID_INVITATION_TOKEN' } });
+      // The same again changes nothing, not even the version.
+      expect(await expectSuccess(directory[method](path, requestOptions))).toEqual(changedUser.body);
+
+      expect(await expectSuccess(company.as.get(`/v1/users/${user.id}`))).toMatchObject({ status: 'invited' });
+      const secondInvitation = await inviteUser(company, email);
+      expect(secondInvitation.user.id).toBe(user.id);
+      await expectSuccess(accept(readInvitationToken(email)));
+    },
+  );
 });
 
 describe('the owner of a company', () => {
@@ -483,5 +520,28 @@ describe('the body of a SCIM request', () => {
   it('to an unknown path is answered with a SCIM error', async () => {
     const { status, body } = await callApi('GET', '/scim/v2/Nothing');
     expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR], status: '404' })]);
+  });
+});
+
+describe('a SCIM failure about one attribute', () => {
+  it("names SCIM's attribute, of users and of groups", async () => {
+    const user = await createDirectoryUser(directory);
+    const { id } = await createDirectoryUser(directory);
+    const group = await createDirectoryGroup(directory, { externalId: 'group-of-failures' });
+    const other = await createDirectoryGroup(directory);
+    const invited = (await inviteUser(company, 'guest-of-failures@example.com')).user;
+    const failures = [
+      [`${USERS_PATH}/${id}`, 'userName', user.userName, 'taken'],
+      [`${USERS_PATH}/${id}`, 'externalId', user.externalId, 'taken'],
+      [`${USERS_PATH}/${invited.id}`, 'active', true, 'invited'],
+      [`${USERS_PATH}/${owner}`, 'active', false, 'is_owner'],
+      [`${USERS_PATH}/${owner}`, 'userName', 'of-failures@example.com', 'is_owner'],
+      [`${GROUPS_PATH}/${other.id}`, 'displayName', group.displayName, 'taken'],
+      [`${GROUPS_PATH}/${other.id}`, 'externalId', group.externalId, 'taken'],
+    ] as const;
+    for (const [path, field, value, reason] of failures) {
+      const { body } = await directory.patch(path, makePatch({ op: 'replace', path: field, value }));
+      expect(body.details).toEqual({ field, reason });
+    }
   });
 });

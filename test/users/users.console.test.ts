@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import {
   addToGroups,
@@ -9,6 +10,8 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
+import { inviteUser } from '../support/invite.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
 import { sendOvertaken } from '../support/overtake.ts';
 import { bindUser, createSignedCaller, expectSuccess, createGrouplessUser as unboundUser } from '../support/signed.ts';
 
@@ -297,5 +300,27 @@ describe('the users of the organization API', () => {
     expect((await company.as.get('/v1/users?per_page=100')).body.records).not.toContainEqual(
       expect.objectContaining({ _id: invitedUser._id }),
     );
+  });
+
+  it('cannot accept their invitation once set to inactive, and can be invited again', async () => {
+    const email = `ended@${company.slug}.test`;
+    const { user } = await inviteUser(company, email);
+    const readToken = () => readLink(readNewestMail(email)).searchParams.get('token');
+    const token = readToken();
+    const accept = (token: string | null) =>
+      callApi('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await createAdmin().patch(`/users/${user.id}`, { json: { is_active: false } });
+      expect([answer.status, answer.body.is_active]).toEqual([200, false]);
+      expect(readStatusAndCode(await accept(token))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
+    }
+    expect(readStatusAndCode(await company.as.post(`/v1/users/${user.id}/deactivate`))).toEqual([
+      409,
+      'USER_STILL_INVITED',
+    ]);
+    expect((await getUser(user.id)).body.status).toBe('invited');
+    await inviteUser(company, email);
+    await expectSuccess(accept(readToken()));
+    expect((await getUser(user.id)).body.status).toBe('active');
   });
 });

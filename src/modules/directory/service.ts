@@ -16,6 +16,7 @@ import {
   changeUser,
   deleteUser,
   findUserWithGroups,
+  hasOpenInvitation,
   listUsersWithGroups,
   provisionUser,
   type UserChanges,
@@ -172,7 +173,10 @@ export async function createDirectoryUser(ctx: PrincipalContext, input: Complete
 /** The permissions to change users: one of these is enough for a request that needs no other permission. */
 export const USER_WRITE_PERMISSIONS = ['users:update', 'users:activate', 'users:deactivate'] as const;
 
-/** Changes the values of a user that differ from the stored ones; writes nothing where none does. */
+/**
+ * Changes the values of a user that differ from the stored ones; writes nothing where none does. Somebody who is only invited is
+ * shown as not active: `active: false` differs there while the invitation is open, and ends it.
+ */
 export async function changeDirectoryUser(
   ctx: PrincipalContext,
   id: string,
@@ -185,8 +189,10 @@ export async function changeDirectoryUser(
     externalId: input.externalId,
     isActive: input.active,
   };
+  const endsInvitation = input.active === false && (await hasOpenInvitation(ctx, user));
   const changedEntries = Object.entries(requestedChanges).filter(
-    ([field, value]) => value !== undefined && value !== user[field as keyof UserChanges],
+    ([field, value]) =>
+      value !== undefined && (value !== user[field as keyof UserChanges] || (field === 'isActive' && endsInvitation)),
   );
   if (changedEntries.length === 0) return user;
   const { isActive, ...others } = Object.fromEntries(changedEntries) as UserChanges;

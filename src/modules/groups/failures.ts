@@ -8,11 +8,14 @@ export const groupNotFound = defineNotFoundBy('group', ['id', 'group_ids', 'memb
 
 export const groupAlreadyDeleted = defineAlreadyDeleted('group');
 
-export const groupNameTaken = defineTaken('group', 'name');
+export const groupNameTaken = defineTaken('group', 'name', {
+  directory: { code: 'uniqueness', details: { field: 'displayName', reason: 'taken' } },
+});
 export const groupSlugTaken = defineTaken('group', 'slug');
 
 export const groupExternalIdTaken = defineTaken('group', 'external_id', {
   message: 'Another group has this externalId.',
+  directory: { code: 'uniqueness', details: { field: 'externalId', reason: 'taken' } },
 });
 
 export const globalGroupNotDeletable = defineFailure('group.global_not_deletable', 'conflict', {

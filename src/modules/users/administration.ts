@@ -23,10 +23,12 @@ import {
 import { requireUnlikeOwner } from './fields.ts';
 import { getUserStatus, makeDefaultName, prepareActiveUser } from './service.ts';
 import {
+  endInvitation,
   endPasswordResets,
   readUsers,
   readUsersWithGroups,
   removeMemberships,
+  selectOpenInvitation,
   selectUser,
   selectUserByEmail,
   selectUserEvenDeleted,
@@ -106,7 +108,8 @@ export async function provisionUser(
 }
 
 /**
- * Changes the fields that are given. Deactivating ends the user's sessions; a new email invalidates pending links and sign-ins.
+ * Changes the fields that are given. Deactivating ends the user's sessions, and the invitation of somebody who is only invited,
+ * who could otherwise become active by its link; a new email invalidates pending links and sign-ins.
  * As whoever receives a user's mail can sign in as that user, changing an email requires at least the permissions of that user.
  */
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
@@ -131,6 +134,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
       sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
+      invitation: isActive === false ? [endInvitation(ctx.db, companyId, id)] : [],
       resets: changes.email === undefined ? [] : [endPasswordResets(ctx.db, { companyId, id }, now, changes.email)],
     },
     UNIQUE_FAILURES,
@@ -140,6 +144,12 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
   if (!user) throw userNotFound();
   if (!user.isOwner) throw userStillInvited();
   throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
+}
+
+/** Returns whether a user is only invited and can still become active by the link: deactivating the user ends that. */
+export async function hasOpenInvitation(ctx: PrincipalContext, user: User): Promise<boolean> {
+  if (getUserStatus(user) !== 'invited') return false;
+  return (await selectOpenInvitation(ctx.db, user.companyId, user.id, ctx.now())).length > 0;
 }
 
 /** Activates a deactivated user; an active user stays unchanged. */

@@ -6,14 +6,18 @@ export const userAlreadyDeleted = defineAlreadyDeleted('user');
 export const emailTaken = defineTaken('user', 'email', {
   message: 'Another user has this email address.',
   console: { status: 400, code: 'USER_EMAIL_DUPLICATE' },
+  directory: { code: 'uniqueness', details: { field: 'userName', reason: 'taken' } },
 });
 
-export const externalIdTaken = defineTaken('user', 'external_id', { message: 'Another user has this externalId.' });
+export const externalIdTaken = defineTaken('user', 'external_id', {
+  message: 'Another user has this externalId.',
+  directory: { code: 'uniqueness', details: { field: 'externalId', reason: 'taken' } },
+});
 
 export const ownerEmailNotChangeable = defineFailure('user.owner_email_not_changeable', 'conflict', {
   message: 'The email address of the owner cannot be changed by others.',
   detail: { field: 'email', reason: 'is_owner' },
-  directory: { status: 403, code: 'mutability' },
+  directory: { status: 403, code: 'mutability', details: { field: 'userName', reason: 'is_owner' } },
 });
 
 export const ownerNotDeletable = defineFailure('user.owner_not_deletable', 'conflict', {
@@ -33,7 +37,7 @@ export const ownerNotDeactivatable = defineFailure('user.owner_not_deactivatable
   message: 'The owner cannot be deactivated.',
   detail: { field: 'is_active', reason: 'is_owner' },
   console: { status: 400, code: 'CANNOT_DEACTIVATE_OWNER' },
-  directory: { status: 403, code: 'mutability' },
+  directory: { status: 403, code: 'mutability', details: { field: 'active', reason: 'is_owner' } },
 });
 
 export const selfNotDeactivatable = defineFailure('user.self_not_deactivatable', 'conflict', {
@@ -46,4 +50,5 @@ export const userStillInvited = defineFailure('user.still_invited', 'conflict', 
   message: 'This user has not accepted the invitation yet.',
   detail: { field: 'is_active', reason: 'invited' },
   console: 'USER_STILL_INVITED',
+  directory: { details: { field: 'active', reason: 'invited' } },
 });

@@ -14,7 +14,14 @@ import {
   updateUser,
 } from './store.ts';
 
-export { changeUser, deleteUser, findUserWithGroups, listUsersWithGroups, provisionUser } from './administration.ts';
+export {
+  changeUser,
+  deleteUser,
+  findUserWithGroups,
+  hasOpenInvitation,
+  listUsersWithGroups,
+  provisionUser,
+} from './administration.ts';
 export { emailTaken, userNotFound } from './failures.ts';
 export { normalizeClaimedEmail } from './fields.ts';
 export {

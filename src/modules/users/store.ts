@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import {
   DEFAULT_ACCOUNT_JOIN,
   isBindingOfPrincipal,
@@ -10,7 +10,7 @@ import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
-import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
+import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../db/schema/users.ts';
 import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
 import { AFTER_CHANGE, existsSql, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
@@ -305,6 +305,25 @@ export const updateUser = (
       ),
     )
     .returning();
+
+/** Selects the invitation of a user, unless it has expired. */
+export const selectOpenInvitation = (db: ControlDb, companyId: string, userId: string, now: number) =>
+  db
+    .select({ userId: invitations.userId })
+    .from(invitations)
+    .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId), gt(invitations.expiresAt, now)));
+
+/** Ends the invitation of a user who is not the owner: the link stops working, and the user can be invited again. */
+export const endInvitation = (db: ControlDb, companyId: string, userId: string) =>
+  db
+    .delete(invitations)
+    .where(
+      and(
+        eq(invitations.companyId, companyId),
+        eq(invitations.userId, userId),
+        existsSql(users, matchesUndeletedId(users, companyId, userId), eq(users.isOwner, false)),
+      ),
+    );
 
 /** Marks a user who is not deleted and not the owner as deleted. */
 export const softDeleteUser = (db: ControlDb, companyId: string, id: string, now: number) =>
