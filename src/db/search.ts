@@ -15,11 +15,21 @@ export function makeContainsSql(texts: readonly SQLWrapper[], search: string): S
 
 /**
  * Builds a condition: the text equals `value`, in any case. If no letter beyond ASCII has another case, an index on `collate
- * nocase` serves it.
+ * nocase` serves it. @param maxLetters the maximum number of letters beyond ASCII whose case is ignored; without it, that of all
  */
 export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: number): SQL {
   const { letters, wanted, lower } = foldCase(value, maxLetters);
+  if (maxLetters === undefined && letters.length === MAX_FOLDED_LETTERS) return makeLetterwiseEqualsSql(text, value);
   return letters.length === 0 ? sql`${makeNocaseSql(text)} = ${value}` : sql`${lower(text)} = ${wanted}`;
+}
+
+/** Builds a condition: each letter of the text is that of `value` in any case. Its depth does not grow with the letters. */
+function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
+  const characters = [...value].map((letter) => {
+    const lower = letter.toLowerCase();
+    return hasCapital(lower) || letter <= '\x7f' ? `${lower}${lower.toUpperCase()}` : letter;
+  });
+  return sql`(length(${text}) = ${characters.length} and not exists (select 1 from json_each(${JSON.stringify(characters)}) as cases where instr(cases.value, substr(${text}, cases.key + 1, 1)) = 0))`;
 }
 
 /**

@@ -402,7 +402,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
 
   async #countFailure(at: number, endpoint: SendingEndpoint, status: number | null): Promise<void> {
     const { kv } = this.ctx.storage;
-    const storedFailing = kv.get<{ since: number; url: string }>(FAILING_SINCE_KEY);
+    // An earlier version stored the time alone, without the address.
+    const stored = kv.get<{ since: number; url: string } | number>(FAILING_SINCE_KEY);
+    const storedFailing = typeof stored === 'number' ? { since: stored, url: endpoint.url } : stored;
     // The failures of a former address do not count against a new one.
     const failingSince = storedFailing?.url === endpoint.url ? storedFailing.since : at;
     kv.put(FAILING_SINCE_KEY, { since: failingSince, url: endpoint.url });

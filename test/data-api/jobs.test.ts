@@ -402,6 +402,26 @@ describe('the processing of a Data API job', () => {
     );
   });
 
+  it('leaves its room to the next one when the database is down, and when it is given up', async () => {
+    const own = await createProvisionedCompany();
+    const [first, second] = [
+      await createDataJob('SELECT 1 AS one', {}, [], own),
+      await createDataJob('SELECT 2 AS two', {}, [], own),
+    ];
+    const queue = createJobQueue();
+    const brokenEnv = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+    expect(await deliverMessage(first.message, brokenEnv)).toBe('again');
+    expect(queue.messages).toMatchObject([{ type: 'data.write', jobId: second.id }]);
+    expect(await deliverMessage(second.message, brokenEnv)).toBe('again');
+    // Neither sends the other's message over and over.
+    expect(queue.messages.length).toBe(1);
+    await env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 5, due_at = 0 where id = ?1")
+      .bind(first.id)
+      .run();
+    expect(await deliverMessage(first.message, queue.env)).toBe('done');
+    expect(queue.messages.slice(1)).toMatchObject([{ type: 'data.write', jobId: second.id }]);
+  });
+
   it('is retried when the database was down', async () => {
     const { id, message } = await createDataJob('SELECT 1 AS one');
     expect(await deliverMessage(message, { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' })).toBe('again');

@@ -120,7 +120,13 @@ describe('a SCIM group', () => {
   });
 
   it('cannot have the displayName of another group in another case of non-ASCII letters, and is found in any case', async () => {
-    const names = ['Équipe Ñandú', 'Отдел кадров и обучения', 'Ελλάδα'];
+    // The last one has more distinct letters than a nested expression of the database could replace.
+    const names = [
+      'Équipe Ñandú',
+      'Отдел кадров и обучения',
+      'Ελλάδα',
+      'àáâãäåæçèéêëìíîï ñòóôõöøùúûüý абвгдежзийклмнопрстуфхцчшщъыьэюя αβγδεζηθικλμνξοπρτυφχψω',
+    ];
     for (const displayName of names) {
       const { id } = await createDirectoryGroup(directory, { displayName });
       for (const other of [displayName.toUpperCase(), displayName.toLowerCase()]) {

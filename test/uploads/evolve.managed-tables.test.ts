@@ -371,6 +371,25 @@ describe('an undo of an upload that changed columns', () => {
     expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('unique_index'));
   });
 
+  it('is refused while another upload of the table waits, which then can still be confirmed', async () => {
+    for (const [evolve, content] of [
+      ['add', 'n,z\n3,5\n'],
+      ['widen', 'n\n2.5\n'],
+    ] as const) {
+      const { id, types } = await createFilledTable();
+      const { jobId, schema } = await createWaitingJob(id, evolve, content);
+      expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE_JOB);
+      const typesBefore = await types();
+      const waitingJob = await createWaitingJob(id, 'none', content);
+      expect(await undoJob(company, jobId)).toMatchObject({
+        status: 409,
+        body: { error_code: 'MANAGED_TABLE_LOCKED' },
+      });
+      expect(await types()).toEqual(typesBefore);
+      expect(await confirmAndFinish(waitingJob.jobId, waitingJob.schema.columns)).toMatchObject(DONE_JOB);
+    }
+  });
+
   it('is refused after a manual change of columns, and otherwise lets the previous upload be undone next', async () => {
     const table = await createFilledTable();
     const first = await createWaitingJob(table.id, 'none', 'n\n9\n');

@@ -224,6 +224,8 @@ describe('a second analysis with options that do not fit the files', () => {
       [{ delimiter: ';' }, 'delimiter'],
       [{ skip_lines: 9 }, 'skip_lines'],
       [{ header: true, skip_lines: 1 }, 'skip_lines'],
+      [{ header: true, encoding: 'utf-16le' }, 'encoding'],
+      [{ quote: null, encoding: 'utf-16le' }, 'encoding'],
     ] as const) {
       const { problem, ...schema } = await look(jobId, said);
       expect(schema).toEqual(schemaBefore);

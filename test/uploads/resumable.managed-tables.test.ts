@@ -316,8 +316,30 @@ describe('a resumable upload', () => {
         204,
         undefined,
       ]);
-      expect(await sendAndRead('10', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+      expect(await sendAndRead('10', bytes)).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
       expect(await sendAndRead('0', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+    });
+
+    it('bytes beyond the length of a finished upload, and answers the upload where no byte is sent', async () => {
+      const env = createHeldQueueEnv();
+      for (const length of [0, 8]) {
+        const path = await beginUpload(company.as, length, { env });
+        if (length > 0) await sendPart(company.as, path, 0, makeCsvBytes(length), { env });
+        for (const body of ['x', streamSlowly(makeCsvBytes(1))]) {
+          const refusedPart = await sendPart(company.as, path, length, body);
+          expect([refusedPart.status, refusedPart.body.error_code]).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
+        }
+        for (const body of ['', streamSlowly(makeCsvBytes(0))]) {
+          const { status, headers } = await sendPart(company.as, path, length, body);
+          expect([status, headers.get('upload-offset'), headers.get('content-location')]).toEqual([
+            204,
+            String(length),
+            `/v1/managed-tables/upload-jobs/${parseUploadId(path)}`,
+          ]);
+        }
+      }
+      const { status, body } = await requestUpload(company.as, 0, { body: 'x', env });
+      expect([status, body.error_code]).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
     });
 
     it('more bytes than its length, and keeps none of them, even where its length is a whole piece', async () => {

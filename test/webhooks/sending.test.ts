@@ -1,4 +1,4 @@
-import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
@@ -161,6 +161,17 @@ describe('a webhook endpoint', () => {
       resetClock();
     }
     expect((await listDeliveries(_id))[0].status).toBe('failed');
+  });
+
+  it('that was failing in an earlier version, which stored the time alone, is disabled', async () => {
+    const { _id } = await createEndpoint(company, createReceiver('status.500'), ['company.updated']);
+    await runInDurableObject(env.WEBHOOK_SENDER.getByName(_id), (_, { storage }) =>
+      storage.kv.put('failing_since', Date.now() - 100 * 24 * HOUR_MS),
+    );
+    await sendTestEvent(_id);
+    await expect
+      .poll(async () => (await selectRow<{ reason: string }>(DISABLED_REASON_SQL, _id))?.reason)
+      .toBe('failing');
   });
 
   it('also signs with the former secret for a day', async () => {

@@ -45,12 +45,21 @@ export const makeFreeSlotSql = (companyId: string, now: number, maxRunning: numb
   return sql`(select count(*) from ${dataJobs} where ${isRunning}) < ${maxRunning}`;
 };
 
-/** Selects the jobs of a company that have waited for the longest time. */
-export const selectWaitingJobs = (db: ControlDb, companyId: string, limit: number) =>
+/**
+ * Selects the jobs of a company that have waited for the longest time.
+ * @param isNew selects only the jobs that no attempt has begun
+ */
+export const selectWaitingJobs = (db: ControlDb, companyId: string, limit: number, isNew: boolean) =>
   db
     .select({ id: dataJobs.id })
     .from(dataJobs)
-    .where(and(eq(dataJobs.companyId, companyId), eq(dataJobs.status, 'queued')))
+    .where(
+      and(
+        eq(dataJobs.companyId, companyId),
+        eq(dataJobs.status, 'queued'),
+        isNew ? eq(dataJobs.attempt, 0) : undefined,
+      ),
+    )
     .orderBy(asc(dataJobs.createdAt))
     .limit(limit);
 
@@ -63,7 +72,8 @@ export const giveUpJob = (
   db
     .update(dataJobs)
     .set({ status: 'failed', error, updatedAt: now })
-    .where(and(matchesId(dataJobs, companyId, id), isUnleased(dataJobs, now), gte(dataJobs.attempt, maxAttempts)));
+    .where(and(matchesId(dataJobs, companyId, id), isUnleased(dataJobs, now), gte(dataJobs.attempt, maxAttempts)))
+    .returning({ id: dataJobs.id });
 
 /** Claims the jobs of active companies whose message is due again. */
 export const claimDueDataJobs = (db: ControlDb, window: DueWindow) =>

@@ -46,6 +46,7 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   const now = ctx.now();
   const key = { companyId: ctx.actor.companyId, id: jobId };
   const {
+    givenUp,
     claimed: [job],
   } = await commit(ctx.db, {
     givenUp: giveUpJob(ctx.db, key, { now, maxAttempts: MAX_ATTEMPTS, error: INTERRUPTED_MESSAGE }),
@@ -57,7 +58,10 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
       makeFreeSlotSql(key.companyId, now, MAX_RUNNING_JOBS),
     ),
   });
-  if (!job) return;
+  if (!job) {
+    if (givenUp.length > 0) await resendWaitingJobs(ctx);
+    return;
+  }
   const leaseTimer = setInterval(() => {
     const renewal = commit(ctx.db, { job: updateAttempt(ctx.db, dataJobs, job, { dueAt: ctx.now() + LEASE_MS }) });
     renewal.catch((error) => logError('data_job_not_renewed', error, { job_id: jobId }));
@@ -70,6 +74,8 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     const expectedFailure = error instanceof Failure ? toExecutionFailure(error) : undefined;
     if (expectedFailure === undefined || expectedFailure.kind === 'unavailable') {
       await endAttempt(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
+      // Only jobs without an attempt: those that failed likewise would send each other's messages until they are given up.
+      await resendWaitingJobs(ctx, { isNew: true }).catch((cause) => logError('data_jobs_not_resent', cause));
       throw error;
     }
     await endAttempt(ctx, job, { status: 'failed', error: expectedFailure.message });
@@ -79,10 +85,15 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   await resendWaitingJobs(ctx);
 }
 
-/** Sends the messages of waiting jobs again. A message too many does nothing. */
-async function resendWaitingJobs(ctx: CompanyContext): Promise<void> {
+/**
+ * Sends the messages of waiting jobs again. A message too many does nothing.
+ * @param isNew sends those of the jobs that no attempt has begun, and no others
+ */
+async function resendWaitingJobs(ctx: CompanyContext, { isNew = false } = {}): Promise<void> {
   const { companyId } = ctx.actor;
-  const { waiting } = await readTogether(ctx.db, { waiting: selectWaitingJobs(ctx.db, companyId, MAX_RUNNING_JOBS) });
+  const { waiting } = await readTogether(ctx.db, {
+    waiting: selectWaitingJobs(ctx.db, companyId, MAX_RUNNING_JOBS, isNew),
+  });
   await ctx.jobs.sendAll(waiting.map(({ id }) => ({ type: 'data.write', companyId, jobId: id }) as const));
 }
 

@@ -5,6 +5,7 @@ import type { ColumnType, TableColumnDefinition } from '../../tenant-sql/columns
 import { buildAlterColumns, makeColumnDefinition } from '../../tenant-sql/ddl.ts';
 import { quoteIdentifier } from '../../tenant-sql/identifiers.ts';
 import { buildFilledObstacle, buildMisfitObstacle, makeConvertColumnSql, makeObstacleQuery } from './conversions.ts';
+import { tableLocked } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -53,7 +54,8 @@ export interface EvolutionConflict {
 
 /**
  * Reverts `evolveTable`, unless a value would be lost. The table's `shape` must be locked, its columns not changed since.
- * @returns the column that would lose values; then nothing was changed
+ * @returns the column that would lose values; then nothing was changed @throws tableLocked while files are loaded into it, since
+ * their loads rely on the columns
  */
 export async function revertEvolution(
   tx: TenantTx,
@@ -61,6 +63,7 @@ export async function revertEvolution(
   table: ManagedTable,
   { added, widened }: AppliedEvolution,
 ): Promise<EvolutionConflict | undefined> {
+  if (await store.hasActiveUpload(tx, table.id)) throw tableLocked();
   const previousTypes = new Map(widened.map(({ name, from }) => [name, from]));
   const keptColumns = table.columns.filter(({ name }) => !added.includes(name));
   const narrowedColumns = keptColumns.flatMap((column) => {

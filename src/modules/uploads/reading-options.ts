@@ -81,7 +81,7 @@ const OPTIONS_BY_ERROR: Record<string, OptionName[]> = {
   RECORD_TOO_LARGE: ['quote', 'skip_lines'],
   TOO_MANY_FIELDS: ['quote', 'delimiter', 'skip_lines', 'encoding'],
   TOO_MANY_COLUMNS: ['delimiter', 'quote', 'skip_lines', 'sheet'],
-  NO_ROWS: ['sheet', 'skip_lines', 'header'],
+  NO_ROWS: ['sheet', 'skip_lines', 'encoding', 'header', 'quote', 'delimiter'],
   HEADERS_DIFFER: ['header', 'skip_lines', 'delimiter', 'sheet'],
   NO_COLUMN_MATCHES: ['header', 'skip_lines', 'delimiter', 'sheet'],
   COLUMN_MISSING: ['header', 'skip_lines', 'delimiter', 'sheet'],

@@ -76,7 +76,13 @@ export async function beginUpload(
   sentBytes: SentBytes | undefined,
 ): Promise<uploads.ResumableUpload> {
   const newUpload = await insertNewUpload(ctx, uploadRequest);
-  if (newUpload.length === 0) return finishUpload(ctx, await requireDatabase(ctx), newUpload);
+  if (newUpload.length === 0) {
+    if (sentBytes && (await hasBytes(sentBytes))) {
+      await endUpload(ctx, newUpload.id);
+      throw uploadBeyondLength(0);
+    }
+    return finishUpload(ctx, await requireDatabase(ctx), newUpload);
+  }
   if (!sentBytes) return newUpload;
   try {
     return await appendBytes(ctx, newUpload.id, { offset: 0, ...sentBytes });
@@ -183,14 +189,31 @@ export async function appendBytes(
   const claim = { writer, offset, seconds: CLAIM_SECONDS, since: computeExpiry(ctx) };
   const upload = await uploads.claimUpload(database, makeUploadKey(ctx, id), claim);
   if (!upload) {
-    const { received, isFinished } = await readUpload(ctx, id);
-    throw isFinished || received !== offset ? offsetConflict(received) : uploadLocked();
+    const storedUpload = await readUpload(ctx, id);
+    const { received, length, isFinished } = storedUpload;
+    if (received !== offset) throw offsetConflict(received);
+    if (!isFinished) throw uploadLocked();
+    // At the end of the file: a sender that lost the answer to its last byte gets it now.
+    if (await hasBytes(sent)) throw uploadBeyondLength(length);
+    return storedUpload;
   }
   const receivedUpload = new UploadWriter(ctx, database, upload, writer).receiveBytes(sent);
   // Who was cut off waits for no answer; what has come is stored all the same.
   ctx.defer(receivedUpload.catch(() => {}));
   const now = await receivedUpload;
   return now.received < now.length ? now : finishUpload(ctx, database, now);
+}
+
+/** Returns true if a request has any byte, of which none is kept. */
+async function hasBytes({ bytes, announced }: SentBytes): Promise<boolean> {
+  if (announced > 0 || bytes === null) return announced > 0;
+  const reader = bytes.getReader();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) if (part.value.length > 0) return true;
+    return false;
+  } finally {
+    reader.releaseLock();
+  }
 }
 
 /** Creates the job of an upload whose bytes have all been received, once. @throws uploadLocked where its table is busy */
