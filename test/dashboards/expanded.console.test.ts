@@ -80,20 +80,6 @@ describe('a dashboard that is read with its charts', () => {
     },
   );
 
-  it.each([['visualizations:get'], ['visualizations:execute']])(
-    'cannot be given a chart that the caller is denied by %s, and keeps one that it has',
-    async (action) => {
-      const secret = await postVisualization(company.as, 'SELECT 1');
-      const [having, empty] = [await postDashboard(company.as, [secret]), await postDashboard(company.as, [])];
-      const as = await createDeniedUser(['dashboards:*', 'visualizations:*'], [action], 'visualization', secret._id);
-      const { layout } = having;
-      const readStatus = async (id: string) =>
-        (await as.put(`${DASHBOARDS_PATH}/${id}`, { json: { name: 'Other', layout } })).status;
-      expect((await as.post(DASHBOARDS_PATH, { json: { name: 'New', layout } })).status).toBe(403);
-      expect([await readStatus(empty._id), await readStatus(having._id)]).toEqual([403, 200]);
-    },
-  );
-
   it("has an ETag of its own, which writes accept like the dashboard's ETag", async () => {
     const createdVisualization = await postVisualization(company.as, 'SELECT 1', { name: 'One' });
     const { _id } = await postDashboard(company.as, [createdVisualization]);
