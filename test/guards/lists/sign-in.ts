@@ -37,6 +37,13 @@ export const SIGN_IN_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/sign-in/passwordless-store.ts', RACE_TESTS, [
+    {
+      in: 'replaceCode',
+      text: 'not(existsSql(companies, eq(companies.id, record.companyId), isNotNull(companies.suspendedAt)))',
+      without: 'sql`true`',
+      tests: ['test/companies/suspension.test.ts'],
+      title: 'works after a suspension',
+    },
     { in: 'checkCode', text: 'isNull(passwordlessCodes.usedAt),', without: '' },
     { in: 'checkCode', text: 'gt(passwordlessCodes.expiresAt, now),', without: '' },
     { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_CODE_TRIES),', without: '' },
