@@ -37,7 +37,7 @@ export const recordReads = <T>(db: ControlDb, work: () => Promise<T>) =>
 export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
-/** Runs `work` as a dry run that changes nothing: see `RehearsingSession`. */
+/** Runs `work` as a dry run that changes nothing: see `DryRunSession`. */
 export const runDryRun = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DryRunSession).runDryRun(observed, work);
 

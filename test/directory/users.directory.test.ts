@@ -311,6 +311,9 @@ describe('a change of a SCIM user to inactive or active', () => {
 
       const forbidden = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update')));
       expect((await forbidden[method](path, requestOptions)).status).toBe(403);
+      const refusedJson = { schemas: [USER_SCHEMA], userName: `other-${email}`, active: false };
+      expect((await directory.put(path, { json: refusedJson })).status).toBe(409);
+      expect((await callApi('GET', `/v1/users/invitation?token=${token}`)).status).toBe(200);
       const changedUser = await directory[method](path, requestOptions);
       expect([changedUser.status, changedUser.body.active]).toEqual([200, false]);
       const query = new URLSearchParams({

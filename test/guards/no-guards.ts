@@ -86,11 +86,6 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'deleteRowsAboutPerson', 'isAboutPerson(companyTable'],
     [`${COMPANY_END_FOLDER}/person-erasure-store.ts`, 'replaceTexts', 'rowid = ${rowNumber}'],
   ),
-  ...makeUnguardedConditions('is how rows are found: neither an owner nor a deleted user has an invitation', [
-    `${MODULES_FOLDER}/users/store.ts`,
-    'endInvitation',
-    'existsSql(users,',
-  ]),
   ...makeUnguardedConditions('is what the index accounts_one_default holds: a deleted account is never the default', [
     ACCOUNT_STORE,
     'clearDefault',

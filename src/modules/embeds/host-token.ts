@@ -128,12 +128,16 @@ export async function verifyHostToken(
   return { expired: false };
 }
 
-/** Reads a token like `readJwt`, but numbers of claims that a double cannot hold are texts of their digits. @throws invalidToken */
-function readJwtOrReject(token: string): { header: ReturnType<typeof readJwt>['header']; claims: unknown } {
+/**
+ * Reads a token like `readJwt`, but numbers that a double cannot hold are texts of their digits where a claim holds values of
+ * data. @throws invalidToken
+ */
+function readJwtOrReject(token: string): ReturnType<typeof readJwt> {
   try {
-    const { header } = readJwt(token);
+    const { header, claims } = readJwt(token);
     const payload = Buffer.from(token.split('.')[1] as string, 'base64url').toString();
-    return { header, claims: parseJsonWithTextNumbers(payload) };
+    const { viewer, fixed_params } = parseJsonWithTextNumbers(payload) as typeof claims;
+    return { header, claims: { ...claims, viewer, fixed_params } };
   } catch (error) {
     throw toInvalidToken(error);
   }

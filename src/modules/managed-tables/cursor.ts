@@ -25,7 +25,7 @@ export function encryptCursor(ctx: CompanyContext, scope: CursorScope, position:
   return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), formatPurpose(ctx, scope));
 }
 
-/** Decrypts a cursor of `sealCursor` for the same scope. @throws makeCursorFailure */
+/** Decrypts a cursor of `encryptCursor` for the same scope. @throws makeCursorFailure */
 export async function decryptCursor(ctx: CompanyContext, scope: CursorScope, cursor: string): Promise<CursorPosition> {
   try {
     return JSON.parse(await decrypt(ctx.config.ENCRYPTION_KEYS, cursor, formatPurpose(ctx, scope)));

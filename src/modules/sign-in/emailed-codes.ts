@@ -11,7 +11,7 @@ export type CodeScope = Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'
 
 const DIGEST_LABELS: Record<CodeScope['purpose'], string> = { sign_in: 'sign-in code', portal: 'portal code' };
 
-/** Prepares the statement that stores a new code, as an HMAC, in place of the address's previous code unless the company is suspended. */
+/** Prepares the statement that stores a new code, as an HMAC, in place of the address's previous one: see `replaceCode`. */
 export async function prepareCode(ctx: Context, scope: CodeScope, code: string) {
   const digest = await computeKeyedDigest(
     ctx.config.ENCRYPTION_KEYS,

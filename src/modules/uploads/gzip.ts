@@ -23,7 +23,7 @@ export interface UnpackedState {
 }
 
 /**
- * Continues unpacking a file, about `budget` bytes of it. Earlier bytes are unpacked again and dropped: no state of an inflater
+ * Continues unpacking a file, about `bytesPerCall` bytes of it. Earlier bytes are unpacked again and dropped: no state of an inflater
  * survives a message. @param size of the packed file @throws JobProblem for a file that is damaged, too large, or a zip bomb
  */
 export async function continueUnpacking(

@@ -35,7 +35,7 @@ const MAX_TEXT_BYTES = 10 * 1024 ** 3;
 const PASS_BYTES = 1024 * 1024;
 
 /**
- * Continues writing the rows of a file as a text, about `budget` bytes of it. @returns the progress afterwards, and the facts
+ * Continues writing the rows of a file as a text, about `bytesPerCall` bytes of it. @returns the progress afterwards, and the facts
  * about the text once it is complete @throws JobProblem for a file that is not valid
  */
 export async function continueParquet(

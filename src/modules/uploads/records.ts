@@ -49,7 +49,7 @@ export interface RecordsStep {
 const MAX_READ_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
 /**
- * Continues writing the objects of a file as a text, about `budget` bytes of the file. @throws JobProblem for a file that is not
+ * Continues writing the objects of a file as a text, about `bytesPerCall` bytes of the file. @throws JobProblem for a file that is not
  * valid
  */
 export async function continueRecords(

@@ -71,7 +71,7 @@ export function buildUpdateExisting(upsert: Upsert): string {
 
 /**
  * Builds the statement that inserts the staged rows whose key no row of the table has, in their order. @param idPrefix the first
- * characters of their ids (see `DRAW_ID_PREFIX_SQL`)
+ * characters of their ids (see `SELECT_ID_PREFIX_SQL`)
  */
 export function buildInsertNew(upsert: Upsert, idPrefix: string): string {
   const names = [...upsert.keyColumns, ...upsert.others];

@@ -103,7 +103,7 @@ interface WorkbookFile {
 }
 
 /**
- * Continues a conversion: unpacks sheets and turns their XML into text, one line a row, about `budget` bytes of XML. @throws
+ * Continues a conversion: unpacks sheets and turns their XML into text, one line a row, about `bytesPerCall` bytes of XML. @throws
  * JobProblem for a file that is no workbook, or is too large
  */
 export async function continueConversion(

@@ -133,8 +133,8 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     {
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
-      sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
       invitation: isActive === false ? [endInvitation(ctx.db, companyId, id)] : [],
+      sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
       resets: changes.email === undefined ? [] : [endPasswordResets(ctx.db, { companyId, id }, now, changes.email)],
     },
     UNIQUE_FAILURES,

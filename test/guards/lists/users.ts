@@ -28,6 +28,13 @@ export const USER_AND_INVITATION_GUARDS = [
   ...makeGuards('src/modules/users/store.ts', USER_RACE_TESTS, [
     { in: 'recordSignIn', text: ', AFTER_CHANGE', without: '', tests: SIGN_IN_RACE_TESTS },
     {
+      in: 'endInvitation',
+      text: ', AFTER_CHANGE',
+      without: '',
+      tests: ['test/directory/users.directory.test.ts'],
+      title: 'to inactive ends the invitation',
+    },
+    {
       in: 'upgradePasswordHash',
       text: ', eq(users.passwordHash, user.passwordHash as string)',
       without: '',
