@@ -48,6 +48,10 @@ describe('the local Neon', () => {
     });
   }
 
+  it('closes no idle connection, which a client could be about to use', async () => {
+    expect((await request('GET', '/projects')).headers.get('keep-alive')).toBeNull();
+  });
+
   it('keeps projects, their connection strings and their databases over a restart', async () => {
     const id = await api.createProject(projectInput, getDeadline());
     const url = await api.connectionString(id, projectInput.database, projectInput.role, getDeadline());
