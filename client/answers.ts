@@ -29,7 +29,7 @@ export function fieldErrors(error: unknown): Record<string, string> {
     message?: string;
   };
   const namedDetails = [details ?? []].flat().filter(({ field }) => typeof field === 'string');
-  return Object.fromEntries(namedDetails.map((each) => [each.field, each.message ?? message ?? '']));
+  return Object.fromEntries(namedDetails.map((detail) => [detail.field, detail.message ?? message ?? '']));
 }
 
 const TEMPORARY_STATUSES = [502, 503, 504];

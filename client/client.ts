@@ -226,8 +226,8 @@ export function createClient({
       } catch (error) {
         if (refusedAuthorization === undefined && isRefused(error) && authorization.startsWith('Bearer ')) {
           refusedAuthorization = authorization;
-          const next = (await makeAuthHeaders(refusedAuthorization))?.authorization;
-          if (next === undefined || next === authorization) throw error;
+          const nextAuthorization = (await makeAuthHeaders(refusedAuthorization))?.authorization;
+          if (nextAuthorization === undefined || nextAuthorization === authorization) throw error;
           attempt -= 1;
           continue;
         }
@@ -324,7 +324,7 @@ function formatQuery(query: Record<string, unknown>): string {
 /** Lists the query parameters of a value: members of an object as `name[member]`, elements of a list one by one. */
 function toParameters(name: string, value: unknown): [string, string][] {
   if (value === undefined) return [];
-  if (Array.isArray(value)) return value.flatMap((each) => toParameters(name, each));
+  if (Array.isArray(value)) return value.flatMap((element) => toParameters(name, element));
   if (typeof value !== 'object' || value === null) return [[name, String(value)]];
   return Object.entries(value).flatMap(([member, inner]) => toParameters(`${name}[${member}]`, inner));
 }

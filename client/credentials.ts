@@ -22,7 +22,7 @@ export type Ask = (
   method: string,
   url: string,
   headers: Record<string, string>,
-  sent?: { body?: string; signal?: AbortSignal },
+  options?: { body?: string; signal?: AbortSignal },
 ) => Promise<unknown>;
 
 /** Function that makes the headers that authenticate a request; called anew for each attempt. */

@@ -80,7 +80,7 @@ export async function sendResumably(
     toPosition(uploadId, await sendTusRequest('GET', UPLOAD_PATH, { params: { uploadId } }));
 
   const total = file.size;
-  const reportProgress = (sent: number) => onProgress?.({ sent, total });
+  const reportProgress = (sentBytes: number) => onProgress?.({ sent: sentBytes, total });
   let at = resumeAt !== undefined ? await readPosition(resumeAt) : await createUpload(sendTusRequest, file, options);
   if (resumeAt === undefined) onBegun?.(at.uploadId);
   reportProgress(at.offset);

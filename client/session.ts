@@ -108,12 +108,12 @@ function runUnderLock<T>(name: string, work: () => Promise<T>): Promise<T> {
 async function refreshSession(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {
   const sessionBefore = await store.read();
   if (sessionBefore?.token !== token) return sessionBefore ?? null;
-  const next = await exchangeTokens(sessionBefore, request);
+  const newSession = await exchangeTokens(sessionBefore, request);
   // Whoever signed in or out meanwhile is right.
   const now = await store.read();
   if (now?.refresh_token !== sessionBefore.refresh_token) return now ?? null;
-  await store.write(next);
-  return next;
+  await store.write(newSession);
+  return newSession;
 }
 
 /** Sends a refresh token. @returns null when the API refuses. @throws ApiError or what `fetch` throws when it does not answer */

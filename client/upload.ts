@@ -84,11 +84,11 @@ export function createFormSender(
   return async (url, formRequest) => {
     const files = formRequest.form.getAll('files').filter((entry) => typeof entry !== 'string');
     const total = files.reduce((sum, { size }) => sum + size, 0);
-    let last = -1;
+    let lastSentBytes = -1;
     const reportBytes = (bytes: number) => {
       const sentBytes = Math.min(bytes, total);
-      if (sentBytes > last) onProgress?.({ sent: sentBytes, total });
-      last = Math.max(sentBytes, last);
+      if (sentBytes > lastSentBytes) onProgress?.({ sent: sentBytes, total });
+      lastSentBytes = Math.max(sentBytes, lastSentBytes);
     };
     reportBytes(0);
     const response = await (XMLHttpRequest && isRuntimeFetch

@@ -152,11 +152,11 @@ function runOnSchedule(runScheduled: () => Promise<void>): void {
   let hasEnded = false;
   let timer: NodeJS.Timeout | undefined;
   const runAndWait = async () => {
-    const next = Date.now() + SCHEDULE_MS;
+    const nextRunAt = Date.now() + SCHEDULE_MS;
     await runScheduled().catch((error: Error) => {
       if (!hasEnded) console.error(`The scheduled run failed: ${error.message}`);
     });
-    if (!hasEnded) timer = setTimeout(runAndWait, Math.max(0, next - Date.now()));
+    if (!hasEnded) timer = setTimeout(runAndWait, Math.max(0, nextRunAt - Date.now()));
   };
   registerStop(async () => {
     hasEnded = true;

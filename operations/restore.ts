@@ -80,11 +80,11 @@ const describeSkipped = ({ table, row, reason }: SkippedRow): string =>
 
 const makePutBack =
   (file: string, tables: readonly string[], includesAccess: boolean) => async (database: Database) => {
-    const { written, skipped } = await putBackRows(database, file, tables);
-    console.log(`${written} rows were put back.`);
-    if (skipped.length > 0) {
-      console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
-      for (const row of skipped) console.log(describeSkipped(row));
+    const { writtenCount, skippedRows } = await putBackRows(database, file, tables);
+    console.log(`${writtenCount} rows were put back.`);
+    if (skippedRows.length > 0) {
+      console.log(`${skippedRows.length} were skipped, since what is there now stands in their way:`);
+      for (const row of skippedRows) console.log(describeSkipped(row));
     }
     if (includesAccess) console.log(`${RESTART_NOTE} npm run deploy, or npm start.`);
   };

@@ -143,7 +143,10 @@ export const AGENT_TOOLS: AgentTools = {
 };
 
 /** Events that webhook endpoints receive, with the schemas of their payloads. */
-export const WEBHOOK_EVENTS: SentEvent[] = EVENT_TYPES.map((each) => ({ ...each, payload: makePayloadSchema(each) }));
+export const WEBHOOK_EVENTS: SentEvent[] = EVENT_TYPES.map((eventType) => ({
+  ...eventType,
+  payload: makePayloadSchema(eventType),
+}));
 
 /** All surfaces with their endpoints, grouped by subject. */
 export const SURFACES: SurfaceEndpoints[] = [

@@ -87,7 +87,7 @@ export interface Context<A extends Actor = Actor> {
    * lock, against the record as the surface shows it.
    * @throws where the version differs
    */
-  readonly requireVersion?: (shown: object) => Promise<void>;
+  readonly requireVersion?: (shownRecord: object) => Promise<void>;
   /** Milliseconds since the epoch. */
   now(): number;
   newId(): string;

@@ -62,7 +62,7 @@ replaceMethods(exampleStatement, ['bind'], (_, method) => {
 });
 
 function requireRunnable(statements: readonly object[]): void {
-  for (const each of statements) if (statementErrors.has(each)) throw statementErrors.get(each);
+  for (const statement of statements) if (statementErrors.has(statement)) throw statementErrors.get(statement);
   countQuery();
 }
 

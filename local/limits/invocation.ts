@@ -19,15 +19,15 @@ class Invocation {
     if (this.#subrequests > LIMITS.subrequests.value) throw new LimitExceededError('subrequests', this.#subrequests);
   }
 
-  async connect<T>(open: () => Promise<T>): Promise<T> {
+  async connect<T>(openConnection: () => Promise<T>): Promise<T> {
     this.countSubrequest();
     if (this.#open === LIMITS.connections.value) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#open += 1;
     try {
-      return await open();
+      return await openConnection();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
+      const nextWaiter = this.#waiting.shift();
+      if (nextWaiter) nextWaiter();
       else this.#open -= 1;
     }
   }
@@ -42,5 +42,5 @@ export const runInInvocation = <T>(handler: () => T): T => currentInvocation.run
 export const countQuery = (): void => currentInvocation.getStore()?.countQuery();
 
 /** Opens a connection when the invocation may have another one. @throws PastLimit */
-export const openWithinLimit = <T>(open: () => Promise<T>): Promise<T> =>
-  currentInvocation.getStore()?.connect(open) ?? open();
+export const openWithinLimit = <T>(openConnection: () => Promise<T>): Promise<T> =>
+  currentInvocation.getStore()?.connect(openConnection) ?? openConnection();

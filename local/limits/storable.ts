@@ -23,7 +23,7 @@ export function requireStorable(
   let from = 0;
   for (const row of rows ?? []) {
     const parameterCount = row.split('?').length - 1;
-    const size = sizes.slice(from, from + parameterCount).reduce((sum, each) => sum + each, 0);
+    const size = sizes.slice(from, from + parameterCount).reduce((sum, valueSize) => sum + valueSize, 0);
     if (size > maxBytes) throw new LimitExceededError(limit, size);
     from += parameterCount;
   }

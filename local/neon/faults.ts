@@ -28,11 +28,11 @@ export interface NeonFault {
 
 /** Faults that are set, and numbers of calls, by project name. For tests of the callers. */
 export class Faults {
-  readonly #pending: (NeonFault & { left: number })[] = [];
+  readonly #pending: (NeonFault & { remainingCount: number })[] = [];
   readonly #counts = new Map<string, number>();
 
   set(fault: NeonFault): void {
-    this.#pending.push({ ...fault, left: fault.times ?? 1 });
+    this.#pending.push({ ...fault, remainingCount: fault.times ?? 1 });
   }
 
   /** Counts the call, and returns the fault set on it, if any. */
@@ -42,8 +42,8 @@ export class Faults {
     const index = this.#pending.findIndex((fault) => fault.call === call && fault.project_name === projectName);
     const fault = this.#pending[index];
     if (fault === undefined) return undefined;
-    fault.left -= 1;
-    if (fault.left <= 0) this.#pending.splice(index, 1);
+    fault.remainingCount -= 1;
+    if (fault.remainingCount <= 0) this.#pending.splice(index, 1);
     return fault;
   }
 

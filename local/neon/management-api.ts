@@ -140,10 +140,10 @@ export class ManagementApi {
     const foundProjects = this.#projects.list().filter(({ id, name }) => name.includes(search) || id.includes(search));
     const firstIndex = foundProjects.findIndex(({ id }) => id === query.get('cursor')) + 1;
     const page = foundProjects.slice(firstIndex, firstIndex + Number(query.get('limit') ?? 10));
-    const last = page.at(-1);
+    const lastProject = page.at(-1);
     return makeResponse({
       projects: page.map(viewListedProject),
-      ...(last === undefined ? {} : { pagination: { cursor: last.id } }),
+      ...(lastProject === undefined ? {} : { pagination: { cursor: lastProject.id } }),
     });
   }
 

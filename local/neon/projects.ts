@@ -102,7 +102,7 @@ export class NeonProjects {
         await client.query(`DROP ROLE IF EXISTS ${escapeIdentifier(name)}`);
       }
     });
-    this.#projects = this.#projects.filter((other) => other !== project);
+    this.#projects = this.#projects.filter((otherProject) => otherProject !== project);
     await this.#save();
   }
 

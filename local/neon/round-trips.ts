@@ -33,19 +33,19 @@ export class RoundTrips {
   createLink(projectName: string): Link {
     const project = this.#projects.get(projectName);
     let answeredTripCount = 0;
-    let last: Promise<void> = Promise.resolve();
+    let lastTripPromise: Promise<void> = Promise.resolve();
     return {
       async send(forward) {
         if (project === undefined || project.milliseconds === 0) return forward();
         const tripCount = project.tripCount + 1;
         const arrival = sleep(project.milliseconds);
         // Timers may fire in another order.
-        last = last.then(async () => {
+        lastTripPromise = lastTripPromise.then(async () => {
           await arrival;
           answeredTripCount = tripCount;
           await forward();
         });
-        await last;
+        await lastTripPromise;
       },
       receive() {
         if (project !== undefined) project.tripCount = Math.max(project.tripCount, answeredTripCount);

@@ -64,14 +64,14 @@ export class Tunnel {
       return;
     }
     this.countOpened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
-    const open = (webSocket: WebSocket) => {
+    const connectWebSocket = (webSocket: WebSocket) => {
       const { wakingPromise, end } = this.#computes.connect(target.projectName);
       webSocket.on('close', end);
       joinStreams(webSocket, target, this.#faults, this.#trips.createLink(target.projectName), wakingPromise);
     };
     void this.#trips
       .waitForOpening(target.projectName)
-      .then(() => this.#server.handleUpgrade(request, socket, head, open));
+      .then(() => this.#server.handleUpgrade(request, socket, head, connectWebSocket));
   }
 
   /** Counts the connections that were opened to the project: to the database itself, and to its pooler. */

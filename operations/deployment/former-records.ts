@@ -86,10 +86,10 @@ async function putViews(query: Query, files: Pick<Files, 'put'>): Promise<void> 
       `SELECT * FROM share_views WHERE share_id > ? ORDER BY share_id LIMIT ${ROWS_PER_FILE}`,
       lastKey,
     );
-    const last = rows.at(-1);
-    if (!last) break;
-    await files.put(`archive/share-views/former/${last.share_id}.ndjson`, toLines(rows));
-    lastKey = String(last.share_id);
+    const lastRow = rows.at(-1);
+    if (!lastRow) break;
+    await files.put(`archive/share-views/former/${lastRow.share_id}.ndjson`, toLines(rows));
+    lastKey = String(lastRow.share_id);
   }
   await query("INSERT OR REPLACE INTO moved_rows VALUES ('share_views', ?)", String(sum.views));
 }

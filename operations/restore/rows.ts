@@ -132,9 +132,9 @@ export async function putBackRows(
   database: Database,
   file: string,
   tables: readonly string[],
-): Promise<{ written: number; skipped: SkippedRow[] }> {
+): Promise<{ writtenCount: number; skippedRows: SkippedRow[] }> {
   const companyId = await readCompany(file);
-  const skipped: SkippedRow[] = [];
+  const skippedRows: SkippedRow[] = [];
   let writtenCount = 0;
   let pendingBatch: { table: string; rows: Row[]; characterCount: number } | undefined;
   const writePending = async () => {
@@ -142,7 +142,7 @@ export async function putBackRows(
     const { table, rows } = pendingBatch;
     const conflicts = await writeRows(database, table, rows);
     writtenCount += rows.length - conflicts.length;
-    skipped.push(...conflicts);
+    skippedRows.push(...conflicts);
     pendingBatch = undefined;
   };
   for await (const text of splitLines(file)) {
@@ -162,31 +162,31 @@ export async function putBackRows(
   }
   await writePending();
   // A later row may have removed a conflict: a default account that moved, or two names that were exchanged.
-  for (let skippedBefore = Number.POSITIVE_INFINITY; skipped.length > 0 && skipped.length < skippedBefore; ) {
-    skippedBefore = skipped.length;
-    for (const { table, row } of skipped.splice(0)) skipped.push(...(await writeRows(database, table, [row])));
-    writtenCount += skippedBefore - skipped.length;
+  for (let skippedBefore = Number.POSITIVE_INFINITY; skippedRows.length > 0 && skippedRows.length < skippedBefore; ) {
+    skippedBefore = skippedRows.length;
+    for (const { table, row } of skippedRows.splice(0)) skippedRows.push(...(await writeRows(database, table, [row])));
+    writtenCount += skippedBefore - skippedRows.length;
   }
-  return { written: writtenCount, skipped };
+  return { writtenCount, skippedRows };
 }
 
 /** Reads the company's id from a file. @throws Problem if the file is incomplete */
 async function readCompany(file: string): Promise<string> {
-  let first: FileLine | undefined;
-  let last: FileLine | undefined;
+  let firstLine: FileLine | undefined;
+  let lastLine: FileLine | undefined;
   let rows = 0;
   for await (const text of splitLines(file)) {
-    last = parseLine(text, file);
-    first ??= last;
-    if ('table' in last) rows += 1;
+    lastLine = parseLine(text, file);
+    firstLine ??= lastLine;
+    if ('table' in lastLine) rows += 1;
   }
-  const isComplete = last && 'end' in last && last.end.rows === rows;
-  if (!first || !('company_id' in first) || !isComplete) {
+  const isComplete = lastLine && 'end' in lastLine && lastLine.end.rows === rows;
+  if (!firstLine || !('company_id' in firstLine) || !isComplete) {
     throw new Problem(
       `${file} is not a whole copy: it must begin with the company and end with the number of its rows.`,
     );
   }
-  return first.company_id;
+  return firstLine.company_id;
 }
 
 function parseLine(text: string, file: string): FileLine {
@@ -219,9 +219,9 @@ async function writeRows(database: Database, table: string, rows: Row[]): Promis
     const [row, ...others] = rows;
     if (row && others.length === 0) return [{ table, row, reason }];
   }
-  const skipped: SkippedRow[] = [];
-  for (const row of rows) skipped.push(...(await writeRows(database, table, [row])));
-  return skipped;
+  const skippedRows: SkippedRow[] = [];
+  for (const row of rows) skippedRows.push(...(await writeRows(database, table, [row])));
+  return skippedRows;
 }
 
 async function upsertRows(database: Database, table: string, rows: Row[]): Promise<void> {

@@ -75,21 +75,21 @@ async function findEncryptionUses(
   database: Database,
   now: number,
 ): Promise<KeyUse[]> {
-  const rows: { what: string; found: number }[] = [];
+  const rows: { what: string; foundCount: number }[] = [];
   for (const { table, what, where } of ENCRYPTED_COLUMNS) {
     // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
     const [row] = await database.query<{ found: number }>(
       `SELECT count(*) AS found FROM ${table} WHERE ${where(version)}`,
     );
-    rows.push({ what, found: row?.found ?? 0 });
+    rows.push({ what, foundCount: row?.found ?? 0 });
   }
-  const uses = rows.flatMap(({ what, found }): KeyUse[] => {
-    if (found === 0) return [];
+  const uses = rows.flatMap(({ what, foundCount }): KeyUse[] => {
+    if (foundCount === 0) return [];
     const advice =
       what === 'backup codes'
         ? 'they are kept as digests: they end when their people make new ones, or with this version'
         : 'the scheduled run brings them under the newest key: look again in some minutes';
-    return [{ what: `${found} ${what}`, advice }];
+    return [{ what: `${foundCount} ${what}`, advice }];
   });
   const shortLivedUntil = ((successor ?? Number.POSITIVE_INFINITY) + SHORT_LIVED_SECONDS) * 1000;
   if (shortLivedUntil > now)

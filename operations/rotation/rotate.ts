@@ -31,7 +31,7 @@ export async function addVersion(
 ): Promise<void> {
   const { report } = options;
   await store.requireChangeable();
-  const left = listVariableVersions(await store.names()).filter(
+  const remainingVersions = listVariableVersions(await store.names()).filter(
     (keyVersion) => keyVersion.key === key && keyVersion.isNext,
   );
   const newest = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
@@ -45,7 +45,7 @@ export async function addVersion(
   await store.set(used, secret);
   report(`Version ${version} is in use for all that is new; older ones go on being read.`);
   await sleep(store.settleMs);
-  for (const { variable } of [{ variable: next }, ...left]) await store.remove(variable);
+  for (const { variable } of [{ variable: next }, ...remainingVersions]) await store.remove(variable);
 }
 
 /** Removes a version of a key, which ends everything made under it. @throws Problem naming the uses, unless forced */

@@ -78,11 +78,11 @@ export async function computeAccessChange(
   db: ControlDb,
   caller: Principal,
   ids: ReadonlySet<string>,
-  { before, after }: ObservedQueries,
+  { rowsBefore, rowsAfter }: ObservedQueries,
 ): Promise<PrincipalAccessChange> {
   const change: PrincipalAccessChange = { gains: [], losses: [], truncated: false };
-  if (!before || !after) return change;
-  const [was, is] = [toAffectedAccess(before), toAffectedAccess(after)];
+  if (!rowsBefore || !rowsAfter) return change;
+  const [was, is] = [toAffectedAccess(rowsBefore), toAffectedAccess(rowsAfter)];
   const groupIds = [was, is].flatMap((affectedAccess) => [
     ...affectedAccess.groups.keys(),
     ...[...affectedAccess.attached, ...affectedAccess.permissions].map(({ groupId }) => groupId),
@@ -114,10 +114,12 @@ export async function computeAccessChange(
       changesByGroups.set(key, accessChange);
       const { type, id, name } = person;
       for (const side of ['gains', 'losses'] as const) {
-        const left = MAX_WITNESSES - change[side].length;
-        change.truncated ||= accessChange[side].length > left;
+        const remainingCount = MAX_WITNESSES - change[side].length;
+        change.truncated ||= accessChange[side].length > remainingCount;
         change[side].push(
-          ...accessChange[side].slice(0, left).map((witness) => ({ principal: { type, id, name }, ...witness })),
+          ...accessChange[side]
+            .slice(0, remainingCount)
+            .map((witness) => ({ principal: { type, id, name }, ...witness })),
         );
       }
     }

@@ -60,8 +60,8 @@ export function compareAccess(
 }
 
 /** Returns `access` without the groups that are identical in `other`. */
-function removeSharedGroups(access: Access, other: Access): Access {
-  const otherSources = new Set(other.groups.map(({ source }) => source));
+function removeSharedGroups(access: Access, otherAccess: Access): Access {
+  const otherSources = new Set(otherAccess.groups.map(({ source }) => source));
   return {
     ...access,
     groups: access.groups.filter(({ source }) => !otherSources.has(source)),

@@ -29,11 +29,11 @@ const MAX_COMPARISONS = 1_000_000;
  * legacy grant, and must not overlap a Deny of the granter, unless the grant carries a Deny at least as wide itself.
  * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
-export function findExcess(granter: Access, granted: Grants, held?: Grants): ExcessGrant | null {
+export function findExcess(granter: Access, grants: Grants, replacedGrants?: Grants): ExcessGrant | null {
   if (isUnrestricted(granter)) return null;
-  const grantedAccess = compileAccess({ ...granted, isOwner: false });
-  const replacedAccess = held && compileAccess({ ...held, isOwner: false });
-  const budget = { left: MAX_COMPARISONS };
+  const grantedAccess = compileAccess({ ...grants, isOwner: false });
+  const replacedAccess = replacedGrants && compileAccess({ ...replacedGrants, isOwner: false });
+  const budget = { remainingCount: MAX_COMPARISONS };
   for (const action of ALL_ACTIONS) {
     const grantedRules = findRules(grantedAccess, action);
     const granterRules = findRules(granter, action);
@@ -44,9 +44,9 @@ export function findExcess(granter: Access, granted: Grants, held?: Grants): Exc
       if (grantedRules.deny.some(contains) || replacedRules.allow.some(contains) || replacedRules.legacy.some(contains))
         continue;
       if (!granterRules.allow.some(contains) && !granterRules.legacy.some(contains)) return { action, resource };
-      const isHarmlessDenial = (denied: Rule): boolean =>
-        (spendComparison(budget) && !mayOverlap(denied.resource, resource)) ||
-        grantedRules.deny.some((rule) => spendComparison(budget) && rule.matches(denied.resource));
+      const isHarmlessDenial = (denyRule: Rule): boolean =>
+        (spendComparison(budget) && !mayOverlap(denyRule.resource, resource)) ||
+        grantedRules.deny.some((rule) => spendComparison(budget) && rule.matches(denyRule.resource));
       if (!granterRules.deny.every(isHarmlessDenial)) return { action, resource };
     }
   }
@@ -54,7 +54,7 @@ export function findExcess(granter: Access, granted: Grants, held?: Grants): Exc
 }
 
 /** Counts one comparison; false once the budget is used up, which callers treat as "not proven". */
-function spendComparison(budget: { left: number }): boolean {
-  budget.left -= 1;
-  return budget.left >= 0;
+function spendComparison(budget: { remainingCount: number }): boolean {
+  budget.remainingCount -= 1;
+  return budget.remainingCount >= 0;
 }

@@ -7,8 +7,8 @@ import { findExcess } from './grant-ceiling.ts';
 import { type AccessSubject, selectAccess, toAccessSources } from './sources.ts';
 
 /** Refuses a grant that is wider than the granter's own access; `held`, which it replaces, is not granted anew. */
-export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
-  const excess = findExcess(granter.access, granted, held);
+export function requireMayGrant(granter: Principal, grants: Grants, replacedGrants?: Grants): void {
+  const excess = findExcess(granter.access, grants, replacedGrants);
   if (excess === null) return;
   throw grantExceeds(excess);
 }
@@ -55,17 +55,25 @@ export function toDenialGrants(grants: Grants): Grants {
  * `before` allows, but neither widen it nor deny less, unless the author may do all that becomes allowed. Whether the
  * policy is attached does not matter: it may be at any time.
  */
-export function requireMayWritePolicy(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
+export function requireMayWritePolicy(
+  granter: Principal,
+  document: PolicyDocument,
+  previousDocument?: PolicyDocument,
+): void {
   const makeGrants = (statements: PolicyStatement[]): Grants => ({
     companyId: granter.companyId,
     groups: [
       { id: 'new', roles: [], permissions: [], policies: [{ id: 'new', document: { ...document, statements } }] },
     ],
   });
-  requireMayGrant(granter, makeGrants(document.statements), before && makeGrants(before.statements));
-  if (!before) return;
+  requireMayGrant(
+    granter,
+    makeGrants(document.statements),
+    previousDocument && makeGrants(previousDocument.statements),
+  );
+  if (!previousDocument) return;
   const denyStatements = document.statements.filter(({ effect }) => effect === 'Deny');
-  requireMayGrant(granter, makeGrants([...invertDenials(before), ...denyStatements]));
+  requireMayGrant(granter, makeGrants([...invertDenials(previousDocument), ...denyStatements]));
 }
 
 /** Turns a document's Deny statements into Allow statements: the access gained by removing the Denies. */

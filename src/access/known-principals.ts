@@ -108,7 +108,7 @@ export interface PresentedCredential {
   /** Returns true if the request is by the cached principal: its signature matches. The cached data may be out of date. */
   matchesPrincipal(knownPrincipal: KnownPrincipal): Promise<boolean>;
   /** Reads the principal from the control database, in one batch. @throws if the credential is invalid */
-  read(): Promise<KnownPrincipal>;
+  readPrincipal(): Promise<KnownPrincipal>;
   /** Records that the credential was used for a request that has been authenticated. */
   recordUse(knownPrincipal: KnownPrincipal): void;
 }

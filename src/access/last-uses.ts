@@ -29,16 +29,16 @@ const MAX_WAITING_USES = 5000;
  */
 export function recordLastUse(
   { db, now, defer }: { db: ControlDb; now(): number; defer(work: Promise<unknown>): void },
-  last: LastUse,
+  lastUse: LastUse,
 ): void {
   const at = now();
-  if (last.recordedAt !== null && at - last.recordedAt < PRECISION_MS) return;
-  const isInConstantUse = last.recordedAt !== null && at - last.recordedAt < RECENT_MS;
-  last.recordedAt = at;
-  waitingUses.push(...last.usedCredentials.map((usedCredential) => ({ ...usedCredential, at })));
+  if (lastUse.recordedAt !== null && at - lastUse.recordedAt < PRECISION_MS) return;
+  const isInConstantUse = lastUse.recordedAt !== null && at - lastUse.recordedAt < RECENT_MS;
+  lastUse.recordedAt = at;
+  waitingUses.push(...lastUse.usedCredentials.map((usedCredential) => ({ ...usedCredential, at })));
   const isBatchRecent = recordedAt <= at && at - recordedAt < PRECISION_MS;
-  const mayWait = (last.isRecordedHere || isInConstantUse) && isBatchRecent && waitingUses.length < MAX_WAITING_USES;
-  last.isRecordedHere = true;
+  const mayWait = (lastUse.isRecordedHere || isInConstantUse) && isBatchRecent && waitingUses.length < MAX_WAITING_USES;
+  lastUse.isRecordedHere = true;
   if (mayWait) return;
   const uses = waitingUses;
   waitingUses = [];

@@ -9,10 +9,10 @@ export interface ResourceLanguage {
 
 /** Remaining cost of a comparison, in search states to visit. About a second; hostile patterns would need years. */
 export interface ComparisonBudget {
-  left: number;
+  remainingCost: number;
 }
 
-export const makeComparisonBudget = (): ComparisonBudget => ({ left: 3_000_000 });
+export const makeComparisonBudget = (): ComparisonBudget => ({ remainingCost: 3_000_000 });
 
 /** Pattern of all resources at once; any other resource is a name that begins with `ARN_PREFIX`. */
 const ANY_RESOURCE = '*';
@@ -27,15 +27,15 @@ const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
  * accessTooComplex once the budget is used up
  */
 export function findShortestDifference(
-  some: ResourceLanguage,
-  other: ResourceLanguage,
+  language: ResourceLanguage,
+  otherLanguage: ResourceLanguage,
   budget: ComparisonBudget,
 ): string | null {
-  if (includesResource(some, ANY_RESOURCE) && !includesResource(other, ANY_RESOURCE)) return ANY_RESOURCE;
-  const [allow, deny] = [dropContainedPatterns(some.allow, budget), dropContainedPatterns(some.deny, budget)];
+  if (includesResource(language, ANY_RESOURCE) && !includesResource(otherLanguage, ANY_RESOURCE)) return ANY_RESOURCE;
+  const [allow, deny] = [dropContainedPatterns(language.allow, budget), dropContainedPatterns(language.deny, budget)];
   const [otherAllow, otherDeny] = [
-    dropContainedPatterns(other.allow, budget),
-    dropContainedPatterns(other.deny, budget),
+    dropContainedPatterns(otherLanguage.allow, budget),
+    dropContainedPatterns(otherLanguage.deny, budget),
   ];
   const isWithin = (pattern: string, patterns: readonly string[]) => containsPattern(patterns, pattern, budget);
   // Where nothing else is denied, what both allow makes no difference.
@@ -87,8 +87,8 @@ const containsPattern = (patterns: readonly string[], pattern: string, budget: C
 
 /** Takes a cost from the budget. @throws accessTooComplex once the budget is used up */
 export function spendBudget(budget: ComparisonBudget, cost = 1): true {
-  budget.left -= cost;
-  if (budget.left < 0) throw accessTooComplex();
+  budget.remainingCost -= cost;
+  if (budget.remainingCost < 0) throw accessTooComplex();
   return true;
 }
 
@@ -206,13 +206,13 @@ interface SearchStep {
 function searchDifference(
   wantedAutomaton: Automaton,
   deny: readonly Automaton[],
-  other: { allow: readonly Automaton[]; deny: readonly Automaton[] },
+  otherAutomata: { allow: readonly Automaton[]; deny: readonly Automaton[] },
   maxLength: number,
   budget: ComparisonBudget,
 ): string[] | null {
-  const allAutomata = [wantedAutomaton, ...deny, ...other.allow, ...other.deny];
+  const allAutomata = [wantedAutomaton, ...deny, ...otherAutomata.allow, ...otherAutomata.deny];
   const otherAllowStart = 1 + deny.length;
-  const otherDenyStart = otherAllowStart + other.allow.length;
+  const otherDenyStart = otherAllowStart + otherAutomata.allow.length;
   const hasState = (states: readonly number[], begin: number, end: number, condition: 'accepted' | 'everything') =>
     states.some(
       (state, at) =>
@@ -247,19 +247,19 @@ function searchDifference(
       state === DEAD_STATE ? DEAD_STATE : stepAutomaton(allAutomata[at] as Automaton, state, character),
     );
 
-  const first = reduceStates(
+  const initialStates = reduceStates(
     [...ARN_PREFIX].reduce(
       stepAll,
       allAutomata.map(() => 0),
     ),
   );
-  if (!first) return null;
-  const visitedStates = new Set([first.join()]);
-  let currentLevel: SearchStep[] = [{ states: first, from: null, character: '', length: 0 }];
+  if (!initialStates) return null;
+  const visitedStates = new Set([initialStates.join()]);
+  let currentLevel: SearchStep[] = [{ states: initialStates, from: null, character: '', length: 0 }];
   for (let length = 0; currentLevel.length > 0 && length < maxLength; length += 1) {
     const foundStep = currentLevel.find(isResult);
     if (foundStep) return listCharacters(foundStep);
-    const next: SearchStep[] = [];
+    const nextLevel: SearchStep[] = [];
     for (const step of currentLevel) {
       const expectedCharacters = new Set<string>();
       for (const [at, state] of step.states.entries())
@@ -269,7 +269,7 @@ function searchDifference(
         const states = reduceStates(stepAll(step.states, character));
         if (!states || visitedStates.has(states.join())) continue;
         visitedStates.add(states.join());
-        next.push({
+        nextLevel.push({
           states,
           from: step,
           character: character ?? chooseUnexpectedCharacter(expectedCharacters),
@@ -277,7 +277,7 @@ function searchDifference(
         });
       }
     }
-    currentLevel = next;
+    currentLevel = nextLevel;
   }
   return null;
 }

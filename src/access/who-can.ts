@@ -55,10 +55,10 @@ export function decideAll(
   const allowedDecisions = new Map<string, Decision>();
   for (const of of groupSets) {
     const decisions = parseGroups(of).flatMap((id) => decisionsByGroup.get(id) ?? []);
-    const first = RULE_KIND_ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(
-      Boolean,
-    );
-    const decision = of.isOwner === 1 ? owner : (first ?? nobody);
+    const firstDecision = RULE_KIND_ORDER.map((kind) =>
+      decisions.find(({ decided_by }) => decided_by.kind === kind),
+    ).find(Boolean);
+    const decision = of.isOwner === 1 ? owner : (firstDecision ?? nobody);
     if (decision.allowed) allowedDecisions.set(makeGroupSetKey(of), decision);
   }
   return allowedDecisions;

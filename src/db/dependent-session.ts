@@ -51,8 +51,8 @@ export function createDependentSession(session: DryRunSession): DependentSession
     const results = await session.batch([...guardStatements, ...statements, ...reads.map(prepareQuery)]);
     const ownResults = results.slice(guardStatements.length, guardStatements.length + statements.length);
     const resultsAfter = results.slice(guardStatements.length + statements.length);
-    const next = reads.map((read, index) => ({ ...read, rows: toRows(resultsAfter[index] as D1Result) }));
-    dependency = areSameRows(reads, next) ? { reads: next, readAgain } : null;
+    const nextReads = reads.map((read, index) => ({ ...read, rows: toRows(resultsAfter[index] as D1Result) }));
+    dependency = areSameRows(reads, nextReads) ? { reads: nextReads, readAgain } : null;
     return ownResults;
   };
 
@@ -107,9 +107,9 @@ export function createDependentSession(session: DryRunSession): DependentSession
   };
 }
 
-const combineDependencies = (firstDependency: Dependency, other: Dependency): Dependency => ({
-  reads: [...firstDependency.reads, ...other.reads],
-  readAgain: async () => [...(await firstDependency.readAgain()), ...(await other.readAgain())],
+const combineDependencies = (firstDependency: Dependency, otherDependency: Dependency): Dependency => ({
+  reads: [...firstDependency.reads, ...otherDependency.reads],
+  readAgain: async () => [...(await firstDependency.readAgain()), ...(await otherDependency.readAgain())],
 });
 
 /** Makes a read outside of a batch record its rows. */

@@ -11,8 +11,8 @@ export interface Query {
 export interface ObservedQueries {
   queries: readonly Query[];
   /** Rows of each query before the latest batch (`before`) and after it (`after`); null if there was no batch. */
-  before: unknown[][][] | null;
-  after: unknown[][][] | null;
+  rowsBefore: unknown[][][] | null;
+  rowsAfter: unknown[][][] | null;
 }
 
 /** A D1 session whose batches can be rehearsed. */
@@ -55,14 +55,14 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
   const prepareQuery = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
 
   /** Runs the queries and then these reads, and rolls everything back. @returns the rows of the reads */
-  const readAfter = async (before: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
+  const readAfter = async (precedingQueries: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
     const jsonReads = await Promise.all(reads.map((read) => toJsonQuery(database, read)));
     const reportQuery = {
       sql: `${REPORT_SQL}${jsonReads.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
       values: jsonReads.flatMap(({ values }) => values),
     };
     try {
-      await database.batch([...before, reportQuery, { sql: FAILING_SQL, values: [] }].map(prepareQuery));
+      await database.batch([...precedingQueries, reportQuery, { sql: FAILING_SQL, values: [] }].map(prepareQuery));
     } catch (error) {
       const [, hex] = REPORT_PATTERN.exec(String(error)) ?? [];
       if (hex === undefined) throw error;
@@ -72,10 +72,10 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
   };
 
   const dryRunBatch = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
-    const first = batch.findIndex(({ sql }) => isWriteStatement(sql));
-    const results = first > 0 ? await database.batch(batch.slice(0, first).map(prepareQuery)) : [];
+    const firstWriteIndex = batch.findIndex(({ sql }) => isWriteStatement(sql));
+    const results = firstWriteIndex > 0 ? await database.batch(batch.slice(0, firstWriteIndex).map(prepareQuery)) : [];
     for (const [at, query] of batch.entries()) {
-      if (at < first) continue;
+      if (at < firstWriteIndex) continue;
       if (!isWriteStatement(query.sql)) {
         const [rows = []] = await readAfter(batch.slice(0, at), [query]);
         results.push(
@@ -89,8 +89,8 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
       const returnedRows = / returning /i.test(query.sql) ? Number(changes) : 0;
       results.push(makeResult(Array(returnedRows).fill(EMPTY_ROW), Number(changes)));
     }
-    observed.before = await readAfter([], observed.queries);
-    observed.after = await readAfter(batch, observed.queries);
+    observed.rowsBefore = await readAfter([], observed.queries);
+    observed.rowsAfter = await readAfter(batch, observed.queries);
     return results;
   };
 

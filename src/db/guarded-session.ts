@@ -55,7 +55,7 @@ export function createGuardedSession(session: D1DatabaseSession): GuardedSession
       try {
         return await work();
       } finally {
-        announcedChanges = announcedChanges.filter((each) => each !== change);
+        announcedChanges = announcedChanges.filter((announcedChange) => announcedChange !== change);
       }
     },
   };

@@ -15,7 +15,7 @@ export interface JobKey {
 /** Due jobs of a scheduled run: at most `limit` that are due at `now`. Jobs that do not begin are due again at `next`. */
 export interface DueWindow {
   now: number;
-  next: number;
+  nextDueAt: number;
   limit: number;
 }
 
@@ -69,11 +69,11 @@ export const claimDueJobs = (
   db: ControlDb,
   jobs: JobTable,
   wantedCondition: Condition,
-  { now, next, limit }: DueWindow,
+  { now, nextDueAt, limit }: DueWindow,
 ) =>
   db
     .update(jobs)
-    .set({ dueAt: sql`iif(${jobs.status} = 'queued', ${next}, ${jobs.dueAt})` })
+    .set({ dueAt: sql`iif(${jobs.status} = 'queued', ${nextDueAt}, ${jobs.dueAt})` })
     .where(
       inArray(
         jobs.id,

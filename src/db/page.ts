@@ -27,7 +27,7 @@ export interface PageRequest<By = SQLiteColumn | SQL> {
   page: number;
   perPage: number;
   /** Number of rows before the page, if pages differ in size. */
-  skipped?: number;
+  skippedCount?: number;
 }
 
 /** Requested page of the records that contain a text; an empty text accepts all. */
@@ -47,7 +47,7 @@ type SelectedExtras<Extra extends ExtraFields> = {
 export async function readPage<T extends ListedTable, Extra extends ExtraFields = Record<never, SQL.Aliased>>(
   db: ControlDb,
   { table, filter, total, via, extra }: ListSource<T, Extra>,
-  { by, descending, page, perPage, skipped = (page - 1) * perPage }: PageRequest,
+  { by, descending, page, perPage, skippedCount = (page - 1) * perPage }: PageRequest,
 ): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & SelectedExtras<Extra>)[] }> {
   const source = via ?? { table, id: table.id, by };
   const countSql = total ?? sql`select count(*) from ${source.table} where ${filter}`;
@@ -59,20 +59,20 @@ export async function readPage<T extends ListedTable, Extra extends ExtraFields 
   const makeIdsSql = (isDescending: boolean, limit: SQL, offset: SQL): SQL =>
     sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${orderBy(source.by, isDescending)}, ${orderBy(source.id, isDescending)} limit ${limit} offset ${offset})`;
 
-  const left = sql`(select total - ${skipped} from size)`;
-  const isNearStart = sql`${left} >= ${skipped + perPage}`;
-  const idsFromStart = makeIdsSql(descending, sql`${perPage}`, sql`${skipped}`);
-  const idsFromNearerEnd = sql`${makeIdsSql(descending, sql`iif(${isNearStart}, ${perPage}, 0)`, sql`${skipped}`)} union all ${makeIdsSql(
+  const remainingSql = sql`(select total - ${skippedCount} from size)`;
+  const isNearStart = sql`${remainingSql} >= ${skippedCount + perPage}`;
+  const idsFromStart = makeIdsSql(descending, sql`${perPage}`, sql`${skippedCount}`);
+  const idsFromNearerEnd = sql`${makeIdsSql(descending, sql`iif(${isNearStart}, ${perPage}, 0)`, sql`${skippedCount}`)} union all ${makeIdsSql(
     !descending,
-    sql`iif(${isNearStart}, 0, max(0, min(${perPage}, ${left})))`,
-    sql`max(0, ${left} - ${perPage})`,
+    sql`iif(${isNearStart}, 0, max(0, min(${perPage}, ${remainingSql})))`,
+    sql`max(0, ${remainingSql} - ${perPage})`,
   )}`;
 
   const rows = await db
     .with(size)
     .select({ total: size.total, record: { ...getTableColumns(table), ...extra } as unknown as { id: SQLiteColumn } })
     .from(size)
-    .leftJoin(table, sql`${table.id} in (${skipped === 0 ? idsFromStart : idsFromNearerEnd})`)
+    .leftJoin(table, sql`${table.id} in (${skippedCount === 0 ? idsFromStart : idsFromNearerEnd})`)
     .orderBy(orderBy(by, descending), orderBy(table.id, descending));
   return {
     total: rows[0]?.total ?? 0,
@@ -87,7 +87,7 @@ export interface ListRequest {
   page: number;
   perPage: number;
   search: string;
-  denied: Denials;
+  denials: Denials;
 }
 
 /** Reads a page of a company's records of a table, newest first. */
@@ -95,12 +95,12 @@ export function readNewest<T extends ListedTable & Record<'companyId' | 'name' |
   db: ControlDb,
   table: T,
   companyId: string,
-  { page, perPage, search, denied }: ListRequest,
+  { page, perPage, search, denials }: ListRequest,
 ) {
   const filter = and(
     eq(table.companyId, companyId),
     makeContainsSql([table.name], search),
-    isNotDenied(table.id, denied),
+    isNotDenied(table.id, denials),
   ) as SQL;
   return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });
 }

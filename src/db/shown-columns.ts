@@ -281,7 +281,7 @@ export const TABLE_KINDS: readonly TableKind[] = [
 export const selectColumns = (table: SQLiteTable, isSelected: (name: string) => boolean): SQLiteColumn[] =>
   Object.entries(getTableColumns(table)).flatMap(([name, column]) => (isSelected(name) ? column : []));
 
-const KIND_BY_TABLE = new Map(TABLE_KINDS.map((each) => [each.table, each]));
+const KIND_BY_TABLE = new Map(TABLE_KINDS.map((kind) => [kind.table, kind]));
 
 /** Lists the columns of a table that are disclosed to the person whom a row is about, or who requests them. */
 export function listPersonalColumns(table: SQLiteTable): SQLiteColumn[] {

@@ -51,18 +51,18 @@ export async function authenticatePrincipal(
     (await presented.matchesPrincipal(cachedPrincipal.knownPrincipal));
   const claims = isUsable ? toClaims(cachedPrincipal.knownPrincipal) : presented.claims;
   if (claims === null) {
-    const readPrincipal = await presented.read();
-    const gateResult = await askGate(ctx, toClaims(readPrincipal), { nonce, once: keyedRequest }, limits);
+    const readPrincipal = await presented.readPrincipal();
+    const gateResult = await askGate(ctx, toClaims(readPrincipal), { nonce, keyedRequest }, limits);
     cachePrincipal(credential, readPrincipal, null);
     return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
   }
 
-  const gateResult = await askGate(ctx, claims, { nonce, once: keyedRequest }, limits);
+  const gateResult = await askGate(ctx, claims, { nonce, keyedRequest }, limits);
   if (isUsable && gateResult.access !== null && gateResult.access === cachedPrincipal.gateVersion) {
     return toAuthenticatedPrincipal(presented, cachedPrincipal.knownPrincipal, gateResult);
   }
   try {
-    const readPrincipal = await presented.read();
+    const readPrincipal = await presented.readPrincipal();
     cachePrincipal(credential, readPrincipal, gateResult.access);
     return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
   } catch (error) {
@@ -83,7 +83,7 @@ function toAuthenticatedPrincipal(
 
 /** Authenticates a request again, without counting it again. @throws if its credential is no longer valid */
 export async function authenticateAgain(presented: PresentedCredential): Promise<Principal> {
-  const { actor } = await presented.read();
+  const { actor } = await presented.readPrincipal();
   return { ...actor, access: copyForRequest(actor.access) };
 }
 
@@ -101,7 +101,7 @@ const GATE_TIMEOUT_MS = 3_000;
 async function askGate(
   ctx: Context,
   claims: CredentialClaims,
-  { nonce, once }: { nonce: AdmissionRequest['nonce']; once: KeyedRequest | null },
+  { nonce, keyedRequest }: { nonce: AdmissionRequest['nonce']; keyedRequest: KeyedRequest | null },
   countedLimits: LimitState[],
 ): Promise<GateResult> {
   const { companyId, principalId } = claims;
@@ -110,7 +110,13 @@ async function askGate(
     organization: config.RATE_LIMIT_ORGANIZATION_PER_MINUTE,
     principal: config.RATE_LIMIT_PRINCIPAL_PER_MINUTE,
   };
-  const admission: AdmissionRequest = { principalId, requestId, limits, nonce, ...(once && { once }) };
+  const admission: AdmissionRequest = {
+    principalId,
+    requestId,
+    limits,
+    nonce,
+    ...(keyedRequest && { once: keyedRequest }),
+  };
   const callGate = <T>(call: (gate: DurableObjectStub<OrganizationGate>) => Promise<T>) =>
     callObject(bindings.ORGANIZATION_GATE, companyId, call);
   const verdict = await awaitWithinTime(
@@ -125,7 +131,7 @@ async function askGate(
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
     access,
-    key: once && key && makeHeldKey(key, { ...once, senderId: principalId, requestId }, callGate),
+    key: keyedRequest && key && makeHeldKey(key, { ...keyedRequest, senderId: principalId, requestId }, callGate),
     uncount: () =>
       callGate(async (gate) => await gate.withdraw(admission)).catch((error) =>
         logError('admission_not_withdrawn', error),

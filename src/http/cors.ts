@@ -75,7 +75,9 @@ export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<Htt
       c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
     const reader =
-      areAllAllowed || anyOriginPaths.has(c.req.path) ? '*' : allowedOrigins.find((each) => each === origin);
+      areAllAllowed || anyOriginPaths.has(c.req.path)
+        ? '*'
+        : allowedOrigins.find((allowedOrigin) => allowedOrigin === origin);
     setHeaders(c, [
       [EXPOSED_HEADERS[0], [EXPOSED_HEADERS[1], ...exposed].join(',')],
       ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),

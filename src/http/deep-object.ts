@@ -40,7 +40,7 @@ function gatherParameters(
   for (const [key, values] of Object.entries(query)) {
     const [, named, column = '', operator = ''] = PARAMETER_PATTERN.exec(key) ?? [];
     const name = named ?? key;
-    const objectName = names.find((each) => key.startsWith(`${each}[`));
+    const objectName = names.find((candidate) => key.startsWith(`${candidate}[`));
     if (objectName !== undefined && named === undefined)
       throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: describeSyntax(objectName) }]);
     if (!names.includes(name)) {
@@ -97,7 +97,7 @@ export function toDeepParameters(name: string, object: unknown): DeepParameter[]
 function toTexts(field: string, operator: string, value: unknown): string[] {
   if (!Array.isArray(value)) return [toText(field, value)];
   if (value.length === 0) throw invalid([{ field, message: 'must hold at least one value' }]);
-  const texts = value.map((each) => toText(field, each));
+  const texts = value.map((item) => toText(field, item));
   return operator === 'in' || operator === 'nin' ? [texts.map(quoteIfNeeded).join(',')] : texts;
 }
 

@@ -42,7 +42,7 @@ export async function performDryRun(
   const ids = new Set(Object.values(params));
   for (const { id } of await selectBoundPrincipals(db, companyId, [...ids])) ids.add(id);
   const makeObservedQueries = () => buildNamingQueries(db, companyId, [...ids]);
-  const observedQueries = { queries: makeObservedQueries(), before: null, after: null };
+  const observedQueries = { queries: makeObservedQueries(), rowsBefore: null, rowsAfter: null };
   const changeAccess = <T>({ principals }: AffectedPrincipals, work: () => Promise<T>): Promise<T> => {
     if (principals !== 'everybody') for (const id of principals) ids.add(id);
     observedQueries.queries = makeObservedQueries();

@@ -117,7 +117,7 @@ export interface VersionDeclaration {
   /** Fields shown only if the query requests them: they count for `If-None-Match`, not for a write's version. */
   optionalFields?: readonly string[];
   /** Reads the version from the response itself instead of computing a digest; undefined if the response contains none. */
-  readVersion?: (shown: object) => string | undefined;
+  readVersion?: (shownRecord: object) => string | undefined;
   /** Part that checks the version in a write: the database, or the service (see `Context.requireVersion`). */
   checkedBy: 'database' | 'service';
 }
@@ -185,7 +185,7 @@ export interface Contract {
   /** Schema of the JSON body. */
   body?: ZodType;
   /** Wraps reading the JSON body, for routes where an invalid body counts as an attempt, or has a failure of its own. */
-  wrapBodyRead?: (ctx: Context, read: () => Promise<unknown>) => Promise<void>;
+  wrapBodyRead?: (ctx: Context, readBody: () => Promise<unknown>) => Promise<void>;
   /**
    * Fields of a multipart body, for the description only: the handler reads the stream itself. With a `body` too, the caller
    * chooses by the content type; the handler of a form receives no body.
@@ -231,7 +231,7 @@ export interface Contract {
   /** For a GET: its answer has a version, and the writes of the same path can be made for that version. */
   versionDeclaration?: VersionDeclaration;
   /** Removes parts of an answer that the query does not request. The version is that of the whole answer. */
-  narrowAnswer?: (shown: object, query: unknown) => object;
+  narrowAnswer?: (answer: object, query: unknown) => object;
   /** For a GET with versions whose caller can wait for another version: reads the records' versions. Made by `declareWaiting`. */
   readRecordVersions?: ReadRecordVersions;
   /** For a write: the path of the GET whose version it is made for, if it differs from the write's path. */

@@ -62,7 +62,7 @@ export const preconditionFailed = defineFailure('request.other_version', 'confli
 export const wrongMethod = defineFailure('request.wrong_method', 'missing', {
   message: 'This method is not available on this route.',
   portuguese: 'Método não permitido nesta rota.',
-  detail: (allowed: string[]) => ({ allowed }),
+  detail: (allowedMethods: string[]) => ({ allowed: allowedMethods }),
   ...makeCodeEverywhere('METHOD_NOT_ALLOWED', 405),
 });
 

@@ -43,13 +43,14 @@ const UNSAFE_INTEGER_MESSAGES: readonly string[] = [
 
 /** Selects the first problem of each of at most `most` fields: further ones of the same value only repeat it. */
 export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
-  const first = new Map<string, FieldProblem>();
+  const firstProblems = new Map<string, FieldProblem>();
   for (const problem of problems) {
-    const knownProblem = first.get(problem.field);
-    if (!knownProblem || UNSAFE_INTEGER_MESSAGES.includes(knownProblem.message)) first.set(problem.field, problem);
-    if (first.size === most) break;
+    const knownProblem = firstProblems.get(problem.field);
+    if (!knownProblem || UNSAFE_INTEGER_MESSAGES.includes(knownProblem.message))
+      firstProblems.set(problem.field, problem);
+    if (firstProblems.size === most) break;
   }
-  return [...first.values()];
+  return [...firstProblems.values()];
 }
 
 /** Maximum number of characters of the listed allowed values, and of the listed unknown names. */

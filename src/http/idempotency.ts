@@ -182,9 +182,9 @@ async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: Hel
 async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
   const { status, headers, body } = c.res;
   if (status >= 500 || status === 429) return key.end({ state: 'undone' });
-  const { beginning, whole } = body === null ? { beginning: null, whole: true } : await readBeginning(body);
+  const { beginning, isWhole } = body === null ? { beginning: null, isWhole: true } : await readBeginning(body);
   if (beginning !== null) c.res = new Response(beginning, { status, headers });
-  if (!whole) return key.end({ state: 'not_kept' });
+  if (!isWhole) return key.end({ state: 'not_kept' });
   const { resourceIds, recordedAs } = c.get('facts');
   const { context } = c.var;
   const storedResponse = {
@@ -214,16 +214,16 @@ async function decryptResponse({ config }: Context, use: KeyUse, answer: string)
 /** Reads the whole body if it is small enough to be stored; otherwise returns a stream of it, after the maximum size. */
 async function readBeginning(
   body: ReadableStream<Uint8Array>,
-): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; whole: boolean }> {
+): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; isWhole: boolean }> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     chunks.push(chunk.value);
     bytes += chunk.value.byteLength;
-    if (bytes > MAX_RESPONSE_BYTES) return { beginning: continueStream(chunks, reader), whole: false };
+    if (bytes > MAX_RESPONSE_BYTES) return { beginning: continueStream(chunks, reader), isWhole: false };
   }
-  return { beginning: new Uint8Array(await new Blob(chunks).arrayBuffer()), whole: true };
+  return { beginning: new Uint8Array(await new Blob(chunks).arrayBuffer()), isWhole: true };
 }
 
 function continueStream(

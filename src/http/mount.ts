@@ -252,12 +252,12 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
     c.header('Location', `${parentPath}/${createdIds[0]}`);
   const { surface } = mounted;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
-  const shown = await makeWrittenAnswer(
+  const writtenAnswer = await makeWrittenAnswer(
     readContracts,
     call.ctx,
     contract.narrowAnswer?.(result as object, query) ?? (result as object),
   );
-  return c.json(shown, contract.returns.status as 200, { 'Content-Type': getMediaType(surface) });
+  return c.json(writtenAnswer, contract.returns.status as 200, { 'Content-Type': getMediaType(surface) });
 }
 
 /** Makes the arguments of a handler, except for the query and the body. */
@@ -299,10 +299,10 @@ function handleWhenChanged(
     id: parameters.at(-1) as string,
     seconds: getWaitSeconds(call.query) as number,
     releaseConnections: c.get('release'),
-    isKnownVersion: async (shown) =>
+    isKnownVersion: async (shownRecord) =>
       isKnownVersion(
         c.req.header('if-none-match'),
-        await computeVersion(shown, contract.versionDeclaration as VersionDeclaration),
+        await computeVersion(shownRecord, contract.versionDeclaration as VersionDeclaration),
       ),
     respond: () => handleInContext(call.ctx),
     async respondAfterRecheck() {

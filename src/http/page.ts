@@ -13,7 +13,7 @@ export interface ServedPage {
   /** Brand of a page that shows one before its first request. */
   branding?: ViewBranding;
   /** Data for the page, as JSON. It is about one person, so no cache stores such a page. */
-  told?: unknown;
+  data?: unknown;
   /** Status of the answer; 200 by default. */
   status?: 400;
   /** Content of a plain page. */
@@ -56,11 +56,11 @@ export function choosePageLocale({ url, headers }: Request, tokenLocale?: Locale
 export async function makePageResponse(
   assets: Fetcher,
   name: PageName,
-  { frames, locale, branding, told, status, plain }: ServedPage,
+  { frames, locale, branding, data, status, plain }: ServedPage,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
-  const html = insertData(await page.text(), { branding, told });
+  const html = insertData(await page.text(), { branding, told: data });
   return new Response(plain ? insertContent(html, plain, locale) : html, {
     status: status ?? 200,
     headers: {
@@ -70,7 +70,7 @@ export async function makePageResponse(
       'Content-Security-Policy': makeContentSecurityPolicy(name, frames),
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
-      'Cache-Control': told === undefined ? 'private' : 'no-store',
+      'Cache-Control': data === undefined ? 'private' : 'no-store',
       'X-Robots-Tag': 'noindex',
     },
   });

@@ -70,7 +70,7 @@ export interface Surface {
   /** Media type of the surface's bodies, if it is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
   /** Makes the headers that repeat parts of an answer's body. */
-  repeats?(shown: object): Readonly<Record<string, string>>;
+  repeats?(answer: object): Readonly<Record<string, string>>;
   /** Wording of a 500, which does not reveal the cause. */
   internalError: Pick<ErrorParts, 'code' | 'message'>;
 }

@@ -29,11 +29,15 @@ export interface PathRecord {
 export function findPathRecord(contract: Contract, endpoints: readonly Endpoint[]): PathRecord {
   const { method, path } = contract;
   const parentPaths = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();
-  const [reading] = (method === 'post' ? parentPaths : [path, ...parentPaths]).flatMap((shown) =>
-    endpoints.filter(({ contract: other }) => other.method === 'get' && other.path === shown),
+  const [reading] = (method === 'post' ? parentPaths : [path, ...parentPaths]).flatMap((candidatePath) =>
+    endpoints.filter(
+      ({ contract: otherContract }) => otherContract.method === 'get' && otherContract.path === candidatePath,
+    ),
   );
   const record = reading?.contract.path ?? path;
-  const writes = endpoints.map((endpoint) => endpoint.contract).filter((other) => isWithinRecord(other.path, record));
+  const writes = endpoints
+    .map((endpoint) => endpoint.contract)
+    .filter((otherContract) => isWithinRecord(otherContract.path, record));
   return {
     versionedGet: reading,
     findChanger: (member) => {
@@ -63,12 +67,12 @@ export async function findUnknownProblems(
 ): Promise<FieldProblem[]> {
   const schema = contract.body as Schema;
   if (findUnknownMembers(schema, body).next().done) return [];
-  const sent = Object.keys(Object(body));
+  const sentNames = Object.keys(Object(body));
   // Nobody is told what is wrong before it is known who asks.
   const { pendingTokenField } = contract;
-  if (pendingTokenField && call.ctx.actor.kind === 'anonymous' && !sent.includes(pendingTokenField))
+  if (pendingTokenField && call.ctx.actor.kind === 'anonymous' && !sentNames.includes(pendingTokenField))
     throw invalidToken();
-  const shownRecord = await readShownRecord(contract, record, call, sent);
+  const shownRecord = await readShownRecord(contract, record, call, sentNames);
   // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const isVolatile = (name: string): boolean =>
     VOLATILE_MEMBER_PATTERN.test(name) ||
@@ -78,9 +82,10 @@ export async function findUnknownProblems(
     const name = path.at(-1) as string;
     const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
     // A repeated request finds the record as it left it.
-    const isEarlier = (each: UnknownMember['counterpartObjects'][number]) =>
-      sent.includes(source) && isEarlierValue(value, each[name], each[source]);
-    const isShown = isVolatile(name) || counterpartObjects.some((each) => isSame(value, each[name], isVolatile));
+    const isEarlier = (counterpart: UnknownMember['counterpartObjects'][number]) =>
+      sentNames.includes(source) && isEarlierValue(value, counterpart[name], counterpart[source]);
+    const isShown =
+      isVolatile(name) || counterpartObjects.some((counterpart) => isSame(value, counterpart[name], isVolatile));
     return counterpartObjects.length > 0 && (isShown || counterpartObjects.some(isEarlier));
   };
   return findUnknownMembers(schema, body, [shownRecord])
@@ -170,7 +175,7 @@ async function readShownRecord(
   { method, checkBeforeReplay, bodySourceField }: Contract,
   { versionedGet }: PathRecord,
   call: Omit<HandlerCall, 'body' | 'query'>,
-  sent: readonly string[],
+  sentNames: readonly string[],
 ): Promise<unknown> {
   const { params } = call;
   const ctx = call.ctx as PrincipalContext;
@@ -179,7 +184,7 @@ async function readShownRecord(
   const { contract, handle } = versionedGet;
   try {
     // Before it is known whether the caller may: who may write to it is told whether it is there.
-    const query = contract.query?.parse(findIncludingQuery(contract, sent));
+    const query = contract.query?.parse(findIncludingQuery(contract, sentNames));
     const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
     await authorize(contract, ctx, (name) => params[name]);
     if (bodySourceField !== undefined) return { ...json, ...json[bodySourceField] };
@@ -192,10 +197,10 @@ async function readShownRecord(
 }
 
 /** Finds the query of a GET that requests members shown only on request. */
-function findIncludingQuery({ query }: Contract, sent: readonly string[]): { include?: string } {
+function findIncludingQuery({ query }: Contract, sentNames: readonly string[]): { include?: string } {
   const include = query && getOwnMember(getKnownMembers(query), 'include');
   const values = include && unwrapSchema(include)._zod.values;
-  const requestedName = sent.find((name) => values?.has(name));
+  const requestedName = sentNames.find((name) => values?.has(name));
   return requestedName === undefined ? {} : { include: requestedName };
 }
 
@@ -206,19 +211,23 @@ const VOLATILE_MEMBER_PATTERN = /_at$|_count$|^version$|^updated_by/;
  * Whether a member that is made from another one can have had a value before that was changed: a text that ends with the other
  * member began alike.
  */
-function isEarlierValue(value: unknown, shown: unknown, source: unknown): boolean {
-  if (typeof shown !== 'string') return Array.isArray(value) && Array.isArray(shown);
-  return typeof value === 'string' && typeof source === 'string' && value.startsWith(shown.slice(0, -source.length));
+function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): boolean {
+  if (typeof shownValue !== 'string') return Array.isArray(value) && Array.isArray(shownValue);
+  return (
+    typeof value === 'string' && typeof source === 'string' && value.startsWith(shownValue.slice(0, -source.length))
+  );
 }
 
 /** Returns true if two JSON values are equal, in any order of members, ignoring the members for which `moves` returns true. */
-function isSame(first: unknown, other: unknown, moves: (name: string) => boolean): boolean {
-  if (Array.isArray(first) && Array.isArray(other))
-    return first.length === other.length && first.every((item, index) => isSame(item, other[index], moves));
-  if (!isRecord(first) || !isRecord(other)) return first === other;
-  const names = Object.keys(first);
+function isSame(value: unknown, otherValue: unknown, moves: (name: string) => boolean): boolean {
+  if (Array.isArray(value) && Array.isArray(otherValue))
+    return value.length === otherValue.length && value.every((item, index) => isSame(item, otherValue[index], moves));
+  if (!isRecord(value) || !isRecord(otherValue)) return value === otherValue;
+  const names = Object.keys(value);
   return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && (moves(name) || isSame(first[name], other[name], moves)))
+    names.length === Object.keys(otherValue).length &&
+    names.every(
+      (name) => Object.hasOwn(otherValue, name) && (moves(name) || isSame(value[name], otherValue[name], moves)),
+    )
   );
 }

@@ -36,26 +36,26 @@ const matchesTag = (tags: EntityTags, tag: string): boolean => tags === '*' || t
 
 /** Computes the version of a GET's answer, as an entity tag: of the record, and after a point of the optional fields. */
 export async function computeVersion(
-  shown: object,
+  shownRecord: object,
   { ignoredFields, optionalFields = [], readVersion }: VersionDeclaration,
 ): Promise<string> {
-  const ownVersion = readVersion?.(shown);
+  const ownVersion = readVersion?.(shownRecord);
   if (ownVersion !== undefined) return ownVersion;
   const uncountedFields = [...ignoredFields, ...optionalFields];
   // A row may have any columns, `__proto__` too: it is only copied where something is left out.
   const countedRecord =
     uncountedFields.length === 0
-      ? shown
-      : Object.fromEntries(Object.entries(shown).filter(([name]) => !uncountedFields.includes(name)));
-  const optionalEntries = Object.entries(shown).filter(([name]) => optionalFields.includes(name));
+      ? shownRecord
+      : Object.fromEntries(Object.entries(shownRecord).filter(([name]) => !uncountedFields.includes(name)));
+  const optionalEntries = Object.entries(shownRecord).filter(([name]) => optionalFields.includes(name));
   const parts = await Promise.all(
     [countedRecord, ...(optionalEntries.length > 0 ? [optionalEntries] : [])].map(computeDigest),
   );
   return `"${parts.join('.')}"`;
 }
 
-const computeDigest = async (shown: object): Promise<string> =>
-  (await computeSha256Hex(JSON.stringify(shown))).slice(0, DIGEST_LENGTH);
+const computeDigest = async (shownRecord: object): Promise<string> =>
+  (await computeSha256Hex(JSON.stringify(shownRecord))).slice(0, DIGEST_LENGTH);
 
 /** Reduces an entity tag to the version of the record alone. */
 const toRecordTag = (tag: string): string => tag.replace(/\.[0-9a-f]+"$/, '"');
@@ -99,8 +99,9 @@ export async function runForVersion(
   // Whether there is any is what the write finds out anyway.
   if (tags === '*') return handle(call);
   const versionDeclaration = versionedGet.contract.versionDeclaration as VersionDeclaration;
-  const requireVersion = async (shown: object): Promise<void> => {
-    if (!matchesTag(tags.map(toRecordTag), await computeVersion(shown, versionDeclaration))) throw preconditionFailed();
+  const requireVersion = async (shownRecord: object): Promise<void> => {
+    if (!matchesTag(tags.map(toRecordTag), await computeVersion(shownRecord, versionDeclaration)))
+      throw preconditionFailed();
   };
   if (versionDeclaration.checkedBy === 'service') return handle({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;

@@ -115,7 +115,7 @@ export interface WaitingRequest {
   id: string;
   seconds: number;
   releaseConnections(): Promise<void>;
-  isKnownVersion(shown: object): Promise<boolean>;
+  isKnownVersion(shownRecord: object): Promise<boolean>;
   /** Makes the response for the caller as authenticated when the request arrived. */
   respond(): Promise<object>;
   /** Makes the response after the caller has been authenticated again with current data. */
@@ -134,8 +134,8 @@ export async function respondWhenChanged(waitingRequest: WaitingRequest): Promis
   const endsAt = startedAt + seconds * 1_000;
   // Before the record itself: a change in between is seen as one.
   let knownVersion = (await stamps(ctx, [id])).get(id) ?? null;
-  const first = await respond();
-  if (!(await isKnownVersion(first))) return first;
+  const firstResponse = await respond();
+  if (!(await isKnownVersion(firstResponse))) return firstResponse;
   await releaseConnections();
 
   const pendingWait: PendingWait = { id, endsAt };

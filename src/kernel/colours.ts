@@ -26,8 +26,8 @@ function computeLuminance(colour: Colour): number {
 }
 
 /** Computes the contrast of two colours, from 1 to 21: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
-export function computeContrast(first: Colour, other: Colour): number {
-  const [darker, lighter] = [computeLuminance(first), computeLuminance(other)].sort((a, b) => a - b) as [
+export function computeContrast(colour: Colour, otherColour: Colour): number {
+  const [darker, lighter] = [computeLuminance(colour), computeLuminance(otherColour)].sort((a, b) => a - b) as [
     number,
     number,
   ];
@@ -39,8 +39,8 @@ export const MIN_TEXT_CONTRAST = 4.5;
 export const MIN_GRAPHIC_CONTRAST = 3;
 
 /** Mixes a share (0 to 1) of another colour into a colour. */
-export function mixColours(colour: Colour, other: Colour, share: number): Colour {
-  const otherChannels = toChannels(other);
+export function mixColours(colour: Colour, otherColour: Colour, share: number): Colour {
+  const otherChannels = toChannels(otherColour);
   const channels = toChannels(colour).map((channel, at) => channel + ((otherChannels[at] as number) - channel) * share);
   return `#${channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('')}`;
 }

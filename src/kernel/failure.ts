@@ -120,7 +120,10 @@ function addPortuguese(words: SurfaceWordings, message: string): SurfaceWordings
  */
 export function makeCodeEverywhere(code: string, status?: number): SurfaceWordings {
   const addStatus = (ownCode: string) => (status === undefined ? ownCode : { status, code: ownCode });
-  const organizationCode = code.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first, rest) => first + rest.toLowerCase());
+  const organizationCode = code.replaceAll(
+    /([A-Z])([A-Z]*)_?/g,
+    (_, firstLetter, otherLetters) => firstLetter + otherLetters.toLowerCase(),
+  );
   const ownWording = addStatus(code);
   const directory = status === undefined ? {} : { directory: { status } };
   const oauth = addStatus(code.toLowerCase());

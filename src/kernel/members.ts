@@ -81,21 +81,22 @@ export function* findUnknownMembers(
         yield* findUnknownWithin(String(index), def.element, item, findCounterparts(item, index), path);
     }
   } else if (isRecord(value)) {
-    const known = getKnownMembers(schema);
-    if (def.type !== 'record' && !known) return;
+    const knownMembers = getKnownMembers(schema);
+    if (def.type !== 'record' && !knownMembers) return;
     const counterpartRecords = records.filter(isRecord);
     for (const [name, member] of Object.entries(value)) {
       // A record of zod drops this name without a word.
       const isDropped = name === '__proto__';
-      const memberSchema = def.type !== 'record' ? getOwnMember(known, name) : isDropped ? undefined : def.valueType;
-      const recordsWithMember = counterpartRecords.filter((each) => Object.hasOwn(each, name));
+      const memberSchema =
+        def.type !== 'record' ? getOwnMember(knownMembers, name) : isDropped ? undefined : def.valueType;
+      const recordsWithMember = counterpartRecords.filter((record) => Object.hasOwn(record, name));
       if (!memberSchema) yield { path: [...path, name], value: member, counterpartObjects: recordsWithMember };
       else if (isNested(member))
         yield* findUnknownWithin(
           name,
           memberSchema,
           member,
-          recordsWithMember.map((each) => each[name]),
+          recordsWithMember.map((record) => record[name]),
           path,
         );
     }
@@ -135,11 +136,13 @@ function findClosestOption(options: readonly Schema[], value: object): Schema | 
 function measureDistance(option: Schema, value: object): number {
   const { def } = unwrapSchema(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
-  const known = getKnownMembers(option);
-  if (!known) return def.type === 'array' ? Number.MAX_VALUE : 0;
+  const knownMembers = getKnownMembers(option);
+  if (!knownMembers) return def.type === 'array' ? Number.MAX_VALUE : 0;
   const sentMembers = Object.entries(value);
-  const isOtherOption = sentMembers.some(([name, member]) => contradictsSchema(getOwnMember(known, name), member));
-  return isOtherOption ? Number.MAX_VALUE : sentMembers.filter(([name]) => !Object.hasOwn(known, name)).length;
+  const isOtherOption = sentMembers.some(([name, member]) =>
+    contradictsSchema(getOwnMember(knownMembers, name), member),
+  );
+  return isOtherOption ? Number.MAX_VALUE : sentMembers.filter(([name]) => !Object.hasOwn(knownMembers, name)).length;
 }
 
 /** Tells whether the value of a discriminating member contradicts this union option. */
@@ -158,9 +161,9 @@ function makeCounterpartFinder(lists: readonly unknown[][]): (item: unknown, ind
   if (lists.length === 0) return () => [];
   const maps = new Map<string, Map<unknown, unknown>>();
   const getItemsByKey = (key: string) => {
-    const known = maps.get(key) ?? new Map(lists.flat().map((item) => [getOwnMember(Object(item), key), item]));
-    maps.set(key, known);
-    return known;
+    const itemsByValue = maps.get(key) ?? new Map(lists.flat().map((item) => [getOwnMember(Object(item), key), item]));
+    maps.set(key, itemsByValue);
+    return itemsByValue;
   };
   return (item, index) => {
     const keys = IDENTIFYING_MEMBERS.filter((name) => isScalar(getOwnMember(Object(item), name)));

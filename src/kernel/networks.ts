@@ -58,16 +58,17 @@ export function findEmbeddedIpv4(name: string): string[] {
 }
 
 interface Network {
-  first: bigint;
+  firstAddress: bigint;
   /** The number of host bits: those of an address after the network prefix. */
   hostBits: bigint;
 }
 
-const containsAddress = ({ first, hostBits }: Network, bits: bigint): boolean => bits >> hostBits === first >> hostBits;
+const containsAddress = ({ firstAddress, hostBits }: Network, bits: bigint): boolean =>
+  bits >> hostBits === firstAddress >> hostBits;
 
 function parseNetwork(text: string, parseBits: (address: string) => bigint, size: number): Network {
   const [address, length] = text.split('/') as [string, string];
-  return { first: parseBits(address), hostBits: BigInt(size - Number(length)) };
+  return { firstAddress: parseBits(address), hostBits: BigInt(size - Number(length)) };
 }
 
 function parseIpv4Bits(address: string): bigint {

@@ -1,15 +1,15 @@
 /** Splits values, in order, into as few parts as possible of at most `maxSize` each. A larger value is a part of its own. */
 export function splitIntoParts<T>(values: readonly T[], maxSize: number, measureSize: (value: T) => number): T[][] {
   const parts: T[][] = [];
-  let left = 0;
+  let remainingSize = 0;
   for (const value of values) {
     const size = measureSize(value);
-    if (parts.length === 0 || size > left) {
+    if (parts.length === 0 || size > remainingSize) {
       parts.push([]);
-      left = maxSize;
+      remainingSize = maxSize;
     }
     parts.at(-1)?.push(value);
-    left -= size;
+    remainingSize -= size;
   }
   return parts;
 }

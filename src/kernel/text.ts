@@ -1,8 +1,8 @@
 /** Returns the beginning of a text, without half a surrogate pair at its end, which would be invalid Unicode. */
 export function truncateText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  const last = text.charCodeAt(maxLength - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxLength - 1 : maxLength);
+  const lastCode = text.charCodeAt(maxLength - 1);
+  return text.slice(0, lastCode >= 0xd800 && lastCode <= 0xdbff ? maxLength - 1 : maxLength);
 }
 
 /** Returns a text of at most `maxLength` UTF-16 units, which ends in `…` where something was cut off. */

@@ -63,13 +63,13 @@ export function listIntervals(
     const name = identifyInterval(at);
     const start = name.number * ms + first - name.offset;
     if (isSameInterval(start, name) && !isSameInterval(start - 1, name)) return start;
-    return findFirst(start - MAX_SHIFT_MS, at, (each) => isSameInterval(each, name));
+    return findFirst(start - MAX_SHIFT_MS, at, (time) => isSameInterval(time, name));
   };
   const findEnd = (start: number): number => {
     const name = identifyInterval(start);
     const end = (name.number + 1) * ms + first - name.offset;
     if (isSameInterval(end - 1, name) && !isSameInterval(end, name)) return end;
-    return findFirst(start, end + MAX_SHIFT_MS, (each) => !isSameInterval(each, name));
+    return findFirst(start, end + MAX_SHIFT_MS, (time) => !isSameInterval(time, name));
   };
   const starts: number[] = [];
   for (let start = findStart(from); start <= to && starts.length < maxIntervals; start = findEnd(start))

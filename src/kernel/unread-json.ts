@@ -27,7 +27,7 @@ export class UnreadObject {
   }
 
   /** Returns the object's fields as `parseExactJson` does, but with each array or object among them empty. */
-  read(): Record<string, unknown> {
+  readFields(): Record<string, unknown> {
     const text = this.#isNested ? this.#flatText() : this.#text(this.#start, this.#end);
     return parseExactJson(text) as Record<string, unknown>;
   }
@@ -41,10 +41,10 @@ export class UnreadObject {
     let copiedEnd = this.#start;
     const walker = new JsonWalker(this.#bytes, this.#start, Number.POSITIVE_INFINITY);
     const flatten = () => {
-      const first = walker.next();
+      const firstByte = walker.next();
       const start = walker.at;
       walker.walkValue();
-      if (first !== OBJECT && first !== ARRAY) return;
+      if (firstByte !== OBJECT && firstByte !== ARRAY) return;
       text += `${this.#text(copiedEnd, start)}[]`;
       copiedEnd = walker.at;
     };
@@ -76,8 +76,8 @@ export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: numb
   const walker = new JsonWalker(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, maxDepth);
   const body: Record<string, unknown> = Object.create(null);
   let otherFieldCount = 0;
-  const first = walker.next();
-  if (first === OBJECT) {
+  const firstByte = walker.next();
+  if (firstByte === OBJECT) {
     walker.walkMembers((start, end) => {
       if (isFieldNamed(unread.list, bytes, start, end)) body[unread.list] = readList(walker, unread.most);
       else {
@@ -89,7 +89,7 @@ export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: numb
   } else walker.walkValue();
   walker.next();
   if (walker.at < bytes.length) throw new SyntaxError();
-  return first === OBJECT ? body : makeEmptyValue(first);
+  return firstByte === OBJECT ? body : makeEmptyValue(firstByte);
 }
 
 /** The number of bytes decoded at a time when only checking that they are UTF-8. */
@@ -103,10 +103,10 @@ function requireUtf8(bytes: Uint8Array): void {
 }
 
 function readList(walker: JsonWalker, maxObjects: number): unknown {
-  const first = walker.next();
-  if (first !== ARRAY) {
+  const firstByte = walker.next();
+  if (firstByte !== ARRAY) {
     walker.walkValue(1);
-    return makeEmptyValue(first);
+    return makeEmptyValue(firstByte);
   }
   const objects: (UnreadObject | null)[] = [];
   walker.walkElements(() => {
@@ -126,8 +126,8 @@ function readObject(walker: JsonWalker): UnreadObject | null {
   let isNested = false;
   walker.walkMembers(() => {
     fieldCount += 1;
-    const first = walker.next();
-    isNested ||= first === OBJECT || first === ARRAY;
+    const firstByte = walker.next();
+    isNested ||= firstByte === OBJECT || firstByte === ARRAY;
     walker.walkValue(3);
   }, 2);
   return new UnreadObject(walker.bytes, start, walker.at, fieldCount, isNested);
@@ -139,8 +139,8 @@ function isFieldNamed(name: string, bytes: Uint8Array, start: number, end: numbe
   return end - start <= maxNameBytes && JSON.parse(decoder.decode(bytes.subarray(start, end))) === name;
 }
 
-function makeEmptyValue(first: number): unknown {
-  switch (first) {
+function makeEmptyValue(firstByte: number): unknown {
+  switch (firstByte) {
     case OBJECT:
       return {};
     case ARRAY:
@@ -150,6 +150,6 @@ function makeEmptyValue(first: number): unknown {
     case 0x6e:
       return null;
     default:
-      return first === 0x74 || first === 0x66 ? false : 0;
+      return firstByte === 0x74 || firstByte === 0x66 ? false : 0;
   }
 }

@@ -145,19 +145,19 @@ function makeEventsSql(
   tables: readonly DayTable[],
   fieldFilter: LogFieldFilter,
 ): { text: string; boundValues: SqlStorageValue[] } {
-  const given: SqlStorageValue[] = [];
+  const boundValues: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.
     if (n > 0 && n < tables.length - 1) return `SELECT * FROM ${name}`;
-    given.push(lower.at, lower.id, upper.at, upper.id);
+    boundValues.push(lower.at, lower.id, upper.at, upper.id);
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
   if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
   const conditions = makeConditions(fieldFilter);
-  given.push(...conditions.boundValues);
+  boundValues.push(...conditions.boundValues);
   return {
     text: `(SELECT *, ${OUTCOME_SQL} AS outcome FROM (${uniteSelects(selects)}) WHERE true${conditions.text})`,
-    boundValues: given,
+    boundValues,
   };
 }
 

@@ -122,9 +122,9 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
     cachedDayTables.delete(sql);
     const { formerEnd } = getDayTables(sql)[kind];
-    const next = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
+    const nextRecordSql = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
-      const [added] = sql.exec<{ at: number }>(next, formerEnd).toArray();
+      const [added] = sql.exec<{ at: number }>(nextRecordSql, formerEnd).toArray();
       if (!added) break;
       const { lower, upper } = getDayRange(added.at);
       const dayCondition = 'WHERE occurredAt >= ? AND occurredAt < ?';

@@ -124,39 +124,39 @@ export async function readFollowedRecords(
   const { at, id, upToAt, upToId, follows } = cursor;
   const { upper } = upToAt === null ? toRange({}) : { upper: getKeyAfter({ at: upToAt, id: upToId ?? '' }) };
   const records: LogRecord[] = [];
-  let after: LogKey = { at, id };
+  let afterKey: LogKey = { at, id };
   while (records.length < limit) {
-    const part = findPartAfter(sql, kind, after);
+    const part = findPartAfter(sql, kind, afterKey);
     if (!part || compareKeys(part.first, upper) >= 0) break;
-    records.push(...(await findOldest(files, part.file, { after, upper }, limit - records.length)));
-    after = part.last;
+    records.push(...(await findOldest(files, part.file, { afterKey, upper }, limit - records.length)));
+    afterKey = part.last;
   }
   // What a file has is before all that is in the object.
-  const range = { lower: getKeyAfter(after), upper };
+  const range = { lower: getKeyAfter(afterKey), upper };
   records.push(...readRecordsInRange(sql, kind, range, { limit: limit - records.length }));
-  const last = records.at(-1);
-  const upTo = last ? toKey(last) : { at, id };
-  if (last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
-  const late = selectRows<LogKey>(
+  const lastRecord = records.at(-1);
+  const upTo = lastRecord ? toKey(lastRecord) : { at, id };
+  if (lastRecord) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
+  const lateKeys = selectRows<LogKey>(
     sql,
     'SELECT at, id FROM followed_late WHERE kind = ? ORDER BY at, id LIMIT ?',
     ...[kind, limit],
   );
-  return { follows, records, upTo, lateRecords: await readRecords({ sql, files }, kind, late), late };
+  return { follows, records, upTo, lateRecords: await readRecords({ sql, files }, kind, lateKeys), late: lateKeys };
 }
 
 /** Returns the oldest records of a file after a key, the oldest first. The file has the newest first. */
 async function findOldest(
   files: R2Bucket,
   file: string,
-  { after, upper }: { after: LogKey; upper: LogKey },
+  { afterKey, upper }: { afterKey: LogKey; upper: LogKey },
   limit: number,
 ): Promise<LogRecord[]> {
   const foundRecords: LogRecord[] = [];
   for await (const record of readPart(files, file)) {
     const key = toKey(record);
     if (compareKeys(key, upper) >= 0) continue;
-    if (compareKeys(key, after) <= 0) break;
+    if (compareKeys(key, afterKey) <= 0) break;
     foundRecords.push(record);
     if (foundRecords.length > limit) foundRecords.shift();
   }

@@ -44,7 +44,7 @@ export async function listRecords(
         const offset = Math.max(0, skip - total);
         records.push(
           ...readRecordsInRange(sql, kind, piece, {
-            wanted: filter,
+            fieldFilter: filter,
             newestFirst: true,
             limit: limit - records.length,
             offset,
@@ -69,9 +69,9 @@ function* listPieces(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
-  { values, denied }: LogFilter,
+  { values, denied: deniedRecords }: LogFilter,
 ): Generator<LogRange & { count?: number }> {
-  const isUnfiltered = Object.keys(values).length === 0 && denied === undefined;
+  const isUnfiltered = Object.keys(values).length === 0 && deniedRecords === undefined;
   for (const piece of listDaysInRange(sql, kind, range)) {
     const isWholeDay =
       compareKeys(piece.lower, { at: piece.day, id: '' }) === 0 && piece.upper.at === piece.day + DAY_MS;

@@ -68,9 +68,9 @@ export const toKey = ({ occurredAt, id }: { occurredAt: number; id: string }): L
 export const getKeyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
 /** Returns the range that two ranges share; null for none. */
-export function intersectRanges(one: LogRange, other: LogRange): LogRange | null {
-  const lower = compareKeys(one.lower, other.lower) > 0 ? one.lower : other.lower;
-  const upper = compareKeys(one.upper, other.upper) < 0 ? one.upper : other.upper;
+export function intersectRanges(range: LogRange, otherRange: LogRange): LogRange | null {
+  const lower = compareKeys(range.lower, otherRange.lower) > 0 ? range.lower : otherRange.lower;
+  const upper = compareKeys(range.upper, otherRange.upper) < 0 ? range.upper : otherRange.upper;
   return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
 }
 
@@ -90,11 +90,11 @@ export const toRange = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange 
 export const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Returns a function that tells whether a record matches a filter, at any time. */
-export function makeRecordMatcher({ values, denied = [] }: LogFieldFilter): (record: object) => boolean {
+export function makeRecordMatcher({ values, denied: deniedRecords = [] }: LogFieldFilter): (record: object) => boolean {
   const readField = (record: object, field: string): unknown =>
     field.split('.').reduce<unknown>((value, name) => Object(value)[name], record);
   const hasValue = (record: object, field: string, value: string) => readField(record, field) === value;
-  const denialMatchers = denied.map(({ field, where, denied: ids }) => {
+  const denialMatchers = deniedRecords.map(({ field, where, denied: ids }) => {
     const isDenied = makeDenialCheck(ids);
     return (record: object) => {
       const id = readField(record, field);

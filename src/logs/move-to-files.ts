@@ -29,21 +29,21 @@ export interface Mover {
   /** The name of the company's log. */
   name: string;
   /** Called with each change of where records are stored, in the same turn. */
-  changed(): void;
+  reportChange(): void;
 }
 
 /**
  * Moves the oldest records, of one day at most, into a file. The file is written first; then, in one transaction, the part
  * is registered and the rows are deleted. Work that is interrupted before is repeated under the same file name.
- * @param before moves only days that have ended before (ms)
+ * @param cutoff moves only days that have ended before (ms)
  * @returns whether anything was moved
  */
-export async function moveOldest(mover: Mover, kind: LogKind, before: number): Promise<boolean> {
+export async function moveOldest(mover: Mover, kind: LogKind, cutoff: number): Promise<boolean> {
   const { sql } = mover.storage;
   const oldest = readNewestOrOldest(sql, kind, toRange({}), 'oldest');
   if (!oldest) return false;
   const day = getDayRange(oldest.at);
-  if (day.upper.at > before) return false;
+  if (day.upper.at > cutoff) return false;
   const records = takeFirst(readRecordsInRange(sql, kind, day));
   const part = await writePart(mover, kind, records, 1);
   return runInTransaction(mover, () => {
@@ -55,7 +55,7 @@ export async function moveOldest(mover: Mover, kind: LogKind, before: number): P
     markMoved(sql, kind, part.last);
     dropMovedTables(sql, kind, clock.now(), isDatabaseFull(sql));
     sql.exec('DELETE FROM days WHERE kind = ? AND day = ?', kind, day.lower.at);
-    mover.changed();
+    mover.reportChange();
     return true;
   });
 }
@@ -71,7 +71,7 @@ function runInTransaction<T>({ storage }: Mover, work: () => T): T {
 
 /** Rewrites files of moved days with late records added, each once by its id. @returns whether there were any */
 export async function mergeLateRecords(mover: Mover, kind: LogKind): Promise<boolean> {
-  const { storage, files, changed } = mover;
+  const { storage, files, reportChange } = mover;
   const { sql } = storage;
   const oldest = readNewestOrOldest(sql, kind, toRange({}), 'oldest', true);
   if (!oldest) return false;
@@ -101,8 +101,10 @@ export async function mergeLateRecords(mover: Mover, kind: LogKind): Promise<boo
     for (const part of parts) insertPart(sql, kind, part);
     deleteLateRecords(sql, kind, lateRecords);
     if (kind === 'share')
-      countLateViews(sql, [...new Map(newRecords.map((each) => [each.id, each])).values()] as LogRecord<'share'>[]);
-    if (hasNewRecords) changed();
+      countLateViews(sql, [
+        ...new Map(newRecords.map((newRecord) => [newRecord.id, newRecord])).values(),
+      ] as LogRecord<'share'>[]);
+    if (hasNewRecords) reportChange();
   });
   return true;
 }

@@ -74,7 +74,7 @@ export async function countParts(
   sql: SqlStorage,
   kind: LogKind,
   parts: readonly PartRange[],
-  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values, denied }: LogFilter,
+  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values, denied: deniedRecords }: LogFilter,
   pause: () => Promise<void>,
 ): Promise<ListedPart[]> {
   const countedParts: ListedPart[] = [];
@@ -88,7 +88,7 @@ export async function countParts(
       const contents = readPartContents(sql, kind, part);
       matching = contents === undefined ? null : readCount(contents, values);
     }
-    const isPartlyMatching = first.at < from || last.at > to || denied !== undefined;
+    const isPartlyMatching = first.at < from || last.at > to || deniedRecords !== undefined;
     countedParts.push({ file, first, matching: isPartlyMatching && matching !== 0 ? null : matching });
   }
   return countedParts;
@@ -116,8 +116,8 @@ export function findPart(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRa
 }
 
 /** Finds the part that comes after a record, or the first one. */
-export function findPartAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null): Part | undefined {
-  const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: '' };
+export function findPartAfter(sql: SqlStorage, kind: LogKind, afterKey: LogKey | null): Part | undefined {
+  const { at, id } = afterKey ?? { at: Number.MIN_SAFE_INTEGER, id: '' };
   const [row] = selectRows<PartRow>(
     sql,
     'SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) > (?, ?) ORDER BY lastAt, lastId LIMIT 1',

@@ -37,13 +37,13 @@ async function redactTable(
   const fields = LOG_TABLES[kind].fields as readonly string[];
   const text = fields.map((field) => `coalesce(${field}, '')`).join(` || ' ' || `);
   let changedCount = 0;
-  for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
+  for (let afterKey: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
     const rows = selectRows<Record<string, SqlStorageValue>>(
       sql,
       `SELECT ${listColumns(kind)} FROM "${table}" WHERE (occurredAt, id) > (?, ?)
          AND EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(lower(${text}), mark.value))
          ORDER BY occurredAt, id LIMIT ${ROWS_PER_BATCH}`,
-      ...[after.at, after.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
+      ...[afterKey.at, afterKey.id, JSON.stringify([...person.ids, person.email, ...person.ips])],
     );
     for (const row of rows) {
       const { occurredAt, id, ...present } = row;
@@ -57,25 +57,25 @@ async function redactTable(
       );
       changedCount += 1;
     }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < ROWS_PER_BATCH) return changedCount;
-    after = { at: Number(last.occurredAt), id: String(last.id) };
+    const lastRow = rows.at(-1);
+    if (lastRow === undefined || rows.length < ROWS_PER_BATCH) return changedCount;
+    afterKey = { at: Number(lastRow.occurredAt), id: String(lastRow.id) };
   }
 }
 
-const isUnchanged = (row: Record<string, unknown>, rest: Record<string, unknown>): boolean =>
-  Object.entries(rest).every(([field, value]) => row[field] === value);
+const isUnchanged = (row: Record<string, unknown>, redactedFields: Record<string, unknown>): boolean =>
+  Object.entries(redactedFields).every(([field, value]) => row[field] === value);
 
 /** Redacts the file after `after`. @returns how many records named the person, and the next file; null after the last */
 export async function redactPart(
   mover: Mover,
   kind: LogKind,
   person: Person,
-  after: LogKey | null,
-): Promise<{ changed: number; next: LogKey | null }> {
+  afterKey: LogKey | null,
+): Promise<{ changedCount: number; nextKey: LogKey | null }> {
   const { sql } = mover.storage;
-  const part = findPartAfter(sql, kind, after);
-  if (!part) return { changed: 0, next: null };
+  const part = findPartAfter(sql, kind, afterKey);
+  if (!part) return { changedCount: 0, nextKey: null };
   const records: LogRecord[] = [];
   let changedCount = 0;
   for await (const record of readPart(mover.files, part.file)) {
@@ -89,11 +89,11 @@ export async function redactPart(
       deletePart(sql, kind, part);
       // Should the deletion fail, the object deletes it later.
       sql.exec('INSERT OR REPLACE INTO leftovers (file, deleteAt) VALUES (?, ?)', part.file, clock.now());
-      for (const each of writtenParts) insertPart(sql, kind, each);
-      mover.changed();
+      for (const writtenPart of writtenParts) insertPart(sql, kind, writtenPart);
+      mover.reportChange();
     });
     await deleteObjects(mover.files, [part.file]);
     sql.exec('DELETE FROM leftovers WHERE file = ?', part.file);
   }
-  return { changed: changedCount, next: part.last };
+  return { changedCount, nextKey: part.last };
 }

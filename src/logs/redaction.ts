@@ -23,22 +23,22 @@ const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\
 
 /** Returns the text with the pseudonym in place of the person; an email address is replaced only where it stands alone. */
 export function redactText(text: string, { ids, email, pseudonym }: Person): string {
-  const withoutIds = ids.reduce((rest, id) => rest.replaceAll(id, pseudonym), text);
+  const withoutIds = ids.reduce((redactedText, id) => redactedText.replaceAll(id, pseudonym), text);
   if (email === '' || !withoutIds.toLowerCase().includes(email)) return withoutIds;
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escapeRegExp(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
 /** Tells whether a record is the person's action: it names them as actor, or no actor and one of their addresses. */
 function isActionOfPerson(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
-  const actors = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
+  const actors = ACTOR_MEMBERS.map((name) => record[name]).filter((actor) => typeof actor === 'string');
   if (actors.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
-  return actors.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
+  return actors.some((actor) => ids.includes(actor) || (email !== '' && actor.toLowerCase() === email));
 }
 
 /** Replaces the person by the pseudonym throughout a JSON value. Their own actions lose address and browser. */
 export function redactValue(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactText(value, person);
-  if (Array.isArray(value)) return value.map((each) => redactValue(each, person));
+  if (Array.isArray(value)) return value.map((element) => redactValue(element, person));
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
   const isOwnAction = isActionOfPerson(record, person);

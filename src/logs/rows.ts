@@ -98,12 +98,12 @@ export function readNewestOrOldest(
   const isNewestFirst = end === 'newest';
   const order = isNewestFirst ? 'DESC' : 'ASC';
   for (const { name, ...own } of listTablesToRead(sql, kind, range, { newestFirst: isNewestFirst, late: isLate })) {
-    const found = sql.exec<{ at: number; id: string }>(
+    const foundRows = sql.exec<{ at: number; id: string }>(
       `SELECT occurredAt AS at, id FROM ${name} WHERE ${RANGE_CONDITION}
        ORDER BY occurredAt ${order}, id ${order} LIMIT 1`,
       ...toBoundValues(own),
     );
-    const [key] = found.toArray();
+    const [key] = foundRows.toArray();
     if (key) return key;
   }
   return undefined;
@@ -116,18 +116,18 @@ export function* readRecordsInRange(
   range: LogRange,
   selection: RecordSelection = {},
 ): Generator<LogRecord> {
-  const { wanted = ALL_RECORDS, late = false, newestFirst = false } = selection;
+  const { fieldFilter = ALL_RECORDS, late = false, newestFirst = false } = selection;
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
   for (const table of listTablesToRead(sql, kind, range, { newestFirst, late })) {
     let isEmpty = true;
-    for (const record of readRecords(sql, kind, table, { wanted, newestFirst, limit, offset })) {
+    for (const record of readRecords(sql, kind, table, { fieldFilter, newestFirst, limit, offset })) {
       isEmpty = false;
       yield record;
       limit -= 1;
     }
     if (limit <= 0) return;
     // What was passed over may reach into the next table.
-    if (offset > 0) offset = isEmpty ? offset - countRows(sql, table, wanted) : 0;
+    if (offset > 0) offset = isEmpty ? offset - countRows(sql, table, fieldFilter) : 0;
   }
 }
 
@@ -135,13 +135,13 @@ function* readRecords(
   sql: SqlStorage,
   kind: LogKind,
   { name, ...range }: DayTable,
-  { wanted, newestFirst, limit, offset }: Required<Omit<RecordSelection, 'late'>>,
+  { fieldFilter, newestFirst, limit, offset }: Required<Omit<RecordSelection, 'late'>>,
 ): Generator<LogRecord> {
   const order = newestFirst ? 'DESC' : 'ASC';
   const { json } = LOG_TABLES[kind];
-  const { text, boundValues } = makeConditions(wanted);
-  for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
-    const batchSize = Math.min(left, ROWS_PER_BATCH);
+  const { text, boundValues } = makeConditions(fieldFilter);
+  for (let { lower, upper } = range, remainingCount = limit, skip = offset; remainingCount > 0; skip = 0) {
+    const batchSize = Math.min(remainingCount, ROWS_PER_BATCH);
     const rows = selectRows<Record<string, string | number | null>>(
       sql,
       `SELECT ${listColumns(kind)} FROM ${name} WHERE ${RANGE_CONDITION}${text}
@@ -155,11 +155,11 @@ function* readRecords(
       for (const field of json) row[field] = JSON.parse(row[field] as string);
       yield row as unknown as LogRecord;
     }
-    const last = rows.at(-1) as unknown as LogRecord | undefined;
-    if (last === undefined || rows.length < batchSize) return;
-    left -= rows.length;
-    if (newestFirst) upper = toKey(last);
-    else lower = getKeyAfter(toKey(last));
+    const lastRecord = rows.at(-1) as unknown as LogRecord | undefined;
+    if (lastRecord === undefined || rows.length < batchSize) return;
+    remainingCount -= rows.length;
+    if (newestFirst) upper = toKey(lastRecord);
+    else lower = getKeyAfter(toKey(lastRecord));
   }
 }
 
@@ -176,7 +176,7 @@ function listTablesToRead(
 
 /** The selection of a range's records, and their order: the oldest first by default. */
 export interface RecordSelection {
-  wanted?: LogFieldFilter;
+  fieldFilter?: LogFieldFilter;
   newestFirst?: boolean;
   late?: boolean;
   limit?: number;
@@ -197,12 +197,15 @@ function countRows(sql: SqlStorage, { name, ...range }: DayTable, fieldFilter: L
 }
 
 /** Makes SQL conditions from a filter. The caller has checked that the fields are those of `LOG_TABLES`. */
-export function makeConditions({ values, denied = [] }: LogFieldFilter): { text: string; boundValues: string[] } {
+export function makeConditions({ values, denied: deniedRecords = [] }: LogFieldFilter): {
+  text: string;
+  boundValues: string[];
+} {
   const valueConditions = Object.entries(values).map(([field, value]) => ({
     text: ` AND ${field} = ?`,
     given: [value],
   }));
-  const denialConditions = denied.map(({ field, where, denied: { everything, ids, patterns } }) => {
+  const denialConditions = deniedRecords.map(({ field, where, denied: { everything, ids, patterns } }) => {
     const id = toColumn(field);
     return {
       text: ` AND NOT (${id} IS NOT NULL${where ? ` AND ${toColumn(where.field)} IS ?` : ''} AND (

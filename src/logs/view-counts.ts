@@ -27,9 +27,9 @@ export function countViews(sql: SqlStorage): boolean {
   const { at, id } = readViewsMark(sql);
   const range = { lower: getKeyAfter({ at, id }), upper: toRange({}).upper };
   const [full] = readRecordsInRange(sql, 'share', range, { limit: 1, offset: logLimits.slice - 1 });
-  const last = full ? toKey(full) : readNewestOrOldest(sql, 'share', range, 'newest');
-  if (!last) return false;
-  for (const { name, lower, upper } of listTablesInRange(sql, 'share', { ...range, upper: getKeyAfter(last) })) {
+  const lastKey = full ? toKey(full) : readNewestOrOldest(sql, 'share', range, 'newest');
+  if (!lastKey) return false;
+  for (const { name, lower, upper } of listTablesInRange(sql, 'share', { ...range, upper: getKeyAfter(lastKey) })) {
     sql.exec(
       `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
          SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM ${name}
@@ -41,7 +41,7 @@ export function countViews(sql: SqlStorage): boolean {
       ...[lower.at, lower.id, upper.at, upper.id, JSON.stringify(VIEW_EVENT_TYPES)],
     );
   }
-  sql.exec('UPDATE views_counted SET at = ?, id = ?', last.at, last.id);
+  sql.exec('UPDATE views_counted SET at = ?, id = ?', lastKey.at, lastKey.id);
   return full !== undefined;
 }
 

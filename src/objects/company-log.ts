@@ -158,12 +158,12 @@ export class CompanyLog extends DurableObject<LogBindings> {
       let changedCount = 0;
       for (let files = 0; files < FILES_PER_CALL; files += 1) {
         const redacted = await redactPart(mover, kind, person, after);
-        changedCount += redacted.changed;
-        if (redacted.next === null) {
+        changedCount += redacted.changedCount;
+        if (redacted.nextKey === null) {
           const nextKind = LOG_KINDS[LOG_KINDS.indexOf(kind) + 1];
           return { changed: changedCount, next: nextKind === undefined ? null : { kind: nextKind, after: null } };
         }
-        after = redacted.next;
+        after = redacted.nextKey;
       }
       return { changed: changedCount, next: { kind, after } };
     });
@@ -190,7 +190,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     const name = this.ctx.storage.kv.get<string>(NAME_KEY);
     return name === undefined
       ? undefined
-      : { storage: this.ctx.storage, files: this.env.FILES, name, changed: () => this.#countMove() };
+      : { storage: this.ctx.storage, files: this.env.FILES, name, reportChange: () => this.#countMove() };
   }
 
   /**
@@ -285,7 +285,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
   ): Promise<{ records: LogRecord[]; parts: ListedPart[] }> {
     const { lower, upper } = toRange(filter);
     const range = { lower, upper: beforeKey ?? upper };
-    const records = [...readRecordsInRange(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
+    const records = [...readRecordsInRange(this.#sql, kind, range, { fieldFilter: filter, newestFirst: true, limit })];
     const parts = records.length > 0 ? [] : listPartsInRange(this.#sql, kind, range);
     return { records, parts: await countParts(this.#sql, kind, parts, filter, yieldToOtherTasks) };
   }

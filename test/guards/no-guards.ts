@@ -178,7 +178,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'fullKind'],
     ['src/objects/company-log.ts', 'CompanyLog', '!cursor'],
     ['src/objects/company-log.ts', 'CompanyLog', 'files < FILES_PER_CALL'],
-    ['src/objects/company-log.ts', 'CompanyLog', 'redacted.next === null'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'redacted.nextKey === null'],
     ['src/objects/company-log.ts', 'CompanyLog', 'nextKind === undefined'],
   ),
   ...makeUnguardedConditions(

@@ -136,7 +136,7 @@ class AccessModel {
         ? { companyId: COMPANY_ID, type: 'user', principalId: PRINCIPAL_ID, credentialId: 's' }
         : null,
       matchesPrincipal: async () => true,
-      read: () => step(() => toKnownPrincipal(this.committedValue)),
+      readPrincipal: () => step(() => toKnownPrincipal(this.committedValue)),
       recordUse: () => {},
     };
     const ctx = {

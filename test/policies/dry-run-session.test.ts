@@ -22,8 +22,8 @@ const renameVisualization = (db: ControlDb) =>
 /** Returns the queries whose results are compared before and after the write. */
 const makeObservedQueries = (): ObservedQueries => ({
   queries: [{ sql: 'select name from visualizations where id = ?', values: [id] }],
-  before: null,
-  after: null,
+  rowsBefore: null,
+  rowsAfter: null,
 });
 
 /** Returns a database that changes the text of a query before it runs. */
@@ -44,7 +44,7 @@ describe('a write in a dry run', () => {
     const db = openControlDb(env.CONTROL_DB);
     const observedQueries = makeObservedQueries();
     const { renamed } = await runDryRun(db, observedQueries, () => commit(db, { renamed: renameVisualization(db) }));
-    expect([countChangedRows(renamed), observedQueries.before, observedQueries.after]).toEqual([
+    expect([countChangedRows(renamed), observedQueries.rowsBefore, observedQueries.rowsAfter]).toEqual([
       1,
       [[['As it was']]],
       [[['Rehearsed']]],

@@ -30,7 +30,7 @@ const vectorApp = new Hono<HttpEnv>().all('*', async (c) => {
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   try {
     const presentedCredential = (await authenticateSignature(context, c.req)) as PresentedCredential;
-    const { actor } = await presentedCredential.read();
+    const { actor } = await presentedCredential.readPrincipal();
     return c.json({ serviceAccountId: actor.id, nonce: presentedCredential.nonce });
   } catch (error) {
     if (error instanceof Failure) return c.json({ kind: error.kind, ...error.detail }, 401);

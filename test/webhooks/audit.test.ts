@@ -141,7 +141,7 @@ describe('the audit stream of a webhook endpoint', () => {
 /** Moves a log's ended days to R2, as the log itself does after it has kept them long enough. */
 async function moveRecords(object: DurableObjectStub<CompanyLog>, name: string, kind: LogKind = 'audit') {
   await runInDurableObject(object, async (_, { storage }) => {
-    const recordMover = { storage, files: env.FILES, name, changed: () => undefined };
+    const recordMover = { storage, files: env.FILES, name, reportChange: () => undefined };
     while (await moveOldest(recordMover, kind, Number.POSITIVE_INFINITY));
   });
 }
@@ -176,7 +176,7 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     await getOwnLog().append(LOG_NAME, 'audit', [lateRecord] as never);
     expect(listIds((await next()).lateRecords)).toEqual([lateRecord.id]);
     await runInDurableObject(getOwnLog(), async (_, { storage }) => {
-      await mergeLateRecords({ storage, files: env.FILES, name: LOG_NAME, changed: () => undefined }, 'audit');
+      await mergeLateRecords({ storage, files: env.FILES, name: LOG_NAME, reportChange: () => undefined }, 'audit');
     });
     const followedRecords = await next();
     expect(listIds(followedRecords.lateRecords)).toEqual([lateRecord.id]);

@@ -85,19 +85,19 @@ export class Pooler {
       caller.write(makeMessage('R', toInt32(3)));
     };
     // One after another: what is sent along with the password waits for that.
-    let last = Promise.resolve();
+    let handlingPromise = Promise.resolve();
     caller.on('data', (chunk: Buffer) => {
-      last = last.then(async () => {
+      handlingPromise = handlingPromise.then(async () => {
         for (const message of messages.read(chunk)) await handleMessage(message);
       });
-      last = last.catch((error: Error) => {
+      handlingPromise = handlingPromise.catch((error: Error) => {
         caller.end(error instanceof ConnectionRefusedError ? error.answer : makeFatalError('08006', error.message));
       });
     });
     caller.on('error', () => caller.destroy());
     caller.on('close', () => {
       this.#callers.delete(caller);
-      last = last.then(() => session?.end());
+      handlingPromise = handlingPromise.then(() => session?.end());
     });
   }
 
@@ -142,7 +142,7 @@ export class Pooler {
     try {
       const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closedConnection) => {
         pool.size -= 1;
-        pool.idle = pool.idle.filter((each) => each !== closedConnection);
+        pool.idle = pool.idle.filter((connection) => connection !== closedConnection);
         this.#servers.delete(closedConnection);
         void this.#openForNext(pool);
       });

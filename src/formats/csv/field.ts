@@ -35,7 +35,7 @@ export class FieldReader {
   /** The field's content, and where the next field or record starts. */
   start = 0;
   end = 0;
-  next = 0;
+  nextStart = 0;
   kind = UNQUOTED_FIELD;
   /** Line end after the record, if this field is its last; -1 if more fields follow. */
   eol = -1;
@@ -67,7 +67,7 @@ export class FieldReader {
   }
 
   /** Reads the field that starts at `start`; its first special byte (of meaning `byteMeaning`) is at `at`. */
-  read(start: number, at: number, byteMeaning: number): void {
+  readField(start: number, at: number, byteMeaning: number): void {
     this.start = start;
     this.kind = UNQUOTED_FIELD;
     this.isCutOff = false;
@@ -163,10 +163,10 @@ export class FieldReader {
     const bytes = this.#bytes;
     const length = bytes.length;
     this.eol = -1;
-    this.next = at + 1;
+    this.nextStart = at + 1;
     if (at >= length) {
       if (!this.#isLast) this.#cutOff(false);
-      this.next = length;
+      this.nextStart = length;
       this.eol = 0;
       return;
     }
@@ -183,7 +183,7 @@ export class FieldReader {
     }
     const lineFeed = bytes[at + 1] === 10;
     this.eol = lineFeed ? EOL_CRLF : EOL_CR;
-    this.next = lineFeed ? at + 2 : at + 1;
+    this.nextStart = lineFeed ? at + 2 : at + 1;
   }
 
   #cutOff(unclosed: boolean): number {

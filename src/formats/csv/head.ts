@@ -170,8 +170,8 @@ function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: 
 
 /** Returns true if a field begins and ends with a quote character. */
 function isEnclosed(bytes: Uint8Array, start: number, end: number): boolean {
-  const first = bytes[start];
-  return end - start > 1 && first === bytes[end - 1] && (first === 34 || first === 39);
+  const firstByte = bytes[start];
+  return end - start > 1 && firstByte === bytes[end - 1] && (firstByte === 34 || firstByte === 39);
 }
 
 function scoreCleanText(bytes: Uint8Array, start: number, end: number): number {

@@ -124,12 +124,12 @@ export function scanRecords(
         fields.eol = EOL_LF;
         break;
       }
-      field.read(start, at, byteMeaning);
+      field.readField(start, at, byteMeaning);
       if (field.isCutOff) return { end: recordStart, line: nextLine, unclosed: field.isUnclosed };
       starts[count] = field.start;
       ends[count] = field.end;
       quotings[count++] = field.kind;
-      at = field.next;
+      at = field.nextStart;
       if (field.eol < 0) continue;
       fields.eol = field.eol;
       break;

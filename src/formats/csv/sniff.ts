@@ -133,7 +133,7 @@ const getQuoting = ({ head: { quotes } }: DialectTrial): Quoting =>
   quotes.isUsual || quotes.isNeeded || quotes.foldedWidths.length > 0 ? 'quoted' : 'undecided';
 
 const chooseBestTrial = (trials: DialectTrial[]): DialectTrial =>
-  trials.reduce((first, next) => (next.score > first.score + 1e-9 ? next : first));
+  trials.reduce((bestTrial, trial) => (trial.score > bestTrial.score + 1e-9 ? trial : bestTrial));
 
 /** Returns true if all records of a table have the same number of fields, except for notes below it. */
 function hasEvenWidth({ head, layout: { width, preamble, rowNames } }: DialectTrial): boolean {

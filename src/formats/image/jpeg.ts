@@ -49,7 +49,7 @@ const isMetadataMarker = (marker: number): boolean =>
 function findScanEnd(view: DataView, from: number): number {
   for (let at = from; ; at += 1) {
     if (view.getUint8(at) !== 0xff) continue;
-    const next = view.getUint8(at + 1);
-    if (next !== 0 && !(next >= 0xd0 && next <= 0xd7)) return at;
+    const nextByte = view.getUint8(at + 1);
+    if (nextByte !== 0 && !(nextByte >= 0xd0 && nextByte <= 0xd7)) return at;
   }
 }

@@ -51,7 +51,7 @@ export class ObjectReader {
   }
 
   /** Writes the object in the bytes. @param line for errors. @param isAscii so they are UTF-8. @throws JsonProblem */
-  read(bytes: Uint8Array, line: number, isAscii: boolean): void {
+  readObject(bytes: Uint8Array, line: number, isAscii: boolean): void {
     const walk = new JsonWalker(bytes, 0, MAX_NESTING);
     try {
       if (walk.next() !== OBJECT) {

@@ -73,7 +73,7 @@ function readLines(
     if (end - takenBytes > MAX_OBJECT_BYTES) throw new JsonProblem('too_long', line);
     const text = bytes.subarray(takenBytes, end);
     if (isOnlySpace(text)) writer.endBlankLine();
-    else objects.read(text, line, isAscii);
+    else objects.readObject(text, line, isAscii);
     takenBytes = lineEnd < 0 ? end : end + 1;
     line += 1;
   }
@@ -115,7 +115,7 @@ function readArray(
       }
       if (end < 0 && !isLast) break;
       if (end < 0) throw new JsonProblem('truncated', line);
-      objects.read(bytes.subarray(at, end), line, isAscii);
+      objects.readObject(bytes.subarray(at, end), line, isAscii);
       place = 'separator';
       takenBytes = end;
       line += 1;

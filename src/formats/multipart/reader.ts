@@ -4,7 +4,7 @@ import { MultipartMalformed, type PartHeaders, readPartHeaders } from './headers
 export interface PartBlock {
   bytes: Uint8Array;
   /** True if the part ends with this block. */
-  last: boolean;
+  isLast: boolean;
 }
 
 /** Limits of a reader. */
@@ -95,12 +95,12 @@ export class MultipartReader {
         const bytes = this.#buffer.subarray(this.#start, at);
         this.#start = at + this.#delimiter.length;
         this.#inPart = false;
-        return { bytes, last: true };
+        return { bytes, isLast: true };
       }
       if (safeEnd - this.#start >= size) {
         const bytes = this.#buffer.subarray(this.#start, this.#start + size);
         this.#start += size;
-        return { bytes, last: false };
+        return { bytes, isLast: false };
       }
       await this.#fill();
     }
@@ -197,7 +197,7 @@ async function readWholePart(reader: MultipartReader): Promise<Uint8Array<ArrayB
   let partBuffer = new ArrayBuffer(0);
   let length = 0;
   for (let isLast = false; !isLast; ) {
-    const { bytes, last } = await reader.readBlock(SMALL_BLOCK_BYTES);
+    const { bytes, isLast: last } = await reader.readBlock(SMALL_BLOCK_BYTES);
     if (length + bytes.length > partBuffer.byteLength)
       partBuffer = partBuffer.transfer(length + Math.max(bytes.length, length / 4));
     new Uint8Array(partBuffer, length).set(bytes);

@@ -18,7 +18,7 @@ const MAX_ROW_VALUES = 2 ** 20;
 export abstract class ColumnReader {
   /** Texts of the rows that were read; `taken` of them are taken. */
   protected readonly fields = new ColumnTexts();
-  taken = 0;
+  takenCount = 0;
   #counted = 0;
 
   /** Position of the next row that is not taken, in each leaf. */
@@ -29,20 +29,20 @@ export abstract class ColumnReader {
 
   /** Returns the number of rows that can be taken. */
   async countReady(limits: SliceLimits): Promise<number> {
-    if (this.taken === this.fields.count) {
+    if (this.takenCount === this.fields.count) {
       await this.readRows(limits);
-      this.taken = 0;
+      this.takenCount = 0;
       this.#counted = 0;
     }
-    return this.fields.count - this.taken;
+    return this.fields.count - this.takenCount;
   }
 
   /** Takes a number of rows. @returns how many of their values are no numbers (NaN, infinities) in a numeric column */
   take(rows: number): number {
     const { notNumbers } = this.fields;
     const countedBefore = this.#counted;
-    this.taken += rows;
-    while ((notNumbers[this.#counted] ?? Number.POSITIVE_INFINITY) < this.taken) this.#counted++;
+    this.takenCount += rows;
+    while ((notNumbers[this.#counted] ?? Number.POSITIVE_INFINITY) < this.takenCount) this.#counted++;
     return this.#counted - countedBefore;
   }
 
@@ -66,8 +66,8 @@ export class FlatReader extends ColumnReader {
   }
 
   get places(): LeafPosition[] {
-    if (this.taken === this.fields.count) return [this.#next];
-    return [{ offset: this.#place.offset, skip: this.#place.skip + this.taken }];
+    if (this.takenCount === this.fields.count) return [this.#next];
+    return [{ offset: this.#place.offset, skip: this.#place.skip + this.takenCount }];
   }
 
   protected async readRows({ rows, bytes }: SliceLimits): Promise<void> {
@@ -79,7 +79,7 @@ export class FlatReader extends ColumnReader {
       if (!foundPage) throw new ParquetProblem('damaged', this.#reader.column);
       const { readPage: page } = foundPage;
       if (skip >= page.count) {
-        offset = foundPage.next;
+        offset = foundPage.nextOffset;
         skip -= page.count;
         continue;
       }
@@ -87,7 +87,8 @@ export class FlatReader extends ColumnReader {
       const texts = page.usesDictionary && page.values.length > 0 ? await this.#reader.readTexts() : null;
       const end = this.#add(page.definitions, page.values, texts, skip, endRow, bytes);
       this.#place = { offset: foundPage.offset, skip };
-      this.#next = end === page.count ? { offset: foundPage.next, skip: 0 } : { offset: foundPage.offset, skip: end };
+      this.#next =
+        end === page.count ? { offset: foundPage.nextOffset, skip: 0 } : { offset: foundPage.offset, skip: end };
       this.#reader.freeExcess();
       return;
     }
@@ -133,7 +134,7 @@ interface LeafRows {
   starts: number[];
   places: LeafPosition[];
   /** Position of the row after these rows. */
-  next: LeafPosition;
+  nextPosition: LeafPosition;
 }
 
 /** Reads a column of lists, maps or groups, whose values become JSON. */
@@ -152,7 +153,9 @@ export class NestedReader extends ColumnReader {
   }
 
   get places(): LeafPosition[] {
-    return this.taken === this.fields.count ? this.#next : this.#places.map((rows) => rows[this.taken] as LeafPosition);
+    return this.takenCount === this.fields.count
+      ? this.#next
+      : this.#places.map((rows) => rows[this.takenCount] as LeafPosition);
   }
 
   protected async readRows({ rows: maxRows }: SliceLimits): Promise<void> {
@@ -177,7 +180,7 @@ export class NestedReader extends ColumnReader {
     }, name);
     if (values?.length !== rows) throw new ParquetProblem('damaged', name);
     this.#places = leaves.map(({ places }) => places);
-    this.#next = leaves.map(({ places, next }) => places[rows] ?? next);
+    this.#next = leaves.map(({ places, nextPosition }) => places[rows] ?? nextPosition);
     this.fields.clear();
     for (let row = 0; row < rows; row++) {
       const value = values[row];
@@ -194,12 +197,19 @@ export class NestedReader extends ColumnReader {
 /** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
 async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number): Promise<LeafRows> {
   const { leaf, column } = reader;
-  const foundRows: LeafRows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
+  const foundRows: LeafRows = {
+    definitions: [],
+    repetitions: [],
+    values: [],
+    starts: [],
+    places: [],
+    nextPosition: from,
+  };
   let { offset, skip } = from;
   for (;;) {
     const readResult = await reader.readPage(offset);
     if (!readResult) {
-      foundRows.next = { offset: reader.chunk.end, skip: 0 };
+      foundRows.nextPosition = { offset: reader.chunk.end, skip: 0 };
       return foundRows;
     }
     const { readPage: page } = readResult;
@@ -214,7 +224,7 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
         startedRows++;
         const isEnough = foundRows.places.length === maxRows || foundRows.definitions.length > MAX_NESTED_VALUES;
         if (startedRows > skip && isEnough && foundRows.places.length > 0) {
-          foundRows.next = { offset: readResult.offset, skip: startedRows - 1 };
+          foundRows.nextPosition = { offset: readResult.offset, skip: startedRows - 1 };
           reader.freeCaches();
           return foundRows;
         }
@@ -234,7 +244,7 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
       if (isFilled) at++;
     }
     skip = Math.max(0, skip - startedRows);
-    offset = readResult.next;
+    offset = readResult.nextOffset;
   }
 }
 

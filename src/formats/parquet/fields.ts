@@ -49,13 +49,13 @@ export class ColumnTexts {
   /** Adds a text of another instance. */
   copyText(from: ColumnTexts, index: number): void {
     const start = this.length;
-    const first = index === 0 ? 0 : (from.ends[index - 1] as number);
-    const last = from.ends[index] as number;
-    this.#reserve(start + last - first);
+    const sourceStart = index === 0 ? 0 : (from.ends[index - 1] as number);
+    const sourceEnd = from.ends[index] as number;
+    this.#reserve(start + sourceEnd - sourceStart);
     const { bytes } = this;
     const source = from.bytes;
     let at = start;
-    for (let offset = first; offset < last; offset++) bytes[at++] = source[offset] as number;
+    for (let offset = sourceStart; offset < sourceEnd; offset++) bytes[at++] = source[offset] as number;
     this.#end(at);
   }
 

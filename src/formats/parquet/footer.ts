@@ -85,13 +85,13 @@ function parseFooter(bytes: Uint8Array, size: number, maxColumns: number): Foote
   if (root.children.length > maxColumns) throw new ParquetProblem('too_many_columns');
   const leaves: Leaf[] = [];
   const columns = root.children.map((tree): Column => {
-    const first = leaves.length;
+    const firstLeafIndex = leaves.length;
     addLeaves(leaves, tree, [root, tree], tree.element.name);
-    const columnLeaves = leaves.slice(first);
+    const columnLeaves = leaves.slice(firstLeafIndex);
     return {
       name: tree.element.name.replaceAll('\0', '').toWellFormed(),
       tree,
-      leaves: columnLeaves.map((_, index) => first + index),
+      leaves: columnLeaves.map((_, index) => firstLeafIndex + index),
       isFlat: tree.children.length === 0 && columnLeaves[0]?.repeated === 0,
     };
   });

@@ -44,11 +44,18 @@ export class LeafReader {
   #texts: ColumnTexts | null = null;
 
   /**
-   * @param window the approximate number of bytes that are read at a time @param held the bytes that all readers of the group
+   * @param window the approximate number of bytes that are read at a time @param heldDictionaries the bytes that all readers of the group
    * hold together
    */
-  constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: HeldDictionaries) {
-    this.#held = held;
+  constructor(
+    read: ReadBytes,
+    leaf: Leaf,
+    chunk: ColumnChunk,
+    column: string,
+    window: number,
+    heldDictionaries: HeldDictionaries,
+  ) {
+    this.#held = heldDictionaries;
     this.#read = read;
     this.leaf = leaf;
     this.chunk = chunk;
@@ -64,18 +71,18 @@ export class LeafReader {
   }
 
   /** Reads the page of values at an offset, or the next one after it, and tells where the following page is; null at the end. */
-  async readPage(from: number): Promise<{ readPage: Page; offset: number; next: number } | null> {
+  async readPage(from: number): Promise<{ readPage: Page; offset: number; nextOffset: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);
       const body = offset + length;
-      const next = body + header.compressed_page_size;
-      if (next > this.chunk.end) throw new ParquetProblem('damaged', this.column);
+      const nextOffset = body + header.compressed_page_size;
+      if (nextOffset > this.chunk.end) throw new ParquetProblem('damaged', this.column);
       if (header.type === 'DATA_PAGE' || header.type === 'DATA_PAGE_V2') {
         const bytes = await this.#at(body, header.compressed_page_size);
         const page = readPage(bytes, header, this.leaf, this.chunk.codec, this.column);
-        return { readPage: page, offset, next };
+        return { readPage: page, offset, nextOffset };
       }
-      offset = next;
+      offset = nextOffset;
     }
     return null;
   }

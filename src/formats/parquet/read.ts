@@ -41,7 +41,7 @@ export async function readParquet(
   from: ParquetState,
   writer: RecordWriter,
   isFull: () => boolean | Promise<boolean>,
-): Promise<{ state: ParquetState; done: boolean }> {
+): Promise<{ state: ParquetState; isDone: boolean }> {
   const notNumbers = footer.columns.map((_, index) => from.notNumbers[index] ?? 0);
   let { group, row, places } = from;
   for (; group < footer.groups.length; group++, row = 0, places = null) {
@@ -50,13 +50,13 @@ export async function readParquet(
     while (row < rowGroup.rows) {
       row += await writeReadyRows(footer.columns, readers, rowGroup.rows - row, writer, notNumbers);
       if (row < rowGroup.rows && (await isFull())) {
-        return { state: { group, row, places: listPositions(footer.columns, readers), notNumbers }, done: false };
+        return { state: { group, row, places: listPositions(footer.columns, readers), notNumbers }, isDone: false };
       }
     }
     if (group + 1 < footer.groups.length && (await isFull()))
-      return { state: { group: group + 1, row: 0, places: null, notNumbers }, done: false };
+      return { state: { group: group + 1, row: 0, places: null, notNumbers }, isDone: false };
   }
-  return { state: { group, row, places, notNumbers }, done: true };
+  return { state: { group, row, places, notNumbers }, isDone: true };
 }
 
 function createReaders(
@@ -66,12 +66,19 @@ function createReaders(
   positions: ParquetState['places'],
 ): ColumnReader[] {
   const window = Math.min(MAX_WINDOW_BYTES, Math.max(MIN_WINDOW_BYTES, Math.floor(WINDOWS_BYTES / leaves.length)));
-  const held = { bytes: 0 };
+  const heldDictionaries = { bytes: 0 };
   return columns.map((column) => {
     const leafReaders = column.leaves.map((leaf) => {
       const chunk = chunks[leaf] as RowGroup['chunks'][number];
       const [offset, skip] = positions?.[leaf] ?? [chunk.start, 0];
-      const reader = new LeafReader(read, leaves[leaf] as Footer['leaves'][number], chunk, column.name, window, held);
+      const reader = new LeafReader(
+        read,
+        leaves[leaf] as Footer['leaves'][number],
+        chunk,
+        column.name,
+        window,
+        heldDictionaries,
+      );
       return { reader, place: { offset, skip } };
     });
     const [first] = leafReaders;
@@ -114,8 +121,8 @@ async function writeReadyRows(
   let rows = Math.min(maxRows, MAX_ROWS_AT_ONCE);
   for (const reader of readers) rows = Math.min(rows, await reader.countReady(limits));
   for (let row = 0; row < rows; row++) {
-    for (const { texts, taken } of readers) {
-      const index = taken + row;
+    for (const { texts, takenCount } of readers) {
+      const index = takenCount + row;
       writer.writeBare(texts.bytes, index === 0 ? 0 : (texts.ends[index - 1] as number), texts.ends[index] as number);
     }
     writer.end();

@@ -25,16 +25,16 @@ export function classifyValue(bytes: Uint8Array, start: number, end: number, dec
   while (from < to && isSpace(bytes[from] as number)) from++;
   if (from === to) return BLANK_FORM;
   while (isSpace(bytes[to - 1] as number)) to--;
-  const first = bytes[from] as number;
-  if (first >= 128 || (bytes[to - 1] as number) >= 128) return classifyWide(bytes, from, to, decode);
-  if (first >= 48 && first <= 57) {
+  const firstByte = bytes[from] as number;
+  if (firstByte >= 128 || (bytes[to - 1] as number) >= 128) return classifyWide(bytes, from, to, decode);
+  if (firstByte >= 48 && firstByte <= 57) {
     const number = findNumberForms(bytes, from, to);
     if (number !== 0) return isDigit(bytes[to - 1]) && isProductCode(bytes, from, to) ? 0 : number;
     const date = findDateForms(bytes, from, to);
     if (date !== 0) valueTraits = dateTraits;
     return date;
   }
-  if (first >= 43 && first <= 46) {
+  if (firstByte >= 43 && firstByte <= 46) {
     const number = findNumberForms(bytes, from, to);
     return number !== 0 && isTelephone(bytes, from, to) ? number | TELEPHONE : number;
   }

@@ -61,8 +61,8 @@ const MAX_FRACTION_DIGITS = 60;
 /** Finds the end of the fraction's digits from `at` on; -1 if there are none, or more than can be kept. */
 function findFractionEnd(bytes: Uint8Array, at: number, end: number): number {
   let index = at;
-  for (let next = readDigit(bytes, index, end); next >= 0; next = readDigit(bytes, index, end)) {
-    if (next > 0 && index - at >= FRACTION_DIGITS) return -1;
+  for (let digit = readDigit(bytes, index, end); digit >= 0; digit = readDigit(bytes, index, end)) {
+    if (digit > 0 && index - at >= FRACTION_DIGITS) return -1;
     index++;
   }
   return index > at && index - at <= MAX_FRACTION_DIGITS ? index : -1;
@@ -102,8 +102,8 @@ let digitCount = 0;
 function readNumberAt(bytes: Uint8Array, at: number, end: number): number {
   let value = 0;
   digitCount = 0;
-  for (let next = readDigit(bytes, at, end); next >= 0; next = readDigit(bytes, at + digitCount, end)) {
-    value = value * 10 + next;
+  for (let digit = readDigit(bytes, at, end); digit >= 0; digit = readDigit(bytes, at + digitCount, end)) {
+    value = value * 10 + digit;
     if (++digitCount > 4) {
       digitCount = 0;
       return 0;
@@ -116,9 +116,9 @@ const FIRST_YEAR = 1;
 const LAST_YEAR = 9999;
 
 /** Returns true if a timestamp, that many minutes after its day's midnight in UTC, lies before year 1 or after year 9999. */
-function isOutOfRange(year: number, first: number, second: number, minutes: number): boolean {
-  if (year === FIRST_YEAR) return first === 1 && second === 1 && minutes < 0;
-  return first * second === 12 * 31 && minutes >= 24 * 60;
+function isOutOfRange(year: number, firstNumber: number, secondNumber: number, minutes: number): boolean {
+  if (year === FIRST_YEAR) return firstNumber === 1 && secondNumber === 1 && minutes < 0;
+  return firstNumber * secondNumber === 12 * 31 && minutes >= 24 * 60;
 }
 
 /**
@@ -128,31 +128,32 @@ function isOutOfRange(year: number, first: number, second: number, minutes: numb
  */
 export function findDateForms(bytes: Uint8Array, start: number, end: number): number {
   dateTraits = 0;
-  const first = readNumberAt(bytes, start, end);
-  dateFirst = first;
+  const firstNumber = readNumberAt(bytes, start, end);
+  dateFirst = firstNumber;
   const firstDigits = digitCount;
   const separatorAt = start + digitCount;
   const separator = bytes[separatorAt] as number;
   const sign = separator === 45 ? 0 : separator === 47 ? 1 : separator === 46 ? 2 : -1;
   if (firstDigits === 0 || firstDigits === 3 || sign < 0 || separatorAt >= end) return 0;
-  const second = readNumberAt(bytes, separatorAt + 1, end);
+  const secondNumber = readNumberAt(bytes, separatorAt + 1, end);
   const secondSeparatorAt = separatorAt + 1 + digitCount;
   if (digitCount === 0 || digitCount > 2 || secondSeparatorAt >= end || bytes[secondSeparatorAt] !== separator)
     return 0;
-  const third = readNumberAt(bytes, secondSeparatorAt + 1, end);
+  const thirdNumber = readNumberAt(bytes, secondSeparatorAt + 1, end);
   const at = secondSeparatorAt + 1 + digitCount;
-  dateSecond = second;
-  dateThird = third;
+  dateSecond = secondNumber;
+  dateThird = thirdNumber;
   dateEnd = at;
   let forms = 0;
-  let year = first;
+  let year = firstNumber;
   if (firstDigits === 4) {
-    if ((digitCount === 1 || digitCount === 2) && isCalendarDay(first, second, third)) forms = makeDateForm(0, sign);
+    if ((digitCount === 1 || digitCount === 2) && isCalendarDay(firstNumber, secondNumber, thirdNumber))
+      forms = makeDateForm(0, sign);
   } else if (digitCount === 4 || digitCount === 2) {
-    year = digitCount === 4 ? third : expandYear(third);
+    year = digitCount === 4 ? thirdNumber : expandYear(thirdNumber);
     const yearFormOffset = digitCount === 4 ? 0 : 2;
-    if (isCalendarDay(year, second, first)) forms |= makeDateForm(1 + yearFormOffset, sign);
-    if (isCalendarDay(year, first, second)) forms |= makeDateForm(2 + yearFormOffset, sign);
+    if (isCalendarDay(year, secondNumber, firstNumber)) forms |= makeDateForm(1 + yearFormOffset, sign);
+    if (isCalendarDay(year, firstNumber, secondNumber)) forms |= makeDateForm(2 + yearFormOffset, sign);
   }
   const edgeTrait = year === FIRST_YEAR || year === LAST_YEAR ? HAS_EDGE_YEAR : 0;
   dateTraits = edgeTrait;
@@ -161,7 +162,8 @@ export function findDateForms(bytes: Uint8Array, start: number, end: number): nu
   if (separatorByte !== 32 && separatorByte !== 84 && separatorByte !== 116) return 0;
   const foundTraits = readTimeTraits(bytes, at + 1, end);
   if (foundTraits === 0) return 0;
-  if (edgeTrait !== 0 && isOutOfRange(year, firstDigits === 4 ? third : first, second, minutesOfDay)) return 0;
+  if (edgeTrait !== 0 && isOutOfRange(year, firstDigits === 4 ? thirdNumber : firstNumber, secondNumber, minutesOfDay))
+    return 0;
   dateTraits = (separatorByte === 32 ? foundTraits : foundTraits | HAS_STRICT_TIME) | edgeTrait;
   return forms;
 }

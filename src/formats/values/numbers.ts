@@ -55,12 +55,12 @@ export const isTelephone = (bytes: Uint8Array, start: number, end: number): bool
 function findGroupedForms(bytes: Uint8Array, at: number, end: number, separator: number): number {
   let index = at;
   while (index < end && bytes[index] === separator) {
-    const next = findDigitsEnd(bytes, index + 1, end);
-    if (next - index !== 4) return 0;
-    index = next;
+    const groupEnd = findDigitsEnd(bytes, index + 1, end);
+    if (groupEnd - index !== 4) return 0;
+    index = groupEnd;
   }
-  const other = separator === POINT_SIGN ? COMMA_SIGN : POINT_SIGN;
-  if (index < end && (bytes[index] !== other || findDigitsEnd(bytes, index + 1, end) !== end)) return 0;
+  const decimalSeparator = separator === POINT_SIGN ? COMMA_SIGN : POINT_SIGN;
+  if (index < end && (bytes[index] !== decimalSeparator || findDigitsEnd(bytes, index + 1, end) !== end)) return 0;
   return separator === POINT_SIGN ? DOT_GROUPS : COMMA_GROUPS;
 }
 

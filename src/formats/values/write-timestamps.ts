@@ -24,16 +24,18 @@ export function writeTimestamp(
   const forms = findDateForms(bytes, from, to);
   const isEdge = (dateTraits & HAS_EDGE_YEAR) !== 0 && (dateTraits & HAS_OFFSET) === 0;
   const isDayFirst = (form & DMY_DATES) !== 0;
-  let next: number;
-  if ((forms & YMD_DATES) !== 0) next = writeDay(out, at, dateFirst, dateSecond, dateThird);
+  let nextOffset: number;
+  if ((forms & YMD_DATES) !== 0) nextOffset = writeDay(out, at, dateFirst, dateSecond, dateThird);
   else if ((forms & (isDayFirst ? DMY_DATES : MDY_DATES)) === 0) return MISFIT;
   else {
     const year = dateThird < 100 && isShortYear(bytes) ? expandYear(dateThird) : dateThird;
-    next = isDayFirst ? writeDay(out, at, year, dateSecond, dateFirst) : writeDay(out, at, year, dateFirst, dateSecond);
+    nextOffset = isDayFirst
+      ? writeDay(out, at, year, dateSecond, dateFirst)
+      : writeDay(out, at, year, dateFirst, dateSecond);
   }
-  if (type === 'date') return isMidnight(bytes, dateEnd, to) ? next : MISFIT;
-  out[next++] = SPACE;
-  const end = writeTime(out, next, bytes, dateEnd, to);
+  if (type === 'date') return isMidnight(bytes, dateEnd, to) ? nextOffset : MISFIT;
+  out[nextOffset++] = SPACE;
+  const end = writeTime(out, nextOffset, bytes, dateEnd, to);
   return isEdge && zone !== null && isOutOfRange(out, at, zone) ? MISFIT : end;
 }
 
@@ -65,11 +67,11 @@ function writeDigits(out: Uint8Array, at: number, value: number, count: number):
 }
 
 function writeDay(out: Uint8Array, at: number, year: number, month: number, day: number): number {
-  let next = writeDigits(out, at, year, 4);
-  out[next++] = 45;
-  next = writeDigits(out, next, month, 2);
-  out[next++] = 45;
-  return writeDigits(out, next, day, 2);
+  let nextOffset = writeDigits(out, at, year, 4);
+  out[nextOffset++] = 45;
+  nextOffset = writeDigits(out, nextOffset, month, 2);
+  out[nextOffset++] = 45;
+  return writeDigits(out, nextOffset, day, 2);
 }
 
 /** Returns true if only zeros and signs follow the date: no time, or midnight without an offset. */
@@ -83,40 +85,40 @@ function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
 
 /** Copies the time that `findDateForms` accepted; a date alone gets midnight, and zeros beyond microseconds are dropped. */
 function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
-  let next = at;
+  let nextOffset = at;
   if (timeAt === to) {
-    for (const byte of [48, 48, COLON, 48, 48, COLON, 48, 48]) out[next++] = byte;
-    return next;
+    for (const byte of [48, 48, COLON, 48, 48, COLON, 48, 48]) out[nextOffset++] = byte;
+    return nextOffset;
   }
   let index = timeAt + 1;
-  for (const stop = index + 5; index < stop; index++) out[next++] = bytes[index] as number;
-  out[next++] = COLON;
+  for (const stop = index + 5; index < stop; index++) out[nextOffset++] = bytes[index] as number;
+  out[nextOffset++] = COLON;
   const hasSeconds = index < to && bytes[index] === COLON;
-  out[next++] = hasSeconds ? (bytes[index + 1] as number) : 48;
-  out[next++] = hasSeconds ? (bytes[index + 2] as number) : 48;
+  out[nextOffset++] = hasSeconds ? (bytes[index + 1] as number) : 48;
+  out[nextOffset++] = hasSeconds ? (bytes[index + 2] as number) : 48;
   if (hasSeconds) index += 3;
   if (index < to && bytes[index] === POINT_SIGN) {
     for (let places = 0; index < to; places++, index++) {
       const byte = bytes[index] as number;
       if (places > 0 && (byte < 48 || byte > 57)) break;
-      if (places <= 6) out[next++] = byte;
+      if (places <= 6) out[nextOffset++] = byte;
     }
   }
   if (index < to && bytes[index] === SPACE) index++;
-  if (index === to) return next;
-  return writeOffset(out, next, bytes, index, to);
+  if (index === to) return nextOffset;
+  return writeOffset(out, nextOffset, bytes, index, to);
 }
 
 function writeOffset(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
-  let next = at;
+  let nextOffset = at;
   const sign = bytes[from] as number;
   if (sign !== PLUS && sign !== MINUS) {
-    for (const byte of [43, 48, 48]) out[next++] = byte;
-    return next;
+    for (const byte of [43, 48, 48]) out[nextOffset++] = byte;
+    return nextOffset;
   }
   for (let index = from; index < to; index++) {
-    if (index === from + 3) out[next++] = COLON;
-    if (bytes[index] !== COLON) out[next++] = bytes[index] as number;
+    if (index === from + 3) out[nextOffset++] = COLON;
+    if (bytes[index] !== COLON) out[nextOffset++] = bytes[index] as number;
   }
-  return next;
+  return nextOffset;
 }

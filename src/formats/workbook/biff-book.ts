@@ -22,13 +22,13 @@ export interface BiffBook {
   decoder: TextDecoder;
   /** Worksheets in their order, hidden ones last. */
   sheets: BiffSheet[];
-  read: number;
+  readBytes: number;
 }
 
 /** Worksheet, and the offset of its records. The oldest editions give it no name. */
 export interface BiffSheet {
   name: string | null;
-  hidden: boolean;
+  isHidden: boolean;
   offset: number;
 }
 
@@ -41,7 +41,7 @@ export async function readBiffBook(stream: ByteStream): Promise<BiffBook> {
   const readBytes = await record.readRecords(stream, 0, (kind, content, offset) =>
     reader.takeRecord(kind, content, offset),
   );
-  return { ...reader.makeBook(), read: readBytes };
+  return { ...reader.makeBook(), readBytes };
 }
 
 class BookReader {
@@ -119,7 +119,7 @@ class BookReader {
   #sheet(content: DataView): void {
     if (content.getUint8(5) !== WORKSHEET_STREAM) return;
     const offset = content.getUint32(0, true);
-    this.#sheets.set(offset, { name: this.#sheetName(content), hidden: (content.getUint8(4) & 3) !== 0, offset });
+    this.#sheets.set(offset, { name: this.#sheetName(content), isHidden: (content.getUint8(4) & 3) !== 0, offset });
   }
 
   #sheetName(content: DataView): string {
@@ -127,15 +127,15 @@ class BookReader {
     return cleanText(readCharacters(content, 8, content.getUint8(6), (content.getUint8(7) & 1) !== 0));
   }
 
-  makeBook(): Omit<BiffBook, 'read'> {
-    const sheets = [...this.#sheets.values()].sort((a, b) => Number(a.hidden) - Number(b.hidden));
+  makeBook(): Omit<BiffBook, 'readBytes'> {
+    const sheets = [...this.#sheets.values()].sort((a, b) => Number(a.isHidden) - Number(b.isHidden));
     return {
       edition: this.#edition,
       epoch1904: this.#epoch1904,
       formats: this.#formats(),
       texts: this.#texts.texts,
       decoder: this.#decoder,
-      sheets: this.#isSheet ? [{ name: null, hidden: false, offset: 0 }] : sheets,
+      sheets: this.#isSheet ? [{ name: null, isHidden: false, offset: 0 }] : sheets,
     };
   }
 

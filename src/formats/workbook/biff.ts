@@ -66,7 +66,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
         : book.sheets.filter(({ name }) => name === requestedSheet).slice(0, 1);
     if (sheets.length === 0 && requestedSheet !== undefined) throw new SheetUnknown();
     for (const sheet of sheets) {
-      if (sheet.hidden && choice.first) break;
+      if (sheet.isHidden && choice.first) break;
       const converted = await conversion.convertSheet(sheet);
       if (!converted) continue;
       const { counts, text, sheet: sheetFacts } = converted;
@@ -96,7 +96,7 @@ async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size
 interface SheetSurvey {
   cells: BiffCells;
   /** First column with a value; -1 if there is none. */
-  first: number;
+  firstColumn: number;
   isSorted: boolean;
 }
 
@@ -111,13 +111,13 @@ class BiffConversion<T> {
     this.#file = file;
     this.#stream = stream;
     this.#book = book;
-    this.#read = book.read;
+    this.#read = book.readBytes;
   }
 
   /** Converts a sheet; null when it has no rows. */
   async convertSheet({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
     const survey = await this.#survey(offset);
-    if (survey.first < 0) return null;
+    if (survey.firstColumn < 0) return null;
     const merges = selectUsefulMerges(survey.cells.merges);
     const output = this.#file.begin();
     const sheet = new SheetText((text) => {
@@ -125,8 +125,8 @@ class BiffConversion<T> {
       if (this.#textBytes > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
       return output.write(text);
     });
-    const rows = new BiffRows(this.#book, sheet.writer, new MergedRows(sheet.writer, merges, survey.first));
-    const flushText = () => sheet.flush(merges.headers, survey.first);
+    const rows = new BiffRows(this.#book, sheet.writer, new MergedRows(sheet.writer, merges, survey.firstColumn));
+    const flushText = () => sheet.flush(merges.headers, survey.firstColumn);
     if (survey.isSorted) {
       const cells = new BiffCells(this.#book, (cell) => rows.writeCell(cell));
       for (let at = offset; !cells.hasEnded; await flushText()) at += await this.#pass(cells, at, () => sheet.isFull);
@@ -142,17 +142,17 @@ class BiffConversion<T> {
   }
 
   async #survey(offset: number): Promise<SheetSurvey> {
-    let first = MAX_COLUMNS;
-    let last = 0;
+    let firstColumn = MAX_COLUMNS;
+    let lastKey = 0;
     let isSorted = true;
     const cells = new BiffCells(this.#book, ({ row, column }) => {
-      if (column < first) first = column;
+      if (column < firstColumn) firstColumn = column;
       const key = makeCellKey(row, column);
-      if (key <= last) isSorted = false;
-      last = key;
+      if (key <= lastKey) isSorted = false;
+      lastKey = key;
     });
     await this.#pass(cells, offset, () => false);
-    return { cells, first: last === 0 ? -1 : first, isSorted };
+    return { cells, firstColumn: lastKey === 0 ? -1 : firstColumn, isSorted };
   }
 
   /** Lists the cells of a sheet in order; of several at the same position the last. */
@@ -165,8 +165,8 @@ class BiffConversion<T> {
     const makeKey = ({ row, column }: BiffCell) => makeCellKey(row, column);
     allCells.sort((a, b) => makeKey(a) - makeKey(b));
     return allCells.filter((cell, index) => {
-      const next = allCells[index + 1];
-      return next === undefined || makeKey(next) !== makeKey(cell);
+      const nextCell = allCells[index + 1];
+      return nextCell === undefined || makeKey(nextCell) !== makeKey(cell);
     });
   }
 

@@ -36,8 +36,8 @@ function fillPattern(value: number, pattern: string, digits: number): string {
   let at = allDigits.length - digits;
   let text = '';
   for (const sign of pattern) text += sign === '#' ? allDigits[at++] : sign;
-  const first = pattern.indexOf('#');
-  return `${value < 0 ? '-' : ''}${text.slice(0, first)}${allDigits.slice(0, allDigits.length - digits)}${text.slice(first)}`;
+  const firstDigitIndex = pattern.indexOf('#');
+  return `${value < 0 ? '-' : ''}${text.slice(0, firstDigitIndex)}${allDigits.slice(0, allDigits.length - digits)}${text.slice(firstDigitIndex)}`;
 }
 
 /** Reads the column number, from 0, of a reference such as `AB12`; -1 if it begins with no column. */

@@ -31,9 +31,9 @@ export async function openCompoundFile(from: ReadRange, size: number): Promise<M
   const toOffset = (sector: number) => (sector + 1) * sectorBytes;
 
   const fat = await readFat(read, header, sectorBytes, size);
-  const listSectors = (first: number): number[] => listChain(fat, first, Math.ceil(size / sectorBytes));
-  const openStream = (first: number, length: number) =>
-    createStream(read, listSectors(first).map(toOffset), sectorBytes, length);
+  const listSectors = (firstSector: number): number[] => listChain(fat, firstSector, Math.ceil(size / sectorBytes));
+  const openStream = (firstSector: number, length: number) =>
+    createStream(read, listSectors(firstSector).map(toOffset), sectorBytes, length);
 
   const directory = openStream(header.getUint32(48, true), Number.POSITIVE_INFINITY);
   const entries = createDataView(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
@@ -45,12 +45,14 @@ export async function openCompoundFile(from: ReadRange, size: number): Promise<M
   const foundStreams = new Map<string, ByteStream>();
   for (const at of listSiblings(entries, entries.getUint32(76, true))) {
     if (entries.getUint8(at + 66) !== STREAM_ENTRY_TYPE) continue;
-    const first = entries.getUint32(at + 116, true);
+    const firstSector = entries.getUint32(at + 116, true);
     const length = entries.getUint32(at + 120, true);
-    const listOffsets = () => listChain(miniFat, first, miniFat.length).map((sector) => sector * MINI_BYTES);
+    const listOffsets = () => listChain(miniFat, firstSector, miniFat.length).map((sector) => sector * MINI_BYTES);
     foundStreams.set(
       readName(entries, at),
-      length < minStreamBytes ? createStream(root.read, listOffsets(), MINI_BYTES, length) : openStream(first, length),
+      length < minStreamBytes
+        ? createStream(root.read, listOffsets(), MINI_BYTES, length)
+        : openStream(firstSector, length),
     );
   }
   return foundStreams;
@@ -61,11 +63,11 @@ async function readFat(read: ReadRange, header: DataView, sectorBytes: number, s
   const sectorNumbers: number[] = [];
   for (let at = 76; at < HEADER_BYTES; at += 4) sectorNumbers.push(header.getUint32(at, true));
   const maxSectors = Math.ceil(size / sectorBytes);
-  let next = header.getUint32(68, true);
-  for (let count = 0; next < MAX_SECTOR && count < maxSectors; count++) {
-    const chainedSectors = readNumbers(await read((next + 1) * sectorBytes, sectorBytes));
+  let nextSector = header.getUint32(68, true);
+  for (let count = 0; nextSector < MAX_SECTOR && count < maxSectors; count++) {
+    const chainedSectors = readNumbers(await read((nextSector + 1) * sectorBytes, sectorBytes));
     for (const sectorNumber of chainedSectors.subarray(0, -1)) sectorNumbers.push(sectorNumber);
-    next = chainedSectors.at(-1) ?? NO_ENTRY;
+    nextSector = chainedSectors.at(-1) ?? NO_ENTRY;
   }
   const usedSectors = sectorNumbers
     .filter((sectorNumber) => sectorNumber < maxSectors)
@@ -78,18 +80,18 @@ async function readFat(read: ReadRange, header: DataView, sectorBytes: number, s
 }
 
 /** Lists the chain of sectors that begins with `first`. @throws CompoundDamaged for an endless chain */
-function listChain(fat: Uint32Array, first: number, maxSectors: number): number[] {
+function listChain(fat: Uint32Array, firstSector: number, maxSectors: number): number[] {
   const sectors: number[] = [];
-  for (let sector = first; sector < MAX_SECTOR; sector = fat[sector] ?? NO_ENTRY) {
+  for (let sector = firstSector; sector < MAX_SECTOR; sector = fat[sector] ?? NO_ENTRY) {
     if (sectors.push(sector) > maxSectors) throw new CompoundDamaged();
   }
   return sectors;
 }
 
 /** Lists the offsets of the entries of one folder, which form a tree. */
-function listSiblings(entries: DataView, first: number): number[] {
+function listSiblings(entries: DataView, firstEntry: number): number[] {
   const entryOffsets = new Set<number>();
-  const pendingEntries = [first];
+  const pendingEntries = [firstEntry];
   for (let entry = pendingEntries.pop(); entry !== undefined; entry = pendingEntries.pop()) {
     const at = entry * ENTRY_BYTES;
     if (at + ENTRY_BYTES > entries.byteLength || entryOffsets.has(at)) continue;

@@ -22,12 +22,12 @@ export interface FirstRows {
 }
 
 /** Joins a header of merged cells (see {@link joinHeaders}) in the first rows of a sheet's text. */
-export function joinHeaderRows(text: Uint8Array, merges: Merge[], first: number): FirstRows {
+export function joinHeaderRows(text: Uint8Array, merges: Merge[], firstColumn: number): FirstRows {
   const unchanged = { text, header: null, joined: 0 };
   if (!merges.some(({ left, right }) => right > left)) return unchanged;
   const wholeText = decoder.decode(text);
   const rowEnds = findEnds(wholeText, MAX_ROWS);
-  const foundHeader = joinHeaders(readCells(wholeText, rowEnds), merges, first);
+  const foundHeader = joinHeaders(readCells(wholeText, rowEnds), merges, firstColumn);
   if (!foundHeader) return unchanged;
   const { names, top, bottom } = foundHeader;
   const headerStart = rowEnds[top - 2] ?? 0;

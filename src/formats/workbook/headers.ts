@@ -24,19 +24,19 @@ export interface JoinedHeader {
  * header only if it looks like names, and if a column has one cell of its own in it, or a cell reaches down all of it. Else
  * the first row alone may be the header: its columns are then numbered (`Endereço 2`). Rows that may be data are never joined.
  * @param rows the sheet's first rows
- * @param first the sheet's column, from 0, at which the rows begin
+ * @param firstColumn the sheet's column, from 0, at which the rows begin
  */
-export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number): JoinedHeader | null {
+export function joinHeaders(rows: FirstCell[][], merges: Merge[], firstColumn: number): JoinedHeader | null {
   const width = Math.max(0, ...rows.map((row) => row.length));
   const top = rows.findIndex((row) => row.filter(isFilled).length > 1) + 1;
   if (width > MAX_COLUMNS_JOINED || top === 0 || top > MAX_HEADER_ROW) return null;
-  const groups = findGroups(rows, merges, first, top);
+  const groups = findGroups(rows, merges, firstColumn, top);
   if (groups < top) {
-    const head = new HeaderRows(rows, merges, first, groups, width);
+    const head = new HeaderRows(rows, merges, firstColumn, groups, width);
     const bottom = head.findBottom();
     if (bottom > groups && head.isHeader(bottom)) return head.joinRows(bottom);
   }
-  const head = new HeaderRows(rows, merges, first, top, width);
+  const head = new HeaderRows(rows, merges, firstColumn, top, width);
   if (!head.isShared(top)) return null;
   const bottom = head.findBottom();
   if (bottom > top && head.isHeader(bottom)) return head.joinRows(bottom);
@@ -47,17 +47,20 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number)
  * Finds the first of the rows directly above the first with two values whose one value is merged over some of its columns,
  * but not from the first one on, where titles begin. Lines of one extent below each other are titles too.
  */
-function findGroups(rows: FirstCell[][], merges: Merge[], first: number, below: number): number {
-  const begins = rows.slice(below - 1).map((row) => row.findIndex(isFilled));
-  const left = first + Math.min(...begins.filter((column) => column >= 0));
+function findGroups(rows: FirstCell[][], merges: Merge[], firstColumn: number, firstRowBelow: number): number {
+  const begins = rows.slice(firstRowBelow - 1).map((row) => row.findIndex(isFilled));
+  const leftColumn = firstColumn + Math.min(...begins.filter((column) => column >= 0));
   const isGroup = (row: number): boolean => {
-    const group = merges.find((merge) => merge.top === row && isFilledAt(rows[row - 1] ?? [], merge.left - first));
-    if (!group || group.left <= left) return false;
+    const group = merges.find(
+      (merge) => merge.top === row && isFilledAt(rows[row - 1] ?? [], merge.left - firstColumn),
+    );
+    if (!group || group.left <= leftColumn) return false;
     return !merges.some(
-      (other) => other.left === group.left && other.right === group.right && Math.abs(other.top - row) === 1,
+      (otherMerge) =>
+        otherMerge.left === group.left && otherMerge.right === group.right && Math.abs(otherMerge.top - row) === 1,
     );
   };
-  let top = below;
+  let top = firstRowBelow;
   while (isGroup(top - 1)) top--;
   return top;
 }
@@ -77,22 +80,26 @@ class HeaderRows {
   /** The merged cell at each place of the rows from the top on, as its number among the merges; -1 for none. */
   readonly #cover: Int32Array[];
 
-  constructor(rows: FirstCell[][], merges: Merge[], first: number, top: number, width: number) {
+  constructor(rows: FirstCell[][], merges: Merge[], firstColumn: number, top: number, width: number) {
     this.#rows = rows;
     this.#top = top;
     this.#width = width;
     this.#columns = Array.from({ length: width }, (_, column) => column).filter((column) =>
       rows.some((row, index) => index >= top - 1 && isFilledAt(row, column)),
     );
-    this.#merges = merges.map((merge) => ({ ...merge, left: merge.left - first, right: merge.right - first }));
+    this.#merges = merges.map((merge) => ({
+      ...merge,
+      left: merge.left - firstColumn,
+      right: merge.right - firstColumn,
+    }));
     this.#shared = this.#merges.map(
       ({ left, right }) =>
         right > left && this.#columns.filter((column) => column >= left && column <= right).length > 1,
     );
-    const last = Math.min(rows.length, top + MAX_LEVELS, MAX_HEADER_ROW);
-    this.#cover = Array.from({ length: Math.max(0, last - top + 1) }, () => new Int32Array(width).fill(-1));
+    const lastRow = Math.min(rows.length, top + MAX_LEVELS, MAX_HEADER_ROW);
+    this.#cover = Array.from({ length: Math.max(0, lastRow - top + 1) }, () => new Int32Array(width).fill(-1));
     for (const [index, { top: from, bottom, left, right }] of this.#merges.entries()) {
-      for (let row = Math.max(from, top); row <= Math.min(bottom, last); row++) {
+      for (let row = Math.max(from, top); row <= Math.min(bottom, lastRow); row++) {
         this.#cover[row - top]?.fill(index, Math.max(0, left), Math.min(right + 1, width));
       }
     }
@@ -153,24 +160,26 @@ class HeaderRows {
     return cells.every((cell, column) => {
       // What is merged from above is judged there.
       if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
-      const below = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
-      if (below.some(({ text }) => text === cell.text)) return false;
+      const cellsBelow = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
+      if (cellsBelow.some(({ text }) => text === cell.text)) return false;
       const kind = detectValueType(cell);
       const isYear = kind === 'number' && (areYears || (row < bottom && YEAR_PATTERN.test(cell.text)));
-      return kind === 'text' || isYear || !below.some((other) => detectValueType(other) === kind);
+      return kind === 'text' || isYear || !cellsBelow.some((cellBelow) => detectValueType(cellBelow) === kind);
     });
   }
 
   /** Returns true if the first row is a title: a line of more names (texts, rising years) is below, above other values. */
   isTitle(): boolean {
-    const next = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
-    const cells = this.#rows[next]?.filter(isFilled) ?? [];
+    const nextRowIndex = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
+    const cells = this.#rows[nextRowIndex]?.filter(isFilled) ?? [];
     const isWider = cells.length > (this.#rows[this.#top - 1] as FirstCell[]).filter(isFilled).length;
-    const areYears = areYearNames(this.#rows[next]?.map(({ text }) => text) ?? []);
+    const areYears = areYearNames(this.#rows[nextRowIndex]?.map(({ text }) => text) ?? []);
     const areNames = cells.every(
       ({ text, isText }) => (isText && /\p{L}/u.test(text)) || (areYears && YEAR_PATTERN.test(text)),
     );
-    const isAbove = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
+    const isAbove = this.#rows
+      .slice(nextRowIndex + 1)
+      .some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
     return isWider && areNames && isAbove;
   }
 

@@ -32,11 +32,11 @@ export class MergedRows {
   #added: Fill[] = [];
   #cellMark = -1;
 
-  /** @param first the sheet's first column with a value, from 0 */
-  constructor(writer: RowWriter, merges: Merges, first: number, fills: Fill[] = []) {
+  /** @param firstColumn the sheet's first column with a value, from 0 */
+  constructor(writer: RowWriter, merges: Merges, firstColumn: number, fills: Fill[] = []) {
     this.#writer = writer;
     this.#down = merges.down;
-    this.#first = first;
+    this.#first = firstColumn;
     this.#fills = fills;
   }
 

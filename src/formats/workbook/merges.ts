@@ -64,13 +64,13 @@ export function selectUsefulMerges(allMerges: Merge[]): Merges {
 /** Returns true if merged cells, sorted by their tops, overlap: in the first rows anywhere, below only in the repeated column. */
 function doOverlap(merges: Merge[]): boolean {
   if (merges.length < 2) return false;
-  const first = new Uint8Array(MAX_HEADER_ROW * MAX_COLUMNS);
+  const coveredCells = new Uint8Array(MAX_HEADER_ROW * MAX_COLUMNS);
   const lastRows = new Int32Array(MAX_COLUMNS);
   for (const { top, bottom, left, right } of merges) {
     if ((lastRows[left] as number) >= top) return true;
     lastRows[left] = bottom;
     for (let row = top; row <= Math.min(bottom, MAX_HEADER_ROW); row++) {
-      const cells = first.subarray((row - 1) * MAX_COLUMNS + left, (row - 1) * MAX_COLUMNS + right + 1);
+      const cells = coveredCells.subarray((row - 1) * MAX_COLUMNS + left, (row - 1) * MAX_COLUMNS + right + 1);
       if (cells.includes(1)) return true;
       cells.fill(1);
     }
@@ -81,9 +81,9 @@ function doOverlap(merges: Merge[]): boolean {
 /** Finds the offset after `</sheetData>`, whatever its prefix, or `<sheetData/>`. */
 function findRowsEnd(tail: Uint8Array): number {
   const mark = 'sheetData';
-  let last = -1;
-  for (let at = findText(tail, mark, 0); at >= 0; at = findText(tail, mark, at + 1)) last = at;
-  return last < 0 ? -1 : tail.indexOf(62, last) + 1;
+  let lastOffset = -1;
+  for (let at = findText(tail, mark, 0); at >= 0; at = findText(tail, mark, at + 1)) lastOffset = at;
+  return lastOffset < 0 ? -1 : tail.indexOf(62, lastOffset) + 1;
 }
 
 const encoder = new TextEncoder();

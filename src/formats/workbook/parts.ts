@@ -22,7 +22,7 @@ export interface Workbook {
 /** Worksheet that is still packed. */
 export interface PackedSheet {
   name: string;
-  hidden: boolean;
+  isHidden: boolean;
   entry: ZipEntry;
 }
 
@@ -67,13 +67,13 @@ export async function openWorkbook(
     epoch1904,
     formats: readFormats(styles),
     strings: strings.texts,
-    sheets: sheets.flatMap(({ name, hidden, relation }) => {
+    sheets: sheets.flatMap(({ name, isHidden, relation }) => {
       const sheetRelation = relations.get(relation ?? '');
       // A sheet may be a chart.
       if (sheetRelation && sheetRelation.type !== 'worksheet') return [];
       const entry = sheetRelation && entries.get(normalizePath(sheetRelation.target));
       if (!entry) throw new ZipDamaged();
-      return [{ name, hidden, entry }];
+      return [{ name, isHidden, entry }];
     }),
   };
 }
@@ -118,7 +118,7 @@ function resolvePath(path: string): string {
 interface SheetEntry {
   name: string;
   relation: string | undefined;
-  hidden: boolean;
+  isHidden: boolean;
 }
 
 function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEntry[] } {
@@ -131,11 +131,11 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEnt
     if (reader.isElement('sheet')) {
       const relation = reader.getValue('/relationships', 'id');
       const isHidden = (reader.readAttribute('state') ?? 'visible') !== 'visible';
-      sheets.push({ name: reader.readAttribute('name') ?? '', relation, hidden: isHidden });
+      sheets.push({ name: reader.readAttribute('name') ?? '', relation, isHidden });
     }
   });
   if (!isComplete) throw new XmlUnreadable('a workbook without sheets');
-  return { epoch1904: usesEpoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
+  return { epoch1904: usesEpoch1904, sheets: sheets.sort((a, b) => Number(a.isHidden) - Number(b.isHidden)) };
 }
 
 /** Reads the number format of each cell style (`cellXfs`). */

@@ -24,11 +24,11 @@ export class SheetText {
   }
 
   /** Passes on the complete rows. @param merges the merged cells that begin in the first rows */
-  async flush(merges: Merge[], first: number): Promise<void> {
+  async flush(merges: Merge[], firstColumn: number): Promise<void> {
     const rows = this.writer.take();
     if (!this.#isFirst) return this.#write(rows);
     this.#isFirst = false;
-    const { text, header, joined } = joinHeaderRows(rows, merges, first);
+    const { text, header, joined } = joinHeaderRows(rows, merges, firstColumn);
     this.#header = header;
     this.#joined = joined;
     await this.#write(text);

@@ -33,13 +33,13 @@ export interface SheetState {
 /** Maximum size of a row's XML. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 
-/** Makes the state before a sheet's first byte. @param first the sheet's first column, from 0 */
-export const beginSheet = (first: number): SheetState => ({
+/** Makes the state before a sheet's first byte. @param firstColumn the sheet's first column, from 0 */
+export const beginSheet = (firstColumn: number): SheetState => ({
   offset: 0,
   names: null,
   done: false,
   row: 0,
-  first,
+  first: firstColumn,
   width: 0,
   filled: 0,
   narrow: 0,

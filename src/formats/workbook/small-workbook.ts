@@ -17,10 +17,10 @@ export interface SmallSheet {
  * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
  */
 export async function readSmallWorkbook(zip: ZipSource, size: number, limit: number): Promise<SmallSheet[]> {
-  let left = limit;
+  let remainingBytes = limit;
   const countBytes = (bytes: number) => {
-    left -= bytes;
-    if (left < 0) throw new WorkbookTooLarge();
+    remainingBytes -= bytes;
+    if (remainingBytes < 0) throw new WorkbookTooLarge();
   };
   const workbook = await openWorkbook(zip, size, async (bytes) => countBytes(bytes));
   const decoder = new TextDecoder();

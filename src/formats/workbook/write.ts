@@ -65,10 +65,10 @@ export class WorkbookWriter {
 
   /** Writes the beginning of the file, or more rows. */
   write(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
-    const first = this.#rows + 2;
+    const firstRow = this.#rows + 2;
     this.#rows += rows.length;
     if (this.#rows > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
-    this.#push(rows.map((row, at) => formatRow(this.#cellBeginnings, first + at, row)).join(''), false);
+    this.#push(rows.map((row, at) => formatRow(this.#cellBeginnings, firstRow + at, row)).join(''), false);
     return this.#take();
   }
 
@@ -119,7 +119,7 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 const UNSAFE_PATTERN = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 
 const escapeXml = (text: string): string =>
-  text.replace(UNSAFE_PATTERN, (found) => ENTITIES[found] ?? escapeCharacter(found));
+  text.replace(UNSAFE_PATTERN, (character) => ENTITIES[character] ?? escapeCharacter(character));
 
 /** Escapes a character as Excel does: `_x000D_`. */
 const escapeCharacter = (character: string): string =>

@@ -85,7 +85,7 @@ class XmlConversion<T> {
   /** Names of the sheets so far; `#table` is the sheet that is the table, once known: then only names are read. */
   readonly #names: string[] = [];
   #found: ConvertedSheet<T> | null = null;
-  readonly #seen: { hidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
+  readonly #seen: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
 
   constructor(file: XmlWorkbookFile<T>, firstColumns: Map<number, number>, usualFirst: number | null) {
     this.#file = file;
@@ -122,7 +122,7 @@ class XmlConversion<T> {
 
   /** Chooses a sheet. Hidden sheets count only where none is visible. */
   #choice(): ConvertedSheet<T> | null {
-    const visibleSheets = this.#seen.filter(({ hidden }) => !hidden);
+    const visibleSheets = this.#seen.filter(({ isHidden }) => !isHidden);
     let choice: SheetChoice<ConvertedSheet<T>> = NO_CHOICE;
     for (const { result, counts } of visibleSheets.length > 0 ? visibleSheets : this.#seen) {
       if (isTable(counts)) return result;
@@ -165,7 +165,7 @@ class XmlConversion<T> {
     };
     if (level === 1 && containsMark('Date1904/>')) this.#epoch1904 = true;
     if (level === 2 && this.#current && (containsMark('>SheetHidden<') || containsMark('>SheetVeryHidden<')))
-      this.#current.hidden = true;
+      this.#current.isHidden = true;
     return true;
   }
 
@@ -182,8 +182,8 @@ class XmlConversion<T> {
       const isRequested = this.#file.sheet === undefined || (name === this.#file.sheet && !this.#names.includes(name));
       if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME_LENGTH ? '' : name);
       if (this.#found || !isRequested) return;
-      const first = this.#firsts.get(this.sheet) ?? this.#usualFirst;
-      this.#current = new OpenSheet(name, first, this.#file.begin(), (bytes) => {
+      const firstColumn = this.#firsts.get(this.sheet) ?? this.#usualFirst;
+      this.#current = new OpenSheet(name, firstColumn, this.#file.begin(), (bytes) => {
         this.#written += bytes;
         if (this.#written > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
       });
@@ -194,12 +194,12 @@ class XmlConversion<T> {
     this.#open.pop();
     if (this.#open.length === 0) this.#isOver = true;
     if (this.#open.length !== 1 || !this.#current) return;
-    const { hidden, text } = this.#current;
+    const { isHidden, text } = this.#current;
     const result = await this.#current.end();
     this.#current = null;
     if (text.counts.filled === 0) return;
-    this.#seen.push({ hidden, result, counts: text.counts });
-    if (this.#file.sheet !== undefined || (!hidden && isTable(text.counts))) this.#found = result;
+    this.#seen.push({ isHidden, result, counts: text.counts });
+    if (this.#file.sheet !== undefined || (!isHidden && isTable(text.counts))) this.#found = result;
   }
 
   #readStyles(reader: XmlReader): boolean {
@@ -235,11 +235,11 @@ class XmlConversion<T> {
   }
 
   /** Reads the position of a row or cell, from 1; without one it follows the previous row or cell. */
-  #index(reader: XmlReader, previous: number): number {
+  #index(reader: XmlReader, previousIndex: number): number {
     const writtenIndex = this.#value(reader, 'Index');
-    if (writtenIndex === undefined) return previous + 1;
+    if (writtenIndex === undefined) return previousIndex + 1;
     const index = /^\d{1,7}$/.test(writtenIndex) ? Number(writtenIndex) : 0;
-    if (index <= previous) throw new XmlUnreadable('cells out of order');
+    if (index <= previousIndex) throw new XmlUnreadable('cells out of order');
     return index;
   }
 
@@ -319,7 +319,7 @@ const EMPTY_VALUE: CellValue = { text: '', isText: true };
 
 /** Sheet whose rows are being written. */
 class OpenSheet<T> {
-  hidden = false;
+  isHidden = false;
   /** Number of the last row that was read. */
   row = 0;
   readonly text: SheetText;
@@ -329,9 +329,9 @@ class OpenSheet<T> {
   #first: number | null;
   #rows: MergedRows | null = null;
 
-  constructor(name: string, first: number | null, output: SheetOutput<T>, onWrite: (bytes: number) => void) {
+  constructor(name: string, firstColumn: number | null, output: SheetOutput<T>, onWrite: (bytes: number) => void) {
     this.#name = name;
-    this.#first = first;
+    this.#first = firstColumn;
     this.#output = output;
     this.text = new SheetText((text) => {
       onWrite(text.length);

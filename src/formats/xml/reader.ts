@@ -90,18 +90,18 @@ export class XmlReader {
       const { bytes } = this;
       if (this.at >= bytes.length) return CUT_TOKEN;
       if (bytes[this.at] !== LT) return this.#text();
-      const second = bytes[this.at + 1];
-      if (second === undefined) return CUT_TOKEN;
-      if (second === QUESTION_MARK) {
+      const secondByte = bytes[this.at + 1];
+      if (secondByte === undefined) return CUT_TOKEN;
+      if (secondByte === QUESTION_MARK) {
         if (!this.#pass('?>', 2)) return CUT_TOKEN;
-      } else if (second === EXCLAMATION_MARK) {
-        const third = bytes[this.at + 2];
-        if (third === undefined) return CUT_TOKEN;
-        if (third === 45) {
+      } else if (secondByte === EXCLAMATION_MARK) {
+        const thirdByte = bytes[this.at + 2];
+        if (thirdByte === undefined) return CUT_TOKEN;
+        if (thirdByte === 45) {
           if (!this.#pass('-->', 4)) return CUT_TOKEN;
-        } else if (third === 91) return this.#cdata();
+        } else if (thirdByte === 91) return this.#cdata();
         else throw new XmlUnreadable('a document type declaration');
-      } else return this.#tag(second === SLASH);
+      } else return this.#tag(secondByte === SLASH);
     }
   }
 

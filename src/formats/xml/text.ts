@@ -19,8 +19,8 @@ export function hasTextAt(bytes: Uint8Array, start: number, end: number, text: s
 
 /** Finds the offset of a text of ASCII characters from `from` on, or -1. */
 export function findText(bytes: Uint8Array, mark: string, from: number): number {
-  const first = mark.charCodeAt(0);
-  for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
+  const firstCode = mark.charCodeAt(0);
+  for (let at = bytes.indexOf(firstCode, from); at >= 0; at = bytes.indexOf(firstCode, at + 1)) {
     let index = 1;
     while (index < mark.length && bytes[at + index] === mark.charCodeAt(index)) index++;
     if (index === mark.length) return at;

@@ -70,22 +70,22 @@ const makeNote = (cutParts: string): string =>
 
 /** Copies a value in at most `most` bytes of JSON, with lists and texts of limited length; null if that does not fit. */
 function copyWithinLimits(value: unknown, most: number, items: number, characters: number): { data: unknown } | null {
-  let left = most;
+  let remainingBytes = most;
   const takeBytes = (bytes: number): void => {
-    left -= bytes;
-    if (left < 0) throw TOO_LONG_ERROR;
+    remainingBytes -= bytes;
+    if (remainingBytes < 0) throw TOO_LONG_ERROR;
   };
-  const copyValue = (each: unknown): unknown => {
-    if (Array.isArray(each)) {
+  const copyValue = (innerValue: unknown): unknown => {
+    if (Array.isArray(innerValue)) {
       takeBytes(2);
-      return each.slice(0, items).map((item) => {
+      return innerValue.slice(0, items).map((item) => {
         takeBytes(1);
         return copyValue(item);
       });
     }
-    if (typeof each === 'object' && each !== null) {
+    if (typeof innerValue === 'object' && innerValue !== null) {
       takeBytes(2);
-      const members = Object.entries(each).filter(([, member]) => member !== undefined);
+      const members = Object.entries(innerValue).filter(([, member]) => member !== undefined);
       return Object.fromEntries(
         members.map(([name, member]) => {
           takeBytes(countBytes(name) + 2);
@@ -93,7 +93,7 @@ function copyWithinLimits(value: unknown, most: number, items: number, character
         }),
       );
     }
-    const keptValue = typeof each === 'string' ? shortenText(each, characters) : each;
+    const keptValue = typeof innerValue === 'string' ? shortenText(innerValue, characters) : innerValue;
     takeBytes(countBytes(keptValue));
     return keptValue;
   };

@@ -19,20 +19,23 @@ export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
 /** Refuses pages of other origins. The request's Host header does not count, since anybody's page can be served under it. */
 function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | null): void {
   const ownOrigins = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
-  if (origin !== null && ![...ownOrigins, ...ALLOWED_ORIGINS].some((each) => each === '*' || each === origin))
+  if (
+    origin !== null &&
+    ![...ownOrigins, ...ALLOWED_ORIGINS].some((allowedOrigin) => allowedOrigin === '*' || allowedOrigin === origin)
+  )
     throw foreignOrigin();
 }
 
 /** Returns true if an object has no members, without listing them, as there may be many. */
-function isEmpty(sent: object | null): boolean {
-  for (const _name in sent) return false;
+function isEmpty(sentMessage: object | null): boolean {
+  for (const _name in sentMessage) return false;
   return true;
 }
 
 /** Schema of a message that is not empty. The protocol checks the rest, and refuses in its own words. */
 const message = z
   .unknown()
-  .refine((sent) => typeof sent !== 'object' || !isEmpty(sent), 'must be a JSON-RPC 2.0 message')
+  .refine((sentMessage) => typeof sentMessage !== 'object' || !isEmpty(sentMessage), 'must be a JSON-RPC 2.0 message')
   .meta({
     type: 'object',
     additionalProperties: true,
@@ -61,10 +64,10 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
 
   const findRoute = (operation: string): Route => {
     routes ??= new Map(
-      surfaces().flatMap((each) =>
-        each.endpoints.map(
+      surfaces().flatMap((listedSurface) =>
+        listedSurface.endpoints.map(
           (foundEndpoint) =>
-            [foundEndpoint.contract.operationId, { surface: each.surface, endpoint: foundEndpoint }] as const,
+            [foundEndpoint.contract.operationId, { surface: listedSurface.surface, endpoint: foundEndpoint }] as const,
         ),
       ),
     );
@@ -91,7 +94,7 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
     callArguments: Record<string, unknown>,
     perform: Perform,
   ): Promise<ToolResult | undefined> => {
-    const tool = tools.find((each) => each.name === name);
+    const tool = tools.find((listedTool) => listedTool.name === name);
     if (!tool) return undefined;
     const route = findRoute(tool.operation);
     try {

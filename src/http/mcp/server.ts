@@ -26,7 +26,7 @@ export interface ToolServer {
   instructions: string;
   list(): ListedTool[];
   /** Calls a tool. @returns undefined for a tool that does not exist */
-  call(name: string, sent: Record<string, unknown>): Promise<ToolResult | undefined>;
+  call(name: string, sentArguments: Record<string, unknown>): Promise<ToolResult | undefined>;
 }
 
 /** Placeholder validator that is never called: the SDK's own need `eval`, for elicitation, which no tool uses. */

@@ -124,7 +124,7 @@ const splitTypeLists = (schema: object): object =>
   JSON.parse(JSON.stringify(schema), (_name, part) => {
     if (!Array.isArray(part?.type)) return part;
     const { type, ...rest } = part;
-    return { ...rest, anyOf: type.map((each: string) => ({ type: each })) };
+    return { ...rest, anyOf: type.map((typeName: string) => ({ type: typeName })) };
   });
 
 /**
@@ -167,14 +167,14 @@ const findLists = (queryArguments: Record<string, unknown>, properties: Record<s
 
 /** Parses arguments that some clients send as JSON texts of an object, list, number or boolean, if no text is expected. */
 function parseJsonTexts(
-  sent: Record<string, unknown>,
+  sentArguments: Record<string, unknown>,
   properties: Record<string, JsonSchema>,
 ): Record<string, unknown> {
   const parseArgument = ([name, value]: [string, unknown]) => {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
     return [name, typeof value === 'string' && schema && !acceptsText(schema) ? parseJsonText(value) : value];
   };
-  return Object.fromEntries(Object.entries(sent).map(parseArgument));
+  return Object.fromEntries(Object.entries(sentArguments).map(parseArgument));
 }
 
 /** Parses a text if it is JSON; otherwise returns the text itself. */
@@ -187,9 +187,12 @@ function parseJsonText(text: string): unknown {
 }
 
 /** Reads a call's arguments by their own names, the id of the resource, and the problems of the arguments. */
-function readArguments(tool: Tool, sent: Record<string, unknown>) {
+function readArguments(tool: Tool, sentArguments: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
-  const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
+  const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sentArguments) as Record<
+    string,
+    unknown
+  >;
   const problems: FieldProblem[] = [];
   if (id && (typeof resource !== 'string' || resource === ''))
     problems.push({ field: id, message: describeMissingId(resource) });
@@ -217,7 +220,7 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
       problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
     }
   }
-  const illFormedText = findIllFormedText(sent);
+  const illFormedText = findIllFormedText(sentArguments);
   if (illFormedText) problems.push({ field: illFormedText.join('.').toWellFormed(), message: 'must be Unicode text' });
   return { resource, given: readValues, problems };
 }

@@ -68,8 +68,8 @@ export const surface: Surface = {
     detail: Array.isArray(details) ? [message, ...details.map(toSentence)].join(' ') : message,
     ...(details !== undefined && { details }),
   }),
-  repeats: (shown) => {
-    const { version, location } = getMeta(shown);
+  repeats: (answer) => {
+    const { version, location } = getMeta(answer);
     return { ...(version && { ETag: version }), ...(location && { Location: location }) };
   },
   internalError: { code: '', message: INTERNAL_ERROR },
@@ -78,7 +78,7 @@ export const surface: Surface = {
 const toSentence = ({ field, message }: { field: string; message: string }): string => `${field}: ${message}.`;
 
 /** Reads the `meta` of a shown resource; empty if it has none. */
-export function getMeta(shown: object): { version?: string; location?: string } {
-  const { meta } = shown as { meta?: unknown };
+export function getMeta(resource: object): { version?: string; location?: string } {
+  const { meta } = resource as { meta?: unknown };
   return isRecord(meta) ? meta : {};
 }

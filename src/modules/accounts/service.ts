@@ -63,7 +63,7 @@ export function listAccounts(
   return readAccounts(
     ctx.db,
     ctx.actor.companyId,
-    { deletionFilter, denied: findDeniedInLists(ctx.actor, 'account') },
+    { deletionFilter, denials: findDeniedInLists(ctx.actor, 'account') },
     page,
   );
 }
@@ -99,12 +99,12 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
     await getAccount(ctx, id);
     throw defaultAccountNotDeactivatable();
   }
-  const next = { id, activates: changes.isActive === true };
+  const newDefault = { id, activates: changes.isActive === true };
   const { updated } = await commitAccess(
     ctx,
     makeAffectedEverybody(companyId),
     {
-      cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, next)] : [],
+      cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, newDefault)] : [],
       updated: updateAccount(ctx.db, companyId, id, now, changes),
     },
     UNIQUE_NAME_FAILURES,

@@ -32,14 +32,14 @@ export type AccountOrder = keyof typeof ORDER_COLUMNS;
 /** The selection of accounts for a list: by deletion, and without denied ones. */
 export interface AccountFilter {
   deletionFilter: DeletionFilter;
-  denied: Denials;
+  denials: Denials;
 }
 
 /** Reads a page of a company's accounts. */
 export const readAccounts = (
   db: ControlDb,
   companyId: string,
-  { deletionFilter, denied }: AccountFilter,
+  { deletionFilter, denials }: AccountFilter,
   page: PageRequest<AccountOrder>,
 ) =>
   readPage(
@@ -49,7 +49,7 @@ export const readAccounts = (
       filter: and(
         eq(accounts.companyId, companyId),
         matchesDeletion(accounts, deletionFilter),
-        isNotDenied(accounts.id, denied),
+        isNotDenied(accounts.id, denials),
       ) as SQL,
     },
     { ...page, by: ORDER_COLUMNS[page.by] },
@@ -63,7 +63,7 @@ export const clearDefault = (
   db: ControlDb,
   companyId: string,
   now: number,
-  next?: { id: string; activates: boolean },
+  newDefault?: { id: string; activates: boolean },
 ) =>
   db
     .update(accounts)
@@ -73,11 +73,11 @@ export const clearDefault = (
         eq(accounts.companyId, companyId),
         eq(accounts.isDefault, true),
         isNull(accounts.deletedAt),
-        next &&
+        newDefault &&
           existsSql(
             accounts,
-            matchesUndeletedId(accounts, companyId, next.id),
-            next.activates ? undefined : eq(accounts.isActive, true),
+            matchesUndeletedId(accounts, companyId, newDefault.id),
+            newDefault.activates ? undefined : eq(accounts.isActive, true),
           ),
       ),
     );

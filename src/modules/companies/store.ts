@@ -32,11 +32,11 @@ const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2
   );
 
 /** Changes a company's brand, unless the stored brand differs from `before` by now. */
-export const updateBranding = (db: ControlDb, id: string, before: Branding, branding: Branding, now: number) =>
+export const updateBranding = (db: ControlDb, id: string, storedBranding: Branding, branding: Branding, now: number) =>
   db
     .update(companies)
     .set({ branding, updatedAt: now })
-    .where(and(eq(companies.id, id), eq(companies.branding, before)))
+    .where(and(eq(companies.id, id), eq(companies.branding, storedBranding)))
     .returning();
 
 export const updateLogo = (db: ControlDb, id: string, logo: Logo | null, now: number) =>

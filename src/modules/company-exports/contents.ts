@@ -51,24 +51,24 @@ interface FilePosition<P> {
 }
 
 /**
- * Makes a stage that exports a kind of records, some lines at a time. @param read returns the records after a position, and the
+ * Makes a stage that exports a kind of records, some lines at a time. @param readBatch returns the records after a position, and the
  * position of the last; null at the end
  */
 const createLinesStage =
   <P>(
     path: string,
-    first: P,
-    read: (work: StageContext, after: P) => Promise<{ records: object[] | string[]; next: P | null }>,
+    firstPosition: P,
+    readBatch: (work: StageContext, position: P) => Promise<{ records: object[] | string[]; nextPosition: P | null }>,
   ): Stage =>
   async (work, from) => {
-    let { number, after } = (from ?? { number: 1, after: first }) as FilePosition<P>;
+    let { number, after } = (from ?? { number: 1, after: firstPosition }) as FilePosition<P>;
     return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       for (let queries = 0; queries < MAX_QUERIES && !sink.isFull(); queries += 1) {
-        const { records, next } = await read(work, after);
-        if (next === null) return null;
+        const { records, nextPosition } = await readBatch(work, after);
+        if (nextPosition === null) return null;
         await writeLines(sink, records);
-        after = next;
+        after = nextPosition;
       }
       return { number: number + 1, after };
     });
@@ -92,17 +92,17 @@ const createLogStage =
     const { number, after } = (from ?? { number: 1, after: null }) as FilePosition<LogKey | null>;
     return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
-      let last = after;
+      let lastKey = after;
       const pendingRecords: object[] = [];
       const flush = () => writeLines(sink, pendingRecords.splice(0));
       for await (const record of exportLog(work.ctx, kind, { to: after?.at ?? work.askedAt, values: {} })) {
         const key = toKey(record);
         if (after && compareKeys(key, after) >= 0) continue;
         pendingRecords.push(viewRecord(record as never));
-        last = key;
+        lastKey = key;
         if (pendingRecords.length < LOG_LINES_PER_BATCH) continue;
         await flush();
-        if (sink.isFull()) return { number: number + 1, after: last };
+        if (sink.isFull()) return { number: number + 1, after: lastKey };
       }
       await flush();
       return null;
@@ -171,9 +171,9 @@ const exportTables: Stage = async ({ ctx, archive }, from) => {
   try {
     if (!within) await writeSchema(archive, folder, table);
     const path = `${folder}/${String(number).padStart(4, '0')}.parquet`;
-    const next = await archive.addFile(path, false, (sink) => writeParquetFile(ctx, table, after, sink));
-    return next
-      ? { id, changes, within: { table: table.id, folder, number: number + 1, from: next } }
+    const nextPosition = await archive.addFile(path, false, (sink) => writeParquetFile(ctx, table, after, sink));
+    return nextPosition
+      ? { id, changes, within: { table: table.id, folder, number: number + 1, from: nextPosition } }
       : { id: table.id };
   } catch (error) {
     if (!(error instanceof TableChangedError)) throw error;
@@ -202,9 +202,9 @@ export const EXPORT_STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>(
     ([name, kind]) =>
       [
         `records/${name}`,
-        createLinesStage(`records/${name}`, 0, ({ ctx, countQuery }, after) => {
+        createLinesStage(`records/${name}`, 0, ({ ctx, countQuery }, afterRowNumber) => {
           countQuery();
-          return readRecords(ctx.db, ctx.actor.companyId, kind, after);
+          return readRecords(ctx.db, ctx.actor.companyId, kind, afterRowNumber);
         }),
       ] as const,
   ),
@@ -212,9 +212,9 @@ export const EXPORT_STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>(
     (kind) =>
       [
         `records/${kind.name}`,
-        createLinesStage(`records/${kind.name}`, '', async ({ ctx }, after) => {
-          const rows = await readDatabaseRecords(ctx, kind, after);
-          return { records: rows.map(({ line }) => line), next: rows.at(-1)?.id ?? null };
+        createLinesStage(`records/${kind.name}`, '', async ({ ctx }, afterId) => {
+          const rows = await readDatabaseRecords(ctx, kind, afterId);
+          return { records: rows.map(({ line }) => line), nextPosition: rows.at(-1)?.id ?? null };
         }),
       ] as const,
   ),

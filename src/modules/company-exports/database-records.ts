@@ -8,12 +8,12 @@ const TRANSIENT_DATA_REASON = 'of work under way, without meaning afterwards';
  * The columns of one of our tables in the company's own Postgres that an export shows, and those it hides; or the reason why it
  * leaves the table out.
  */
-type TableExport = { shown: readonly string[]; hiddenColumns: Readonly<Record<string, string>> } | string;
+type TableExport = { shownColumns: readonly string[]; hiddenColumns: Readonly<Record<string, string>> } | string;
 
 /** The export of every table of the schema `console`. A test fails if a table or a column is missing. */
 export const DATABASE_TABLE_EXPORTS: Readonly<Record<string, TableExport>> = {
   managed_tables: {
-    shown: [
+    shownColumns: [
       ...['id', 'company_id', 'display_name', 'columns', 'source', 'status', 'schema_version', 'created_by_user_id'],
       ...['created_at', 'updated_at', 'deleted_at', 'undo_ended_by'],
     ],
@@ -24,7 +24,7 @@ export const DATABASE_TABLE_EXPORTS: Readonly<Record<string, TableExport>> = {
     },
   },
   upload_jobs: {
-    shown: [
+    shownColumns: [
       ...['id', 'company_id', 'user_table_id', 'created_by_user_id', 'mode', 'status', 'files', 'inferred_schema'],
       ...['confirmed_schema', 'progress', 'error', 'created_at', 'updated_at', 'key_columns', 'result', 'loaded_at'],
       ...['undone_at', 'undone_by', 'source_url', 'evolve', 'evolved'],
@@ -50,7 +50,7 @@ export const DATABASE_TABLE_EXPORTS: Readonly<Record<string, TableExport>> = {
 
 /** The names of the exported tables. */
 export const EXPORTED_DATABASE_TABLES = Object.entries(DATABASE_TABLE_EXPORTS).flatMap(([name, kind]) =>
-  typeof kind === 'string' ? [] : [{ name, shown: kind.shown }],
+  typeof kind === 'string' ? [] : [{ name, shownColumns: kind.shownColumns }],
 );
 
 /** The maximum number of rows that are read at once, and the bytes after which no further row is read. */
@@ -60,8 +60,8 @@ const MAX_BYTES_PER_READ = 1_000_000;
 /** Reads rows after an id, each as its JSON; none before provisioning. One batch fits into memory. */
 export async function readDatabaseRecords(
   ctx: CompanyContext,
-  { name, shown }: (typeof EXPORTED_DATABASE_TABLES)[number],
-  after: string,
+  { name, shownColumns }: (typeof EXPORTED_DATABASE_TABLES)[number],
+  afterId: string,
 ): Promise<{ id: string; line: string }[]> {
   const database = await openDatabaseToRead(ctx);
   if (!database) return [];
@@ -69,11 +69,11 @@ export async function readDatabaseRecords(
     `SELECT id, line FROM (
        SELECT id, line, sum(octet_length(line)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
        FROM (
-         SELECT id, (SELECT row_to_json(shown)::text FROM (SELECT ${shown.map((column) => `source.${column}`).join(', ')}) AS shown) AS line
+         SELECT id, (SELECT row_to_json(shown)::text FROM (SELECT ${shownColumns.map((column) => `source.${column}`).join(', ')}) AS shown) AS line
          FROM ${quoteQualified('console', name)} AS source
          WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT ${MAX_ROWS_PER_READ}
        ) AS read
      ) AS weighed WHERE before IS NULL OR before < ${MAX_BYTES_PER_READ} ORDER BY id`,
-    [ctx.actor.companyId, after],
+    [ctx.actor.companyId, afterId],
   );
 }

@@ -75,7 +75,7 @@ export async function continueExport(
     }),
     claimed: claimExport(ctx.db, key, { now, leaseUntil: now + LEASE_MS }),
   });
-  for (const each of givenUp) await deleteExportObjects(ctx.files, each);
+  for (const exportKey of givenUp) await deleteExportObjects(ctx.files, exportKey);
   if (!job) return;
   const attempt = new ExportAttempt(ctx, job);
   try {
@@ -246,7 +246,7 @@ function findNextStage(name: string): Checkpoint['next'] {
 export async function resumeExports(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDueExports(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+    due: claimDueExports(ctx.db, { now, nextDueAt: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'company.export', companyId, exportId: id });
 }

@@ -54,8 +54,8 @@ export const organizationExportEndpoints = [
       fails: [...operatorFailures, organizationNotFound, exportNotFound],
     },
     async ({ ctx, params }) => {
-      const found = await getExport(await makeCompanyContext(ctx, params.id), params.export_id);
-      return viewExport(ctx, found, FOR_OPERATOR);
+      const foundExport = await getExport(await makeCompanyContext(ctx, params.id), params.export_id);
+      return viewExport(ctx, foundExport, FOR_OPERATOR);
     },
   ),
   endpoint(

@@ -92,7 +92,7 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
   const common = series.get(starts[newest] as number);
   if (common) common.unique_viewers = 0;
   const viewers: TopEntry[] = [];
-  let first: Tally | undefined;
+  let firstTally: Tally | undefined;
   let uniqueViewers = 0;
   for (let share = shares.pop(); share; share = shares.pop()) {
     const tally = new Tally(starts, newest, share);
@@ -113,17 +113,17 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
       const intervalCounts = series.get(start) ?? { ...ZERO_COUNTS, start };
       // Each tally counts all events, but viewers of its own share alone.
       series.set(start, {
-        ...(first ? intervalCounts : addCounts(intervalCounts, counts)),
+        ...(firstTally ? intervalCounts : addCounts(intervalCounts, counts)),
         start,
         unique_viewers: intervalCounts.unique_viewers + counts.unique_viewers,
       });
     }
-    first ??= tally;
+    firstTally ??= tally;
   }
   const mergeTopList = (name: 'shares' | 'dashboards' | 'countries') =>
-    takeMostFrequent(first?.mergeTop(name, storedAnalytics.top[name]) ?? [], MAX_TOP_ENTRIES);
+    takeMostFrequent(firstTally?.mergeTop(name, storedAnalytics.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
-    totals: { ...addCounts(storedAnalytics.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: uniqueViewers },
+    totals: { ...addCounts(storedAnalytics.totals, firstTally?.totals ?? ZERO_COUNTS), unique_viewers: uniqueViewers },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: mergeTopList('shares'),
@@ -138,10 +138,10 @@ const ZERO_COUNTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewer
 
 type EventCounts = Omit<Counts, 'unique_viewers'>;
 
-const addCounts = (one: EventCounts, other: EventCounts): EventCounts => ({
-  resolved: one.resolved + other.resolved,
-  executed: one.executed + other.executed,
-  denied: one.denied + other.denied,
+const addCounts = (counts: EventCounts, otherCounts: EventCounts): EventCounts => ({
+  resolved: counts.resolved + otherCounts.resolved,
+  executed: counts.executed + otherCounts.executed,
+  denied: counts.denied + otherCounts.denied,
 });
 
 /**
@@ -152,19 +152,19 @@ async function* readViewers(
   callLog: LogCaller,
   filter: LogFilter,
   end: number,
-  moved: LogKey,
+  lastMoved: LogKey,
 ): AsyncGenerator<SeenViewer> {
-  for (let after = ''; ; ) {
-    const page = { end, after, limit: VIEWERS_PER_BATCH };
+  for (let afterViewer = ''; ; ) {
+    const page = { end, after: afterViewer, limit: VIEWERS_PER_BATCH };
     const viewerPage = await callLog(
       async (log) => (await log.viewers(filter, page)) as { viewers: SeenViewer[]; moved: LogKey | null },
     );
     // Viewers of what was moved meanwhile are in files that are not known here.
-    if (viewerPage.moved === null || compareKeys(viewerPage.moved, moved) !== 0) throw new EventsMoved();
+    if (viewerPage.moved === null || compareKeys(viewerPage.moved, lastMoved) !== 0) throw new EventsMoved();
     yield* viewerPage.viewers;
-    const last = viewerPage.viewers.at(-1);
-    if (last === undefined || viewerPage.viewers.length < VIEWERS_PER_BATCH) return;
-    after = last.viewer;
+    const lastViewer = viewerPage.viewers.at(-1);
+    if (lastViewer === undefined || viewerPage.viewers.length < VIEWERS_PER_BATCH) return;
+    afterViewer = lastViewer.viewer;
   }
 }
 
@@ -176,10 +176,10 @@ async function* readEvents(
 ): AsyncGenerator<LogRecord<'share'>> {
   const startReading = (name: string) => {
     const events = readPart(files, name, filter);
-    const first = events.next();
+    const firstResult = events.next();
     // What fails is told when its turn comes.
-    first.catch(() => undefined);
-    return { events, first };
+    firstResult.catch(() => undefined);
+    return { events, first: firstResult };
   };
   const prefetchedFiles = names.slice(0, PREFETCHED_FILES).map(startReading);
   try {

@@ -48,7 +48,7 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
   let calls = 0;
   let completedFiles = 0;
   for (const { prefix, keep } of RECORD_SOURCES) {
-    let left = MAX_FILES_PER_RUN;
+    let remainingCount = MAX_FILES_PER_RUN;
     for await (const key of listFileKeys(ctx, prefix)) {
       if (calls >= MAX_CALLS_PER_RUN || ctx.now() >= end) return completedFiles;
       try {
@@ -59,11 +59,11 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
         );
         await deleteObjects(ctx.files, [key]);
         completedFiles += 1;
-        left -= 1;
+        remainingCount -= 1;
       } catch (error) {
         logError('undelivered_not_kept', error, { file: key });
       }
-      if (left === 0) break;
+      if (remainingCount === 0) break;
     }
   }
   return completedFiles;

@@ -64,20 +64,20 @@ export async function* exportLog<K extends LogKind>(
   kind: K,
   filter: LogFilter,
 ): AsyncGenerator<CompanyRecord<K>> {
-  const next = (before: LogKey | null) =>
+  const readNextRecords = (beforeKey: LogKey | null) =>
     callObject(
       bindings.COMPANY_LOG,
       companyId,
       async (log) =>
-        (await log.next(kind, filter, before, EXPORTED_PER_BATCH)) as { records: LogRecord[]; parts: ListedPart[] },
+        (await log.next(kind, filter, beforeKey, EXPORTED_PER_BATCH)) as { records: LogRecord[]; parts: ListedPart[] },
     );
-  let last: LogKey | null = null;
+  let lastKey: LogKey | null = null;
   let lastMissingFile = '';
   for (;;) {
-    const { records, parts }: Awaited<ReturnType<typeof next>> = await next(last);
+    const { records, parts }: Awaited<ReturnType<typeof readNextRecords>> = await readNextRecords(lastKey);
     for (const record of records) yield addCompanyId<K>(record, companyId);
     if (records.length > 0) {
-      last = toKey(records.at(-1) as LogRecord);
+      lastKey = toKey(records.at(-1) as LogRecord);
       continue;
     }
     let replacedFile: string | undefined;
@@ -85,8 +85,8 @@ export async function* exportLog<K extends LogKind>(
       try {
         for await (const record of matching === 0 ? [] : readPart(files, file, filter)) {
           // What was moved meanwhile may have been told already.
-          if (last !== null && compareKeys(toKey(record), last) >= 0) continue;
-          last = toKey(record);
+          if (lastKey !== null && compareKeys(toKey(record), lastKey) >= 0) continue;
+          lastKey = toKey(record);
           yield addCompanyId<K>(record, companyId);
         }
       } catch (error) {
@@ -95,7 +95,7 @@ export async function* exportLog<K extends LogKind>(
         replacedFile = file;
         break;
       }
-      last = first;
+      lastKey = first;
     }
     if (replacedFile === undefined) return;
     lastMissingFile = replacedFile;

@@ -138,16 +138,16 @@ export function findFilterProblems(
   return [
     ...findLengthProblems(filters, visualizations),
     ...findParameterProblems(filters, 'filters'),
-    ...filters.flatMap((each, index): FieldProblem[] => {
+    ...filters.flatMap((filter, index): FieldProblem[] => {
       const at = `filters.${index}`;
-      const hasUnknownId = (each.applies_to ?? []).some((id) => !ids.has(id));
+      const hasUnknownId = (filter.applies_to ?? []).some((id) => !ids.has(id));
       return [
-        ...findOptionProblems(each, filters, `${at}.options`),
+        ...findOptionProblems(filter, filters, `${at}.options`),
         ...(hasUnknownId
           ? [{ field: `${at}.applies_to`, message: 'must only hold visualizations that are on the layout' }]
           : []),
         ...visibleVisualizations.flatMap((visualization) => {
-          const message = matchParameter(each, visualization)?.problem;
+          const message = matchParameter(filter, visualization)?.problem;
           return message === undefined ? [] : [{ field: `${at}.kind`, message: `${message} "${visualization.name}"` }];
         }),
       ];

@@ -33,18 +33,18 @@ export function matchParameter(
 const getKindFamily = (kind: ParameterKind): string => (isChoiceKind(kind) ? 'text' : kind);
 
 /**
- * Lists a dashboard's filters, in order, then the parameters of its visualizations that no filter sets. @param hidden ids of the
+ * Lists a dashboard's filters, in order, then the parameters of its visualizations that no filter sets. @param hiddenIds ids of the
  * visualizations that the caller is denied, whose parameters are left out
  */
 export function listDashboardInputs(
   { filters }: { filters: readonly Filter[] },
   visualizations: readonly VisualizationInputs[],
-  hidden: Pick<AccessFailures, 'has'> = NO_SLUGS,
+  hiddenIds: Pick<AccessFailures, 'has'> = NO_SLUGS,
 ): Input[] {
   const inputs = new Map<string, Input>();
   for (const filter of filters) inputs.set(filter.slug, toFilterInput(filter, filters, visualizations));
   for (const { id, sql, parameters } of visualizations) {
-    if (hidden.has(id)) continue;
+    if (hiddenIds.has(id)) continue;
     for (const parameter of parameters) {
       const { slug, kind } = parameter;
       const existingInput = inputs.get(slug);
@@ -111,7 +111,7 @@ export function selectApplicableValues(
   values: BoundValues,
 ): BoundValues {
   const applicableValues = [...values].filter(([slug]): boolean => {
-    const filter = filters.find((each) => each.slug === slug);
+    const filter = filters.find((candidate) => candidate.slug === slug);
     return filter === undefined || doesFilterApply(filter, visualizationId);
   });
   return new Map<string, BoundValue>(applicableValues);

@@ -49,10 +49,9 @@ export async function readAllowedOptions(
   { slug, search }: OptionsQuery,
   query: <T>(runQueries: () => Promise<T>) => Promise<T> = (work) => work(),
 ) {
-  const filter = filters.find((each) => each.slug === slug) ?? { options: null };
+  const filter = filters.find((candidate) => candidate.slug === slug) ?? { options: null };
   const { allowedValues, boundValues } = makeOptionsRule(rules, slug, createUsedFilterFinder(filter));
-  const findOptions = () =>
-    readFilterOptions(ctx, filter, filters, { allowedValues: allowedValues, boundValues: boundValues, search });
+  const findOptions = () => readFilterOptions(ctx, filter, filters, { allowedValues, boundValues, search });
   return {
     filter_slug: slug,
     ...(await (getOptionsSql(filter.options) === null ? findOptions() : query(findOptions))),
@@ -81,9 +80,9 @@ export async function readFilterOptions(
   const sql = getOptionsSql(options);
   const allOptions =
     sql === null ? ((options ?? []) as FilterOption[]) : await queryOptions(ctx, sql, filters, request);
-  const left = request.allowedValues === null ? allOptions : toOptions(request.allowedValues, allOptions);
+  const allowedOptions = request.allowedValues === null ? allOptions : toOptions(request.allowedValues, allOptions);
   const search = request.search.toLowerCase();
-  const matchingOptions = left.filter(
+  const matchingOptions = allowedOptions.filter(
     ({ label, value }) => value !== '' && [label, value].some((text) => text.toLowerCase().includes(search)),
   );
   const byValue = new Map(matchingOptions.toReversed().map((option) => [option.value, option]));

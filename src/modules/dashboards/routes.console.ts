@@ -174,7 +174,9 @@ export const dashboardEndpoints = [
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);
       const { locale } = ctx.caller();
-      const results = executions.map((each) => viewExecution(each, canSeeSqlErrors(each.visualizationId), locale));
+      const results = executions.map((execution) =>
+        viewExecution(execution, canSeeSqlErrors(execution.visualizationId), locale),
+      );
       return { results };
     },
   ),

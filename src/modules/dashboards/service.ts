@@ -71,8 +71,8 @@ export interface LoadedDashboard {
 
 /** Returns a page of the company's dashboards, newest first. */
 export function listDashboards(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  const denied = findDeniedInLists(ctx.actor, 'dashboard');
-  return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
+  const denials = findDeniedInLists(ctx.actor, 'dashboard');
+  return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denials });
 }
 
 export async function getDashboard(ctx: CompanyContext, id: string): Promise<Dashboard> {
@@ -174,20 +174,23 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
   const { cache_seconds: cacheSeconds, ...rest } = changes;
   return retryOnConcurrentChange(async () => {
     const storedDashboard = await getDashboard(ctx, id);
-    const next = {
+    const changedDashboard = {
       ...storedDashboard,
       ...rest,
       ...(cacheSeconds !== undefined && { cacheSeconds }),
       updatedAt: ctx.now(),
     };
-    if (changes.layout || changes.filters) next.filters = await validateDefinition(ctx, next, storedDashboard);
+    if (changes.layout || changes.filters)
+      changedDashboard.filters = await validateDefinition(ctx, changedDashboard, storedDashboard);
     const mustBeUnsharedAt =
-      formatShownParts(next) === formatShownParts(storedDashboard)
+      formatShownParts(changedDashboard) === formatShownParts(storedDashboard)
         ? undefined
-        : await requireMayShareIfSeen(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, storedDashboard));
+        : await requireMayShareIfSeen(ctx, { type: 'dashboard', id }, () =>
+            requireSharing(ctx, changedDashboard, storedDashboard),
+          );
     const statements = {
-      updated: updateDashboard(ctx.db, next, mustBeUnsharedAt),
-      links: replaceLinks(ctx.db, next.companyId, id),
+      updated: updateDashboard(ctx.db, changedDashboard, mustBeUnsharedAt),
+      links: replaceLinks(ctx.db, changedDashboard.companyId, id),
     };
     return (await commit(ctx.db, statements, UNIQUE_SLUG_FAILURES)).updated[0];
   });
@@ -301,28 +304,29 @@ function executeLoadedDashboard(
  */
 async function validateDefinition(
   ctx: PrincipalContext,
-  next: DashboardDefinition,
+  newDefinition: DashboardDefinition,
   storedDefinition: DashboardDefinition = EMPTY_DEFINITION,
 ): Promise<Filter[]> {
-  const ids = listWidgetIds(next.layout);
+  const ids = listWidgetIds(newDefinition.layout);
   const foundVisualizations = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (foundVisualizations.length < ids.length) throw visualizationNotFound();
-  for (const id of findNewWidgetIds(next, storedDefinition)) requireAction(ctx.actor, 'visualizations:execute', id);
+  for (const id of findNewWidgetIds(newDefinition, storedDefinition))
+    requireAction(ctx.actor, 'visualizations:execute', id);
   const storedSql = listOptionsSql(storedDefinition);
-  if (listOptionsSql(next).some((sql) => !storedSql.includes(sql)))
+  if (listOptionsSql(newDefinition).some((sql) => !storedSql.includes(sql)))
     requireAction(ctx.actor, 'visualizations:create', '*');
   const deniedVisualizations = findAccessFailures(ctx, ids);
-  const filters = restrictFilters(next, storedDefinition, deniedVisualizations);
+  const filters = restrictFilters(newDefinition, storedDefinition, deniedVisualizations);
   const problems = findFilterProblems(filters, foundVisualizations, deniedVisualizations);
   if (problems.length > 0) throw invalid(problems);
   return filters;
 }
 
 /** Throws unless the caller may share the dashboard as changed. Placing a visualization on a shared dashboard shares it. */
-function requireSharing(ctx: PrincipalContext, next: Dashboard, storedDashboard: Dashboard): void {
-  requireAction(ctx.actor, 'dashboards:share', next.id);
-  requireNotDenied(ctx, [next.id], ['dashboards:get']);
-  requireMayShareAll(ctx, findNewWidgetIds(next, storedDashboard));
+function requireSharing(ctx: PrincipalContext, changedDashboard: Dashboard, storedDashboard: Dashboard): void {
+  requireAction(ctx.actor, 'dashboards:share', changedDashboard.id);
+  requireNotDenied(ctx, [changedDashboard.id], ['dashboards:get']);
+  requireMayShareAll(ctx, findNewWidgetIds(changedDashboard, storedDashboard));
 }
 
 /** Returns the parts of a dashboard that decide what it shows, as text. */
@@ -335,7 +339,7 @@ const EMPTY_DEFINITION: DashboardDefinition = { layout: [], filters: [] };
 const listOptionsSql = ({ filters }: DashboardDefinition): string[] =>
   filters.flatMap(({ options }) => getOptionsSql(options) ?? []);
 
-function findNewWidgetIds(next: DashboardDefinition, storedDefinition: DashboardDefinition): string[] {
+function findNewWidgetIds(newDefinition: DashboardDefinition, storedDefinition: DashboardDefinition): string[] {
   const placedIds = new Set(listWidgetIds(storedDefinition.layout));
-  return listWidgetIds(next.layout).filter((id) => !placedIds.has(id));
+  return listWidgetIds(newDefinition.layout).filter((id) => !placedIds.has(id));
 }

@@ -48,8 +48,8 @@ const viewDashboardRecord = makeView(dashboardRecord);
 /** Returns a dashboard as the caller may see it: the SQL of options only for callers who may update it. */
 export function viewDashboard(ctx: PrincipalContext, dashboard: Dashboard): z.input<typeof dashboardRecord> {
   if (isAllowed(ctx.actor, 'dashboards:update', dashboard.id)) return viewDashboardRecord(dashboard);
-  const filters = dashboard.filters.map((each) =>
-    getOptionsSql(each.options) === null ? each : { ...each, options: {} },
+  const filters = dashboard.filters.map((filter) =>
+    getOptionsSql(filter.options) === null ? filter : { ...filter, options: {} },
   );
   return viewDashboardRecord({ ...dashboard, filters });
 }

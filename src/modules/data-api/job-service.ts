@@ -86,7 +86,7 @@ export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<Dat
     company,
     job: [job],
   } = await readTogether(db, { company: selectCompany(db, companyId), job: selectJob(db, companyId, id) });
-  for (const each of company) requireActiveCompany(each);
+  for (const companyRow of company) requireActiveCompany(companyRow);
   if (job?.status !== 'succeeded' || !isJobReadable(ctx, job)) throw jobNotFound();
   return job;
 }

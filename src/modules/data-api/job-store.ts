@@ -80,11 +80,11 @@ export const claimDueDataJobs = (db: ControlDb, window: DueWindow) =>
   claimDueJobs(db, dataJobs, isCompanyActive(dataJobs.companyId), window);
 
 /** Selects jobs created before a time. */
-export const selectOldJobs = (db: ControlDb, before: number, limit: number) =>
+export const selectOldJobs = (db: ControlDb, cutoff: number, limit: number) =>
   db
     .select({ companyId: dataJobs.companyId, id: dataJobs.id })
     .from(dataJobs)
-    .where(lt(dataJobs.createdAt, before))
+    .where(lt(dataJobs.createdAt, cutoff))
     .limit(limit);
 
 export const deleteJob = (db: ControlDb, companyId: string, id: string) =>

@@ -132,10 +132,10 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
     const file = new SegmentWriter(ctx.files, () => makePieceKey(job, pieceCount++));
     let rowCount: number | undefined;
     let bytes = 0;
-    const addBytes = async (written: Uint8Array) => {
-      bytes += written.length;
+    const addBytes = async (writtenBytes: Uint8Array) => {
+      bytes += writtenBytes.length;
       if (bytes > limits.bytes) throw executionFailed(`The result has more than ${limits.bytes} bytes.`);
-      await file.write(written);
+      await file.write(writtenBytes);
     };
     for await (const { columns, rows } of streamUserSql(sql, statement, {
       milliseconds: limits.milliseconds,
@@ -158,7 +158,7 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
 export async function resumeDataJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDueDataJobs(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+    due: claimDueDataJobs(ctx.db, { now, nextDueAt: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'data.write', companyId, jobId: id });
 }

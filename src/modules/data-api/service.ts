@@ -27,8 +27,8 @@ const UNIQUE_SLUG_FAILURES = { 'viz_api_endpoints.slug': endpointSlugTaken };
 
 /** Returns a page of the company's endpoints, newest first. */
 export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) => {
-  const denied = findDeniedInLists(ctx.actor, 'endpoint');
-  return readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
+  const denials = findDeniedInLists(ctx.actor, 'endpoint');
+  return readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denials });
 };
 
 export async function getEndpoint(ctx: CompanyContext, id: string): Promise<VizApiEndpoint> {
@@ -59,11 +59,12 @@ export function changeEndpoint(
 ): Promise<VizApiEndpoint> {
   return retryOnConcurrentChange(async () => {
     const storedEndpoint = await getEndpoint(ctx, id);
-    const next = { ...storedEndpoint, ...changes, updatedAt: ctx.now() };
-    const isActivated = next.status === 'active' && storedEndpoint.status !== 'active';
-    const isNewlyPublished = isActivated || next.visualizationId !== storedEndpoint.visualizationId;
-    if (isNewlyPublished) await requirePublishable(ctx, next.visualizationId);
-    return (await commit(ctx.db, { updated: updateEndpoint(ctx.db, next) }, UNIQUE_SLUG_FAILURES)).updated[0];
+    const changedEndpoint = { ...storedEndpoint, ...changes, updatedAt: ctx.now() };
+    const isActivated = changedEndpoint.status === 'active' && storedEndpoint.status !== 'active';
+    const isNewlyPublished = isActivated || changedEndpoint.visualizationId !== storedEndpoint.visualizationId;
+    if (isNewlyPublished) await requirePublishable(ctx, changedEndpoint.visualizationId);
+    return (await commit(ctx.db, { updated: updateEndpoint(ctx.db, changedEndpoint) }, UNIQUE_SLUG_FAILURES))
+      .updated[0];
   });
 }
 

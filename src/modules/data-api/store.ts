@@ -19,12 +19,18 @@ export const insertEndpoint = (db: ControlDb, record: VizApiEndpoint) =>
   insertWhen(db, vizApiEndpoints, record, isPublishable(record)).returning();
 
 /** Changes an endpoint while its version is the one the change was made for, and its visualization can be published. */
-export const updateEndpoint = (db: ControlDb, next: VizApiEndpoint) => {
-  const { id, companyId, version, ...rest } = next;
+export const updateEndpoint = (db: ControlDb, changedEndpoint: VizApiEndpoint) => {
+  const { id, companyId, version, ...rest } = changedEndpoint;
   return db
     .update(vizApiEndpoints)
     .set({ ...rest, version: version + 1 })
-    .where(and(matchesId(vizApiEndpoints, companyId, id), eq(vizApiEndpoints.version, version), isPublishable(next)))
+    .where(
+      and(
+        matchesId(vizApiEndpoints, companyId, id),
+        eq(vizApiEndpoints.version, version),
+        isPublishable(changedEndpoint),
+      ),
+    )
     .returning();
 };
 

@@ -48,15 +48,15 @@ export async function storeDeadLetters(files: R2Bucket, letters: readonly DeadLe
  * Letters that cannot be sent do not block the others. @returns how many were sent
  */
 export async function replayDeadLetters(ctx: Context, resend: ResendMessage): Promise<number> {
-  let sent = 0;
+  let sentCount = 0;
   let cursor: string | undefined;
-  for (let pages = 0; pages < MAX_PAGES_PER_RUN && sent < MAX_SENT_PER_RUN; pages += 1) {
+  for (let pages = 0; pages < MAX_PAGES_PER_RUN && sentCount < MAX_SENT_PER_RUN; pages += 1) {
     const page = await ctx.files.list({ prefix: LETTER_FOLDERS.wanted, limit: MAX_SENT_PER_RUN, cursor });
-    for (const { key } of page.objects) if (await resendLetter(ctx, key, resend)) sent += 1;
+    for (const { key } of page.objects) if (await resendLetter(ctx, key, resend)) sentCount += 1;
     if (!page.truncated) break;
     cursor = page.cursor;
   }
-  return sent;
+  return sentCount;
 }
 
 async function resendLetter(ctx: Context, key: string, resend: ResendMessage): Promise<boolean> {

@@ -103,8 +103,13 @@ function getStoredAttributes(
  * Returns the SQL condition of a filter: true or false, and never null. @param isAnyKind whether records of both kinds are
  * searched: an attribute that a kind does not have is empty there @throws invalidFilter
  */
-export function compileFilter(filter: Filter, kind: ResourceKind, hidden: HiddenRecords, isAnyKind = false): SQL {
-  const storedAttributes = getStoredAttributes(kind, hidden);
+export function compileFilter(
+  filter: Filter,
+  kind: ResourceKind,
+  hiddenRecords: HiddenRecords,
+  isAnyKind = false,
+): SQL {
+  const storedAttributes = getStoredAttributes(kind, hiddenRecords);
 
   const findAttribute = ({ name, ...path }: AttributePath): Attribute => {
     const key = name.toLowerCase();
@@ -114,42 +119,44 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
     throw invalidFilter(`names ${printAttribute({ name, ...path })}, which is no attribute of a ${kind}`);
   };
 
-  /** @param within the complex attribute whose value path contains the comparison */
+  /** @param outerAttribute the complex attribute whose value path contains the comparison */
   const makeComparison = (
     path: AttributePath,
-    within: ComplexAttribute | undefined,
+    outerAttribute: ComplexAttribute | undefined,
     of: (single: SimpleAttribute) => SQL,
   ): SQL => {
-    if (within) return of(findSubAttribute(within, path.name));
+    if (outerAttribute) return of(findSubAttribute(outerAttribute, path.name));
     const attribute = findAttribute(path);
     if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NULL_ATTRIBUTE);
     return attribute.some(of(findSubAttribute(attribute, path.sub ?? 'value')));
   };
 
   const maxLetters = 'of' in filter || 'parts' in findAttribute(filter.path) ? MAX_FOLDED_LETTERS : undefined;
-  const makeCondition = (each: Filter, within?: ComplexAttribute): SQL => {
-    switch (each.op) {
+  const makeCondition = (partFilter: Filter, outerAttribute?: ComplexAttribute): SQL => {
+    switch (partFilter.op) {
       case 'and':
       case 'or': {
-        const conditions = each.of.map((one) => makeCondition(one, within));
-        return (each.op === 'and' ? and(...conditions) : or(...conditions)) as SQL;
+        const conditions = partFilter.of.map((operand) => makeCondition(operand, outerAttribute));
+        return (partFilter.op === 'and' ? and(...conditions) : or(...conditions)) as SQL;
       }
       case 'not':
-        return sql`not (${makeCondition(each.of, within)})`;
+        return sql`not (${makeCondition(partFilter.of, outerAttribute)})`;
       case 'has': {
-        const attribute = findAttribute(each.path);
-        return 'parts' in attribute ? attribute.some(makeCondition(each.of, attribute)) : sql`0`;
+        const attribute = findAttribute(partFilter.path);
+        return 'parts' in attribute ? attribute.some(makeCondition(partFilter.of, attribute)) : sql`0`;
       }
       case 'pr':
-        return isComplexAttribute(each.path, within)
-          ? (findAttribute(each.path) as ComplexAttribute).some(sql`1`)
-          : makeComparison(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
+        return isComplexAttribute(partFilter.path, outerAttribute)
+          ? (findAttribute(partFilter.path) as ComplexAttribute).some(sql`1`)
+          : makeComparison(partFilter.path, outerAttribute, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
-        return makeComparison(each.path, within, (single) => compareSql(single, each.op, each.value, maxLetters));
+        return makeComparison(partFilter.path, outerAttribute, (single) =>
+          compareSql(single, partFilter.op, partFilter.value, maxLetters),
+        );
     }
   };
-  const isComplexAttribute = (path: AttributePath, within?: ComplexAttribute): boolean =>
-    within === undefined && path.sub === undefined && 'parts' in findAttribute(path);
+  const isComplexAttribute = (path: AttributePath, outerAttribute?: ComplexAttribute): boolean =>
+    outerAttribute === undefined && path.sub === undefined && 'parts' in findAttribute(path);
   const fullCondition = makeCondition(filter);
   if (new SQLiteAsyncDialect().sqlToQuery(fullCondition).params.length > MAX_CONDITION_PARAMETERS)
     throw invalidFilter('compares too many values of groups or members');

@@ -83,10 +83,10 @@ class Parser {
   }
 
   #parseWhole<T>(parse: () => T): T {
-    const parsed = parse();
+    const parsedValue = parse();
     if (this.#at < this.#tokens.length)
       throw new FilterSyntaxError(`goes on after its end, with ${this.#getNextText()}`);
-    return parsed;
+    return parsedValue;
   }
 
   /** Parses a filter. @param isOutside whether it is outside a value path, within which no other value path is allowed */
@@ -94,10 +94,10 @@ class Parser {
     this.#parseJoined('or', () => this.#parseJoined('and', () => this.#parseTerm(isOutside)));
 
   #parseJoined(op: 'and' | 'or', parse: () => Filter): Filter {
-    const first = parse();
-    const of = [first];
+    const firstFilter = parse();
+    const of = [firstFilter];
     while (this.#skipWord(op)) of.push(parse());
-    return of.length === 1 ? first : { op, of };
+    return of.length === 1 ? firstFilter : { op, of };
   }
 
   #parseTerm(isOutside: boolean): Filter {
@@ -124,7 +124,7 @@ class Parser {
       throw new FilterSyntaxError(`has more than ${FILTER_LIMITS.comparisons} comparisons`);
     const word = this.#takeKind('word')?.toLowerCase();
     if (word === 'pr') return { op: 'pr', path };
-    const op = COMPARISONS.find((each) => each === word);
+    const op = COMPARISONS.find((comparison) => comparison === word);
     if (op === undefined) throw new FilterSyntaxError(`lacks an operator after ${printAttribute(path)}`);
     return { op, path, value: this.#parseValue() };
   }
@@ -170,8 +170,8 @@ class Parser {
 
   /** Returns the position in the text, as words for an error message. */
   #describePosition(): string {
-    const next = this.#getNextText();
-    return next === undefined ? 'at its end' : `before ${next}`;
+    const nextText = this.#getNextText();
+    return nextText === undefined ? 'at its end' : `before ${nextText}`;
   }
 
   #isNextSign(sign: string, ahead = 0): boolean {
@@ -212,7 +212,9 @@ export function printFilter(filter: Filter): string {
     case 'and':
     case 'or':
       return filter.of
-        .map((each) => (each.op === 'or' || each.op === filter.op ? `(${printFilter(each)})` : printFilter(each)))
+        .map((operand) =>
+          operand.op === 'or' || operand.op === filter.op ? `(${printFilter(operand)})` : printFilter(operand),
+        )
         .join(` ${filter.op} `);
     case 'not':
       return `not (${printFilter(filter.of)})`;

@@ -156,7 +156,7 @@ function parseTargetPath(text: string): TargetPath {
 
 /** Returns a member of an object by its name, ignoring case. */
 function findMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
-  const key = Object.keys(object).find((each) => each.toLowerCase() === name);
+  const key = Object.keys(object).find((memberKey) => memberKey.toLowerCase() === name);
   return key === undefined ? undefined : object[key];
 }
 
@@ -188,7 +188,7 @@ function storeName(into: UserInput, sub: string | undefined, value: unknown): vo
     return;
   }
   const part = (['formatted', 'givenName', 'familyName'] as const).find(
-    (each) => each.toLowerCase() === sub.toLowerCase(),
+    (partName) => partName.toLowerCase() === sub.toLowerCase(),
   );
   if (part) into[part] = parseName(`name.${part}`, value);
 }
@@ -229,8 +229,8 @@ function parseMemberIds(value: unknown): string[] {
   const list = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
   if (list.length > MAX_COUNTS.members)
     throw invalidValue(`members must be at most ${MAX_COUNTS.members} in one request.`);
-  return list.map((each) => {
-    const id = isRecord(each) ? findMember(each, 'value') : each;
+  return list.map((element) => {
+    const id = isRecord(element) ? findMember(element, 'value') : element;
     if (typeof id !== 'string' || id === '' || id.length > MAX_LENGTHS.id)
       throw invalidValue('members must have the id of a user as their value.');
     return id;

@@ -62,7 +62,9 @@ export function readListParameters(body: unknown): ListParameters {
     if (!Array.isArray(value)) return readText(name);
     if (
       value.length > ATTRIBUTE_LIMITS.names ||
-      value.some((each) => typeof each !== 'string' || each.length > ATTRIBUTE_LIMITS.names * 2)
+      value.some(
+        (attributeName) => typeof attributeName !== 'string' || attributeName.length > ATTRIBUTE_LIMITS.names * 2,
+      )
     )
       throw invalidValue(`${name} must be at most ${ATTRIBUTE_LIMITS.names} names of attributes.`);
     return value.join(',');
@@ -99,7 +101,9 @@ const parseAttributeNames = (text = ''): Set<string> =>
 /** Tells whether the response to this request includes an attribute. */
 export function isAttributeRequested({ attributes, excludedAttributes }: RequestedAttributes, name: string): boolean {
   const [only, without] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
-  return (only.size === 0 || [...only].some((each) => each.split('.')[0] === name)) && !without.has(name);
+  return (
+    (only.size === 0 || [...only].some((requestedPath) => requestedPath.split('.')[0] === name)) && !without.has(name)
+  );
 }
 
 /** Returns a resource with only the attributes that the request asks for. */
@@ -114,19 +118,19 @@ export function selectAttributes<R extends object>(
   const selectedEntries = Object.entries(resource).flatMap(([name, value]) => {
     const key = name.toLowerCase();
     if (ALWAYS_RETURNED_ATTRIBUTES.includes(key)) return [[name, value] as const];
-    const listParts = (each: object) =>
-      Object.entries(each).filter(([part]) => isPathRequested(`${key}.${part.toLowerCase()}`, key));
-    const hasRequestedPart = [...only].some((each) => each.startsWith(`${key}.`));
+    const listParts = (element: object) =>
+      Object.entries(element).filter(([part]) => isPathRequested(`${key}.${part.toLowerCase()}`, key));
+    const hasRequestedPart = [...only].some((requestedPath) => requestedPath.startsWith(`${key}.`));
     if (!isPathRequested(key) && !(hasRequestedPart && !without.has(key))) return [];
     if (!isRecord(value) && !Array.isArray(value)) return [[name, value] as const];
-    const left = [value]
+    const requestedParts = [value]
       .flat()
       .map(listParts)
-      .filter((each) => each.length > 0)
-      .map((each) => Object.fromEntries(each));
+      .filter((parts) => parts.length > 0)
+      .map((parts) => Object.fromEntries(parts));
     // What has no part left has no value; an empty list is one.
-    if (left.length === 0 && !(Array.isArray(value) && value.length === 0)) return [];
-    return [[name, Array.isArray(value) ? left : left[0]] as const];
+    if (requestedParts.length === 0 && !(Array.isArray(value) && value.length === 0)) return [];
+    return [[name, Array.isArray(value) ? requestedParts : requestedParts[0]] as const];
   });
   return Object.fromEntries(selectedEntries) as R;
 }

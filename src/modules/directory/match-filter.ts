@@ -8,9 +8,9 @@ type Element = Readonly<Record<string, Value>>;
 export function matchesFilter(filter: Filter, element: Element): boolean {
   switch (filter.op) {
     case 'and':
-      return filter.of.every((each) => matchesFilter(each, element));
+      return filter.of.every((operand) => matchesFilter(operand, element));
     case 'or':
-      return filter.of.some((each) => matchesFilter(each, element));
+      return filter.of.some((operand) => matchesFilter(operand, element));
     case 'not':
       return !matchesFilter(filter.of, element);
     case 'has':

@@ -70,18 +70,18 @@ const makeMeta = ({ baseUrl }: PrincipalContext, resourceType: string, path: str
 });
 
 const listResourceTypes = (ctx: PrincipalContext): z.input<typeof resourceTypeView>[] =>
-  RESOURCE_TYPES.map((each) => ({
+  RESOURCE_TYPES.map((resourceType) => ({
     schemas: [RESOURCE_TYPE_URN],
-    ...each,
-    meta: makeMeta(ctx, 'ResourceType', `/ResourceTypes/${each.id}`),
+    ...resourceType,
+    meta: makeMeta(ctx, 'ResourceType', `/ResourceTypes/${resourceType.id}`),
   }));
 
 const listSchemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
-  SCHEMAS.map((each) => ({
+  SCHEMAS.map((schema) => ({
     schemas: [SCHEMA_URN],
-    ...each,
-    attributes: each.attributes.map((attribute) => ({ ...attribute })),
-    meta: makeMeta(ctx, 'Schema', `/Schemas/${each.id}`),
+    ...schema,
+    attributes: schema.attributes.map((attribute) => ({ ...attribute })),
+    meta: makeMeta(ctx, 'Schema', `/Schemas/${schema.id}`),
   }));
 
 const FIRST_PAGE = { startIndex: 1 };
@@ -91,8 +91,8 @@ function requireNoFilter({ filter }: { filter?: string | undefined }): void {
   if (filter !== undefined) throw filterNotSupported();
 }
 
-const findById = <T extends { id: string }>(all: T[], id: string): T | undefined =>
-  all.find((each) => each.id.toLowerCase() === id.toLowerCase());
+const findById = <T extends { id: string }>(items: T[], id: string): T | undefined =>
+  items.find((item) => item.id.toLowerCase() === id.toLowerCase());
 
 export const discoveryEndpoints = [
   endpoint(
@@ -209,7 +209,7 @@ export const discoveryEndpoints = [
         ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),
       ];
       return makeListResponse(
-        resourceViews.map((each) => selectAttributes(each, listParameters)),
+        resourceViews.map((resourceView) => selectAttributes(resourceView, listParameters)),
         { total },
         search,
       );

@@ -72,7 +72,7 @@ async function listGroupViews(ctx: PrincipalContext, listParameters: ListParamet
   const groupPage = await searchGroups(ctx, search, isAttributeRequested(listParameters, 'members'));
   const groupViews = await Promise.all(groupPage.records.map((group) => viewGroup(ctx, group)));
   return makeListResponse(
-    groupViews.map((each) => selectAttributes(each, listParameters)),
+    groupViews.map((groupView) => selectAttributes(groupView, listParameters)),
     groupPage,
     search,
   );

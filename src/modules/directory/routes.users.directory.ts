@@ -67,7 +67,7 @@ async function listUserViews(ctx: PrincipalContext, listParameters: ListParamete
   const userPage = await searchUsers(ctx, search);
   const userViews = await Promise.all(userPage.records.map((user) => viewUser(ctx, user)));
   return makeListResponse(
-    userViews.map((each) => selectAttributes(each, listParameters)),
+    userViews.map((userView) => selectAttributes(userView, listParameters)),
     userPage,
     search,
   );

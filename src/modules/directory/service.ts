@@ -131,7 +131,7 @@ export async function searchAll(ctx: PrincipalContext, search: Search, includesM
 const toPage = ({ startIndex, count, descending }: Search) => ({
   page: 1,
   perPage: count,
-  skipped: startIndex - 1,
+  skippedCount: startIndex - 1,
   descending,
 });
 

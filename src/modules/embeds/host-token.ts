@@ -68,9 +68,9 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
   const keyId = header.kid as unknown;
   const companyId = typeof keyId === 'string' ? parseCompanyId(keyId) : undefined;
   if (typeof keyId !== 'string' || companyId === undefined) return undefined;
-  const parsed = hostClaims.safeParse(claims);
-  if (!parsed.success) throw invalidToken();
-  const { exp, iat, jti, dashboard_id, visualization_id = '', ...terms } = parsed.data;
+  const parsedClaims = hostClaims.safeParse(claims);
+  if (!parsedClaims.success) throw invalidToken();
+  const { exp, iat, jti, dashboard_id, visualization_id = '', ...terms } = parsedClaims.data;
   const digest = await computeSha256Hex(token);
   return {
     token,

@@ -63,7 +63,8 @@ const revocation = z
     const [first, ...others] = Object.keys(body);
     const addIssue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
     if (!first) addIssue('token_id', 'send exactly one of token_id, dashboard_id, visualization_id and viewer_id');
-    for (const other of others) addIssue(other, `cannot be sent together with ${first}: send only one of them`);
+    for (const otherField of others)
+      addIssue(otherField, `cannot be sent together with ${first}: send only one of them`);
   })
   .transform(({ token_id, dashboard_id, visualization_id, viewer_id = '' }): Revocation => {
     if (token_id !== undefined) return { by: 'token', id: token_id };

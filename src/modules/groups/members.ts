@@ -76,7 +76,7 @@ export async function listMembers(
   const { companyId } = ctx.actor;
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
-  return readBindings(ctx.db, { companyId, groupId, accountId, denied: findDeniedMembers(ctx) }, page);
+  return readBindings(ctx.db, { companyId, groupId, accountId, deniedMembers: findDeniedMembers(ctx) }, page);
 }
 
 /** Returns a page of a group's members by name, without members hidden from the caller. */
@@ -92,7 +92,7 @@ export async function listMembersByName(
     user: findDeniedEverywhere(ctx.actor, 'user'),
     service_account: findDeniedEverywhere(ctx.actor, 'named_service_account'),
   };
-  return readMembersByName(ctx.db, { companyId, groupId, search, denied: deniedMembers }, page);
+  return readMembersByName(ctx.db, { companyId, groupId, search, deniedMembers }, page);
 }
 
 /** Removes a principal from a group, unless the principal would gain permissions that the caller lacks. */

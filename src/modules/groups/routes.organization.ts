@@ -40,7 +40,7 @@ export const organizationGroupEndpoints = [
           ctx,
           {
             deletionFilter: toDeletionFilter(query),
-            denied: findDeniedInLists(ctx.actor, 'organization_group'),
+            denials: findDeniedInLists(ctx.actor, 'organization_group'),
           },
           toPageRequest(query),
         ),

@@ -112,9 +112,9 @@ export async function searchGroups(
     ctx.actor.companyId,
     {
       deletionFilter: 'living',
-      excludesGlobalGroups: excludesGlobalGroups,
+      excludesGlobalGroups,
       search,
-      denied: deniedGroups,
+      denials: deniedGroups,
       deniedMembers: findDeniedMembers(ctx),
     },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
@@ -129,7 +129,7 @@ export function listGroupsWhere(
   page: Parameters<typeof readGroupsWhere>[3],
 ) {
   const deniedGroups = findDeniedInLists(ctx.actor, 'group');
-  return readGroupsWhere(ctx.db, ctx.actor.companyId, { where: condition, denied: deniedGroups }, page);
+  return readGroupsWhere(ctx.db, ctx.actor.companyId, { where: condition, denials: deniedGroups }, page);
 }
 
 /** Returns a page of the company's groups. */

@@ -25,15 +25,15 @@ export interface GroupWithCounts extends Group {
 export type DeniedMembers = Record<GroupBinding['principalType'], Denials>;
 
 /** Returns the conditions for bindings of principals that are not denied. */
-const makeMembersNotDeniedConditions = (denied: DeniedMembers): (SQL | undefined)[] =>
-  Object.entries(denied).map(([type, ofType]) => {
+const makeMembersNotDeniedConditions = (deniedMembers: DeniedMembers): (SQL | undefined)[] =>
+  Object.entries(deniedMembers).map(([type, ofType]) => {
     const isPrincipalNotDenied = isNotDenied(groupBindings.principalId, ofType);
     return isPrincipalNotDenied && sql`(${groupBindings.principalType} <> ${type} or ${isPrincipalNotDenied})`;
   });
 
 const parseIds = (text: string): string[] => JSON.parse(text);
 
-const selectCounts = (denied: DeniedMembers) => ({
+const selectCounts = (deniedMembers: DeniedMembers) => ({
   policyIds:
     sql`(select json_group_array(${groupPolicies.policyId}) from ${groupPolicies} where ${eq(groupPolicies.groupId, groups.id)})`
       .mapWith(parseIds)
@@ -43,7 +43,7 @@ const selectCounts = (denied: DeniedMembers) => ({
       .mapWith(parseIds)
       .as('permission_ids'),
   memberCount:
-    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${and(eq(groupBindings.groupId, groups.id), ...makeMembersNotDeniedConditions(denied))}))`.as(
+    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${and(eq(groupBindings.groupId, groups.id), ...makeMembersNotDeniedConditions(deniedMembers))}))`.as(
       'member_count',
     ),
 });
@@ -60,9 +60,9 @@ export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
     .where(matchesUndeletedId(groups, companyId, id));
 
 /** Selects the group of an id unless it is deleted, with its attachments and the number of its members. */
-export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string, denied: DeniedMembers) =>
+export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string, deniedMembers: DeniedMembers) =>
   db
-    .select({ ...getTableColumns(groups), ...selectCounts(denied) })
+    .select({ ...getTableColumns(groups), ...selectCounts(deniedMembers) })
     .from(groups)
     .where(matchesUndeletedId(groups, companyId, id));
 
@@ -93,7 +93,7 @@ export interface GroupFilter {
   excludesGlobalGroups?: boolean;
   /** A part of the name. */
   search?: string;
-  denied: Denials;
+  denials: Denials;
   /** The members that are not counted. */
   deniedMembers: DeniedMembers;
 }
@@ -102,7 +102,7 @@ export interface GroupFilter {
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { deletionFilter, excludesGlobalGroups, search = '', denied, deniedMembers }: GroupFilter,
+  { deletionFilter, excludesGlobalGroups, search = '', denials, deniedMembers }: GroupFilter,
   page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
@@ -114,7 +114,7 @@ export const readGroups = (
         matchesDeletion(groups, deletionFilter),
         excludesGlobalGroups ? eq(groups.isGlobal, false) : undefined,
         makeContainsSql([groups.name], search),
-        isNotDenied(groups.id, denied),
+        isNotDenied(groups.id, denials),
       ) as SQL,
       extra: selectCounts(deniedMembers),
     },
@@ -125,7 +125,7 @@ export const readGroups = (
 export const readGroupsWhere = (
   db: ControlDb,
   companyId: string,
-  { where, denied }: { where: SQL | undefined; denied: Denials },
+  { where, denials }: { where: SQL | undefined; denials: Denials },
   page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
@@ -135,7 +135,7 @@ export const readGroupsWhere = (
       filter: and(
         eq(groups.companyId, companyId),
         isNull(groups.deletedAt),
-        isNotDenied(groups.id, denied),
+        isNotDenied(groups.id, denials),
         where,
       ) as SQL,
     },
@@ -222,7 +222,7 @@ interface BindingFilter {
   companyId: string;
   groupId: string;
   accountId?: string;
-  denied: DeniedMembers;
+  deniedMembers: DeniedMembers;
 }
 
 const isListedBinding = (of: BindingFilter): SQL =>
@@ -230,7 +230,7 @@ const isListedBinding = (of: BindingFilter): SQL =>
     eq(groupBindings.companyId, of.companyId),
     eq(groupBindings.groupId, of.groupId),
     of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
-    ...makeMembersNotDeniedConditions(of.denied),
+    ...makeMembersNotDeniedConditions(of.deniedMembers),
   ) as SQL;
 
 /** Reads a page of a group's bindings. */

@@ -28,19 +28,19 @@ const isUserMembership = (companyId: string, groupIds: string[]): SQL =>
 export const selectUserMembers = (
   db: ControlDb,
   companyId: string,
-  { groupIds, denied }: { groupIds: string[]; denied: Denials },
+  { groupIds, denials }: { groupIds: string[]; denials: Denials },
   limit: number,
 ) =>
   db
     .select({ groupId: groupBindings.groupId, id: users.id, name: users.name })
     .from(groupBindings)
     .innerJoin(users, eq(users.id, groupBindings.principalId))
-    .where(and(isUserMembership(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denied)))
+    .where(and(isUserMembership(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denials)))
     .orderBy(asc(groupBindings.groupId), asc(users.id))
     .limit(limit);
 
 /** Selects which of these ids are current users, without denied users. */
-export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[], denied: Denials) =>
+export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[], denials: Denials) =>
   db
     .select({ id: users.id })
     .from(users)
@@ -49,7 +49,7 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
         eq(users.companyId, companyId),
         inArray(users.id, makeIdListSql(ids)),
         isNull(users.deletedAt),
-        isNotDenied(users.id, denied),
+        isNotDenied(users.id, denials),
       ),
     );
 

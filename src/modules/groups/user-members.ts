@@ -38,7 +38,7 @@ interface GroupChanges {
 const NO_LIMIT = 1_000_000;
 
 const readMembers = (ctx: PrincipalContext, groupIds: string[], limit = NO_LIMIT) =>
-  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denied: findDeniedEverywhere(ctx.actor, 'user') }, limit);
+  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denials: findDeniedEverywhere(ctx.actor, 'user') }, limit);
 
 /** Lists the users in some groups that the caller may see, by group and id; at most `limit`. */
 export const listUserMembers = async (ctx: PrincipalContext, groupIds: string[], limit: number) =>
@@ -81,8 +81,8 @@ export function changeGroupOfUsers(
     if (!group) throw groupNotFound();
     const currentIds = new Set(members.map((member) => member.id));
     const { userIds = currentIds, ...named } = makeChanges({ group, members });
-    const addedIds = [...userIds].filter((each) => !currentIds.has(each));
-    const removedIds = [...currentIds].filter((each) => !userIds.has(each));
+    const addedIds = [...userIds].filter((userId) => !currentIds.has(userId));
+    const removedIds = [...currentIds].filter((userId) => !userIds.has(userId));
     const isRenamed = Object.entries(named).some(([field, value]) => group[field as keyof typeof named] !== value);
     if (addedIds.length + removedIds.length === 0 && !isRenamed) return { group, members };
 

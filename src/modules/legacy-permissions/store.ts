@@ -33,7 +33,7 @@ export type PermissionSearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 export const readPermissions = (
   db: ControlDb,
   companyId: string,
-  denied: Denials,
+  denials: Denials,
   { search, ...page }: PermissionSearch,
 ) =>
   readPage(
@@ -43,7 +43,7 @@ export const readPermissions = (
       filter: and(
         eq(permissions.companyId, companyId),
         makeContainsSql([permissions.name], search),
-        isNotDenied(permissions.id, denied),
+        isNotDenied(permissions.id, denials),
       ) as SQL,
     },
     { ...page, by: ORDER_COLUMNS[page.by] },

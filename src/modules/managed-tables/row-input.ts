@@ -50,7 +50,7 @@ export function encodeRows(columns: TableColumnDefinition[], rows: readonly (Unr
       );
       return texts;
     }
-    const row = unreadRow.read();
+    const row = unreadRow.readFields();
     for (const [name, value] of Object.entries(row)) {
       const column = byName.get(name);
       if (!column) {

@@ -72,7 +72,7 @@ export async function listTables(
     search: search.toLowerCase(),
     limit: perPage,
     offset: (page - 1) * perPage,
-    denied: findDeniedInLists(ctx.actor, 'table'),
+    denials: findDeniedInLists(ctx.actor, 'table'),
   });
 }
 

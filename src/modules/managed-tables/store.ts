@@ -146,7 +146,7 @@ export const listDeniedValues = ({ everything, ids, patterns }: Denials): [strin
 export async function readTables(
   tx: TenantTx,
   companyId: string,
-  { search, limit, offset, denied }: { search: string; limit: number; offset: number; denied: Denials },
+  { search, limit, offset, denials }: { search: string; limit: number; offset: number; denials: Denials },
 ): Promise<{ total: number; records: ManagedTable[] }> {
   const condition = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0 AND ${makeNotDeniedCondition('id', 5)}`;
   const rows = await tx.query<{ total: string } & Nullable<CatalogueRow>>(
@@ -156,7 +156,7 @@ export async function readTables(
        SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables WHERE ${condition} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.created_at DESC, page.id DESC`,
-    [companyId, search, limit, offset, ...listDeniedValues(denied)],
+    [companyId, search, limit, offset, ...listDeniedValues(denials)],
   );
   return {
     total: Number(rows[0]?.total ?? 0),

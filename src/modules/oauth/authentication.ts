@@ -26,7 +26,7 @@ export const authenticateGrant =
       credential: `grant ${companyId} ${userId} ${grantId} ${scope}`,
       claims: { companyId, type: 'user', principalId: userId, credentialId: `oauth:${grantId}:${clientId}` },
       matchesPrincipal: async () => true,
-      read: () => readGrant(ctx, claims),
+      readPrincipal: () => readGrant(ctx, claims),
       recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
     };
   };

@@ -39,7 +39,7 @@ async function buildPage(
     frames: [],
     locale: choosePageLocale(request),
     branding: company ? viewPageBranding(ctx.baseUrl, company) : {},
-    told: view,
+    data: view,
     ...(problem !== null && { status: 400 }),
   });
 }

@@ -51,7 +51,7 @@ async function buildLinkPage(
     frames: [],
     locale: choosePageLocale(request),
     branding: foundLink ? viewPageBranding(ctx.baseUrl, foundLink.company) : {},
-    told: foundLink ? viewLink(foundLink) : null,
+    data: foundLink ? viewLink(foundLink) : null,
   });
 }
 

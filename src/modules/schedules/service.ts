@@ -97,8 +97,8 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
   };
   const searchRequest = { ...part, search: part.search.toLowerCase() };
   const { records, ...rest } = await readSchedules(ctx.db, companyId, searchRequest, {
-    dashboard: { ids: listTargetIds('dashboard'), denied: findDeniedEverywhere(ctx.actor, 'dashboard') },
-    visualization: { ids: listTargetIds('visualization'), denied: findDeniedEverywhere(ctx.actor, 'visualization') },
+    dashboard: { ids: listTargetIds('dashboard'), denials: findDeniedEverywhere(ctx.actor, 'dashboard') },
+    visualization: { ids: listTargetIds('visualization'), denials: findDeniedEverywhere(ctx.actor, 'visualization') },
   });
   return { records: records.map((schedule) => hideLastRun(ctx, schedule)), ...rest };
 }

@@ -149,14 +149,14 @@ export const readSchedules = (
   db: ControlDb,
   companyId: string,
   { search, page, perPage }: { search: string; page: number; perPage: number },
-  targets: Record<TargetType, { ids: 'all' | readonly string[]; denied: Denials }>,
+  targets: Record<TargetType, { ids: 'all' | readonly string[]; denials: Denials }>,
 ) => {
   const makeTypeFilter = (type: TargetType) => {
-    const { ids, denied } = targets[type];
+    const { ids, denials } = targets[type];
     return and(
       eq(schedules.targetType, type),
       ids === 'all' ? undefined : inArray(schedules.targetId, makeIdListSql(ids)),
-      isNotDenied(schedules.targetId, denied),
+      isNotDenied(schedules.targetId, denials),
     );
   };
   const filter = and(

@@ -49,7 +49,7 @@ export const authenticateKeyOr =
       credential: formatKeyCacheName(accessKey),
       claims: null,
       matchesPrincipal: ({ proof }) => matchesSecret(ctx, secret, (proof as KeyProof).material),
-      read: () => readOwner(ctx, accessKey, secret),
+      readPrincipal: () => readOwner(ctx, accessKey, secret),
       recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
     };
   };

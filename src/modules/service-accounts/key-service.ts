@@ -77,10 +77,10 @@ export async function listKeys(
   ctx: PrincipalContext,
   serviceAccountId: string,
   page: KeyPageRequest,
-  denied: Denials = NOTHING_DENIED,
+  denials: Denials = NOTHING_DENIED,
 ) {
   await getServiceAccount(ctx, serviceAccountId);
-  return readKeys(ctx.db, ctx.actor.companyId, { serviceAccountId, denied }, page);
+  return readKeys(ctx.db, ctx.actor.companyId, { serviceAccountId, denials }, page);
 }
 
 /** Revokes a key: the next request signed with it is refused. The key stays listed. */

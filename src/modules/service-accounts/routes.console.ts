@@ -60,7 +60,7 @@ export const consoleServiceAccountEndpoints = [
           {
             accountId: query.account_id,
             includeInactive: query.include_inactive,
-            denied: findDeniedInLists(ctx.actor, 'integration_user'),
+            denials: findDeniedInLists(ctx.actor, 'integration_user'),
           },
           toSortedRequest(query),
         ),

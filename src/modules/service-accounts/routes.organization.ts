@@ -58,7 +58,7 @@ export const serviceAccountEndpoints = [
             accountId: query.account_id,
             includeInactive: query.include_inactive,
             which: toDeletionFilter(query),
-            denied: findDeniedInLists(ctx.actor, 'service_account'),
+            denials: findDeniedInLists(ctx.actor, 'service_account'),
           },
           toPageRequest(query),
         ),

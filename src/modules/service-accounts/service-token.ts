@@ -61,7 +61,7 @@ export function toKeyCredential(
     credential: as.credential,
     claims: { companyId, type: 'service_account', principalId: serviceAccountId, credentialId: keyId },
     matchesPrincipal: async ({ actor }) => isKeyActor(actor),
-    async read() {
+    async readPrincipal() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
       const cachedPrincipal = key && toCachedPrincipal(ctx, key, access);
       if (!cachedPrincipal || !isKeyActor(cachedPrincipal.actor)) throw invalidToken();

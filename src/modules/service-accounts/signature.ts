@@ -39,7 +39,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
       goodUntil: signatureHeaders.sentAt + MAX_CLOCK_DIFFERENCE_MS,
     },
     matchesPrincipal: async ({ proof }) => (await verifySignature((proof as KeyProof).material)) === 'good',
-    async read() {
+    async readPrincipal() {
       const { key, access } = await readKeyAndAccess(ctx.db, signatureHeaders.accessKey, ctx.now());
       const signatureVerdict = key ? await verifySignature(key) : 'unusable';
       if (!key || signatureVerdict === 'unusable') throw unknownKey();

@@ -60,7 +60,7 @@ export interface ServiceAccountFilter {
   which: 'living' | 'all';
   /** Part of the name. */
   search?: string;
-  denied: Denials;
+  denials: Denials;
 }
 
 export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER_COLUMNS>;
@@ -69,7 +69,7 @@ export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER_COLUMNS>;
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
-  { accountId, includeInactive, which, search = '', denied }: ServiceAccountFilter,
+  { accountId, includeInactive, which, search = '', denials }: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) =>
   readPage(
@@ -82,7 +82,7 @@ export const readServiceAccounts = (
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
         matchesDeletion(serviceAccounts, which),
         makeContainsSql([serviceAccounts.name], search),
-        isNotDenied(serviceAccounts.id, denied),
+        isNotDenied(serviceAccounts.id, denials),
       ) as SQL,
     },
     { ...page, by: ORDER_COLUMNS[page.by] },
@@ -143,7 +143,7 @@ export type KeyPageRequest = PageRequest<keyof typeof KEY_ORDER_COLUMNS>;
 export const readKeys = (
   db: ControlDb,
   companyId: string,
-  { serviceAccountId, denied }: { serviceAccountId: string; denied: Denials },
+  { serviceAccountId, denials }: { serviceAccountId: string; denials: Denials },
   page: KeyPageRequest,
 ) =>
   readPage(
@@ -153,7 +153,7 @@ export const readKeys = (
       filter: and(
         eq(apiKeys.companyId, companyId),
         eq(apiKeys.serviceAccountId, serviceAccountId),
-        isNotDenied(apiKeys.id, denied),
+        isNotDenied(apiKeys.id, denials),
       ) as SQL,
     },
     { ...page, by: KEY_ORDER_COLUMNS[page.by] },

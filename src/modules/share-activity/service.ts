@@ -41,8 +41,8 @@ export interface EventFilter {
 /** Converts the filter into a filter of the log, without events that the caller may not see. */
 function makeLogFilter({ from, to, ...values }: EventFilter, hiddenRecords: readonly DeniedRecords[]): LogFilter {
   const givenValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-  const denied = hiddenRecords.filter((records) => !isNothingDenied(records.denied));
-  return { from, to, values: givenValues, ...(denied.length > 0 && { denied }) };
+  const deniedRecords = hiddenRecords.filter((records) => !isNothingDenied(records.denied));
+  return { from, to, values: givenValues, ...(deniedRecords.length > 0 && { denied: deniedRecords }) };
 }
 
 /**

@@ -19,9 +19,9 @@ export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: st
     .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
 
 /** Selects the contexts of a company that grant a denied target, or did when they were deleted. */
-export function selectDeniedContexts(db: ControlDb, companyId: string, denied: Record<TargetType, Denials>) {
-  const isDenied = (Object.keys(denied) as TargetType[]).flatMap((type) => {
-    const isGrantable = isNotDenied(shareGrants.targetId, denied[type]);
+export function selectDeniedContexts(db: ControlDb, companyId: string, denialsByType: Record<TargetType, Denials>) {
+  const isDenied = (Object.keys(denialsByType) as TargetType[]).flatMap((type) => {
+    const isGrantable = isNotDenied(shareGrants.targetId, denialsByType[type]);
     return isGrantable ? [and(eq(shareGrants.targetType, type), not(isGrantable)) as SQL] : [];
   });
   return db

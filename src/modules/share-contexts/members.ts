@@ -41,7 +41,10 @@ export async function listMembers(
   contextId: string,
   memberSearch: MemberSearch,
 ): Promise<Page<ShareMember>> {
-  return readMembers(ctx.db, await getContext(ctx, contextId), { ...memberSearch, denied: findDeniedMembers(ctx) });
+  return readMembers(ctx.db, await getContext(ctx, contextId), {
+    ...memberSearch,
+    deniedMembers: findDeniedMembers(ctx),
+  });
 }
 
 /**

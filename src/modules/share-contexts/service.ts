@@ -47,7 +47,7 @@ export async function listContexts(ctx: PrincipalContext, contextSearch: Context
   return readContexts(ctx.db, ctx.actor.companyId, {
     ...contextSearch,
     hiddenTypes: listUnshareableTypes(ctx),
-    denied: listDeniedTargets(ctx),
+    denialsByType: listDeniedTargets(ctx),
     deniedMembers: findDeniedMembers(ctx),
   });
 }

@@ -36,27 +36,27 @@ const TARGET_EXISTS = sql`(target_type = 'dashboard' and exists (select 1 from $
 export type DeniedMembers = Record<'internal_user' | 'group', Denials>;
 
 /** Makes the SQL conditions of members that are not denied. */
-const areMembersNotDenied = (denied: DeniedMembers): (SQL | undefined)[] =>
-  Object.entries(denied).map(([type, ofType]) => {
+const areMembersNotDenied = (deniedMembers: DeniedMembers): (SQL | undefined)[] =>
+  Object.entries(deniedMembers).map(([type, ofType]) => {
     const isVisibleMember = isNotDenied(shareMembers.subject, ofType);
     return isVisibleMember && sql`(${shareMembers.memberType} <> ${type} or ${isVisibleMember})`;
   });
 
-const selectExtraColumns = (denied: DeniedMembers) => ({
+const selectExtraColumns = (deniedMembers: DeniedMembers) => ({
   grants: sql<Grant[]>`(select json_group_array(json_object('target_type', target_type, 'target_id', target_id,
     'filter_policies', json(filter_policies)) order by position) from ${shareGrants}
     where share_grants.context_id = share_contexts.id and ${TARGET_EXISTS})`
     .mapWith((text: string) => JSON.parse(text) as Grant[])
     .as('grants'),
   memberCount:
-    sql<number>`(select count(*) from ${shareMembers} where ${and(eq(shareMembers.contextId, shareContexts.id), ...areMembersNotDenied(denied))})`.as(
+    sql<number>`(select count(*) from ${shareMembers} where ${and(eq(shareMembers.contextId, shareContexts.id), ...areMembersNotDenied(deniedMembers))})`.as(
       'member_count',
     ),
 });
 
 /** Makes the SQL conditions that are true for contexts that grant no denied target. */
-const hasNoDeniedGrant = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
-  Object.entries(denied).map(([type, ofType]) => {
+const hasNoDeniedGrant = (denialsByType: Record<TargetType, Denials>): (SQL | undefined)[] =>
+  Object.entries(denialsByType).map(([type, ofType]) => {
     const isGrantable = isNotDenied(shareGrants.targetId, ofType);
     return (
       isGrantable &&
@@ -76,12 +76,12 @@ export const readContexts = (
   {
     search,
     hiddenTypes,
-    denied,
+    denialsByType,
     deniedMembers,
     ...page
   }: ContextSearch & {
     hiddenTypes: readonly TargetType[];
-    denied: Record<TargetType, Denials>;
+    denialsByType: Record<TargetType, Denials>;
     deniedMembers: DeniedMembers;
   },
 ) => {
@@ -97,7 +97,7 @@ export const readContexts = (
         eq(shareContexts.companyId, companyId),
         makeContainsSql([shareContexts.name], search),
         ...isNotHidden,
-        ...hasNoDeniedGrant(denied),
+        ...hasNoDeniedGrant(denialsByType),
       ) as SQL,
       extra: selectExtraColumns(deniedMembers),
     },
@@ -110,11 +110,15 @@ export async function readContext(
   db: ControlDb,
   companyId: string,
   id: string,
-  denied: DeniedMembers,
+  deniedMembers: DeniedMembers,
 ): Promise<ShareContext | undefined> {
   const filter = matchesId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(db, { table: shareContexts, filter, extra: selectExtraColumns(denied) }, part);
+  const { records } = await readPage(
+    db,
+    { table: shareContexts, filter, extra: selectExtraColumns(deniedMembers) },
+    part,
+  );
   return records[0];
 }
 
@@ -223,7 +227,7 @@ export type MemberSearch = SearchRequest<keyof typeof MEMBER_ORDER_COLUMNS>;
 export const readMembers = (
   db: ControlDb,
   { companyId, id }: ContextRow,
-  { search, denied, ...page }: MemberSearch & { denied: DeniedMembers },
+  { search, deniedMembers, ...page }: MemberSearch & { deniedMembers: DeniedMembers },
 ) =>
   readPage(
     db,
@@ -233,7 +237,7 @@ export const readMembers = (
         eq(shareMembers.companyId, companyId),
         eq(shareMembers.contextId, id),
         makeContainsSql([NAME_COLUMN, EMAIL_COLUMN], search),
-        ...areMembersNotDenied(denied),
+        ...areMembersNotDenied(deniedMembers),
       ) as SQL,
       extra: { name: NAME_COLUMN.as('name'), email: EMAIL_COLUMN.as('email') },
     },

@@ -9,21 +9,21 @@ import { selectGrantsToAddress } from './store.ts';
 
 /**
  * Makes the rules of a context's member for a target that it grants, from the grant's policies, the policies of active shares and
- * the member's attributes. @param denied the visualizations that the member is denied
+ * the member's attributes. @param accessFailures the visualizations that the member is denied
  */
 export function makeMemberRules(
   item: SharedItem,
   grant: { filterPolicies: FilterPolicy[] },
   shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
   memberships: readonly { attributes: ViewerAttributes | null }[],
-  denied?: AccessFailures,
+  accessFailures?: AccessFailures,
 ): ViewerRules {
   const viewerTerms = {
     policies: [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)],
     attributes: combineAttributes(memberships.map(({ attributes }) => attributes ?? {})),
     downloads: shares.map(({ embedOptions }) => embedOptions.allow_downloads === true),
   };
-  return makeRules(item, viewerTerms, denied);
+  return makeRules(item, viewerTerms, accessFailures);
 }
 
 /**

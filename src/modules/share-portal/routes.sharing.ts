@@ -53,8 +53,8 @@ const dashboardView = sharedItemView
   .extend({ context_id: z.string(), allow_downloads: z.boolean() })
   .meta({ id: 'PortalDashboard' });
 
-const viewDashboard = ({ contextId, item, rules, denied }: PortalDashboard): z.input<typeof dashboardView> => ({
-  ...viewSharedItem(item, rules, denied),
+const viewDashboard = ({ contextId, item, rules, accessFailures }: PortalDashboard): z.input<typeof dashboardView> => ({
+  ...viewSharedItem(item, rules, accessFailures),
   context_id: contextId,
   allow_downloads: rules.downloads,
 });

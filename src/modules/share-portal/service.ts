@@ -67,7 +67,7 @@ export interface PortalDashboard {
   item: SharedItem & { type: 'dashboard' };
   rules: ViewerRules;
   /** The visualizations on the dashboard that the caller is denied. */
-  denied: AccessFailures;
+  accessFailures: AccessFailures;
   /** The shares whose policies narrow the data, too. */
   shareIds: string[];
 }
@@ -142,15 +142,15 @@ async function requireDashboard(ctx: PortalContext, request: DashboardRequest): 
   if (!grant) throw dashboardNotFound();
   const item = toSharedDashboard(dashboard);
   requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
-  const denied = findAccessFailures(
+  const accessFailures = findAccessFailures(
     ctx,
     item.visualizations.map(({ id }) => id),
   );
   return {
     contextId,
     item,
-    rules: makeMemberRules(item, grant, shares, own, denied),
-    denied,
+    rules: makeMemberRules(item, grant, shares, own, accessFailures),
+    accessFailures,
     shareIds: shares.map(({ id }) => id),
   };
 }

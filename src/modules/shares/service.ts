@@ -81,8 +81,8 @@ async function loadShares(
   ctx: PrincipalContext,
   shareSearch: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
-  const denied = findDeniedEverywhere(ctx.actor, 'shared_dashboard');
-  const page = await readShares(ctx.db, ctx.actor.companyId, { ...shareSearch, denied });
+  const denials = findDeniedEverywhere(ctx.actor, 'shared_dashboard');
+  const page = await readShares(ctx.db, ctx.actor.companyId, { ...shareSearch, denials });
   return { ...page, records: await addViews(ctx, page.records) };
 }
 
@@ -282,11 +282,11 @@ export const listEmbedCandidates = (ctx: PrincipalContext, dashboardId: string) 
 async function listCandidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
-  const denied = findAccessFailures(
+  const accessFailures = findAccessFailures(
     ctx,
     listVisualizations(item).map(({ id }) => id),
   );
-  return listInputs(item, denied)
+  return listInputs(item, accessFailures)
     .filter(fits)
     .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: getOptionsSource(item, slug) }));
 }

@@ -35,13 +35,13 @@ export type ShareSearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 export const readShares = (
   db: ControlDb,
   companyId: string,
-  { search, dashboardId, denied, ...page }: ShareSearch & { dashboardId?: string; denied: Denials },
+  { search, dashboardId, denials, ...page }: ShareSearch & { dashboardId?: string; denials: Denials },
 ) => {
   const filter = and(
     eq(dashboardShares.companyId, companyId),
     dashboardId === undefined ? undefined : eq(dashboardShares.dashboardId, dashboardId),
     makeContainsSql([dashboardShares.name], search),
-    isNotDenied(dashboardShares.dashboardId, denied),
+    isNotDenied(dashboardShares.dashboardId, denials),
   ) as SQL;
   return readPage(
     db,

@@ -100,7 +100,7 @@ export const authenticateSession: AuthenticateToken = async (ctx, token): Promis
     claims: { companyId: key.companyId, type: 'user', principalId: key.userId, credentialId: key.sessionId },
     // The token was verified, and names its session.
     matchesPrincipal: async () => true,
-    read: () => readSession(ctx, key),
+    readPrincipal: () => readSession(ctx, key),
     recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
   };
 };

@@ -57,11 +57,11 @@ export async function continueParquet(
   };
   try {
     const footer = await readFooter(read, size, MAX_COLUMNS);
-    const { state, done } = await readParquet(read, footer, from.state, writer, isFull);
+    const { state, isDone } = await readParquet(read, footer, from.state, writer, isFull);
     await passText();
     await output.flush();
     const reading = { state, text: [...from.text, ...output.segments], written: from.written + ownBytes };
-    return { reading, facts: done ? toRecordFacts(name, footer, state) : null };
+    return { reading, facts: isDone ? toRecordFacts(name, footer, state) : null };
   } catch (error) {
     if (error instanceof RecordTooLong) throw problems.toParquetProblem(name, new ParquetProblem('row_too_long'));
     throw error instanceof ParquetProblem ? problems.toParquetProblem(name, error) : error;

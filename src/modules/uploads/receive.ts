@@ -170,7 +170,7 @@ async function receiveFile(
 async function storePart(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, maxBytes: number): Promise<void> {
   for (let piece = 0, isLast = false; !isLast; piece += 1) {
     const block = await reader.readBlock(PIECE_BYTES);
-    isLast = block.last;
+    isLast = block.isLast;
     file.size_bytes += block.bytes.length;
     if (file.size_bytes > maxBytes) throw tooLarge();
     if (block.bytes.length === 0 && piece > 0) return;

@@ -133,12 +133,12 @@ export async function readLastChanges(tx: TenantTx, companyId: string, ids: read
 }
 
 /** Reads jobs that have not ended, newest first, without jobs of tables that are denied. */
-export async function readActiveJobs(tx: TenantTx, companyId: string, denied: Denials): Promise<UploadJob[]> {
+export async function readActiveJobs(tx: TenantTx, companyId: string, denials: Denials): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}
        AND (user_table_id IS NULL OR ${makeNotDeniedCondition('user_table_id', 3)})
      ORDER BY created_at DESC, id DESC LIMIT $2`,
-    [companyId, MAX_LISTED_JOBS, ...listDeniedValues(denied)],
+    [companyId, MAX_LISTED_JOBS, ...listDeniedValues(denials)],
   );
   return rows.map(toJob);
 }

@@ -119,7 +119,7 @@ export async function continueConversion(
       const { sheet, xml, choice } = state;
       const nextSheet = workbook.sheets[sheet];
       // What is hidden counts only where nothing is seen.
-      if (!nextSheet || (wantedSheet === undefined && nextSheet.hidden && choice.first)) {
+      if (!nextSheet || (wantedSheet === undefined && nextSheet.isHidden && choice.first)) {
         const result = getChosenSheet(choice);
         if (!result) throw new problems.JobProblem(problems.workbookEmpty(file.name));
         return { ...state, result };

@@ -44,21 +44,21 @@ import {
 } from './store.ts';
 
 /** Lists a page of the company's users. */
-export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denied'>, page: UserPageRequest) {
-  const denied = findDeniedInLists(ctx.actor, 'organization_user');
-  return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
+export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denials'>, page: UserPageRequest) {
+  const denials = findDeniedInLists(ctx.actor, 'organization_user');
+  return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denials }, page);
 }
 
 /** Lists a page of the company's users that are not deleted, with the groups they are in. */
 export function listUsersWithGroups(ctx: PrincipalContext, userSearch: UserSearch) {
-  const denied = { users: findDeniedInLists(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
-  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, userSearch);
+  const denials = { users: findDeniedInLists(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
+  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denials, userSearch);
 }
 
 /** Finds a user of the company who is not deleted, with the groups they are in. */
 export async function findUserWithGroups(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
-  const denied = findDeniedEverywhere(ctx.actor, 'group');
-  const [user] = await selectUserWithGroups(ctx.db, ctx.actor.companyId, id, denied);
+  const denials = findDeniedEverywhere(ctx.actor, 'group');
+  const [user] = await selectUserWithGroups(ctx.db, ctx.actor.companyId, id, denials);
   if (!user) throw userNotFound();
   return user;
 }

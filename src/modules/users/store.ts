@@ -126,7 +126,7 @@ export type UserPageRequest = PageRequest<keyof ReturnType<typeof getSortColumns
 export interface UserFilter {
   accountId?: string;
   which: 'living' | 'all';
-  denied: Denials;
+  denials: Denials;
 }
 
 /** Reads a page of a company's users. Its total is a stored one, unless some users are denied. */
@@ -155,11 +155,11 @@ const membershipCondition = and(
  * Makes a column with the groups of a user that are not denied, as JSON. The join starts at the memberships, so that SQLite does
  * not scan all groups of the company for each user.
  */
-const makeGroupsColumn = (denied: Denials) =>
+const makeGroupsColumn = (denials: Denials) =>
   sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
   select groups.id, groups.name, groups.slug from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN}
   cross join ${groups} on groups.id = group_bindings.group_id
-  where ${and(membershipCondition, eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denied))}
+  where ${and(membershipCondition, eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denials))}
   order by groups.id))`
     .mapWith((text: string): GroupName[] => JSON.parse(text))
     .as('groups');
@@ -185,7 +185,7 @@ const HAS_STATUS: Record<UserStatus, SQL> = {
 };
 
 /** Selects the ids of a group's members on the console; none where the group is denied. */
-const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
+const selectMembers = (db: ControlDb, companyId: string, groupId: string, denials: Denials) =>
   db
     .select({ id: groupBindings.principalId })
     .from(groupBindings)
@@ -195,7 +195,7 @@ const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied
         eq(groupBindings.accountId, selectDefaultAccount(companyId)),
         eq(groupBindings.groupId, groupId),
         eq(groupBindings.principalType, 'user'),
-        isNotDenied(groupBindings.groupId, denied),
+        isNotDenied(groupBindings.groupId, denials),
       ),
     );
 
@@ -222,15 +222,15 @@ export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER_COLUMNS> & {
 export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,
-  denied: { users: Denials; groups: Denials },
+  denials: { users: Denials; groups: Denials },
   { search, status, groupId, where, ...page }: UserSearch,
 ) {
-  const { filter, ...all } = makeCompanyQuery(companyId, { which: 'living', denied: denied.users });
+  const { filter, ...all } = makeCompanyQuery(companyId, { which: 'living', denials: denials.users });
   const searchConditions = [
     makeContainsSql([users.name, users.email], search),
     where,
     status && HAS_STATUS[status],
-    groupId === undefined ? undefined : inArray(users.id, selectMembers(db, companyId, groupId, denied.groups)),
+    groupId === undefined ? undefined : inArray(users.id, selectMembers(db, companyId, groupId, denials.groups)),
   ].filter((condition) => condition !== undefined);
   return readPage(
     db,
@@ -238,16 +238,16 @@ export function readUsersWithGroups(
       ...(searchConditions.length === 0
         ? { ...all, filter }
         : { table: users, filter: and(filter, ...searchConditions) as SQL }),
-      extra: { groups: makeGroupsColumn(denied.groups) },
+      extra: { groups: makeGroupsColumn(denials.groups) },
     },
     { ...page, by: CONSOLE_ORDER_COLUMNS[page.by] },
   );
 }
 
-const makeCompanyQuery = (companyId: string, { which, denied }: UserFilter) => ({
+const makeCompanyQuery = (companyId: string, { which, denials }: UserFilter) => ({
   table: users,
-  filter: and(eq(users.companyId, companyId), matchesDeletion(users, which), isNotDenied(users.id, denied)) as SQL,
-  ...(isNothingDenied(denied) && {
+  filter: and(eq(users.companyId, companyId), matchesDeletion(users, which), isNotDenied(users.id, denials)) as SQL,
+  ...(isNothingDenied(denials) && {
     total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
   }),
 });
@@ -255,7 +255,7 @@ const makeCompanyQuery = (companyId: string, { which, denied }: UserFilter) => (
 /** Makes the query of an account's users; deleted users are attached to no account. */
 const makeAccountQuery = (
   companyId: string,
-  { accountId, denied }: UserFilter & { accountId: string },
+  { accountId, denials }: UserFilter & { accountId: string },
   by: UserPageRequest['by'],
 ) => ({
   table: users,
@@ -263,9 +263,9 @@ const makeAccountQuery = (
   filter: and(
     eq(accountUsers.companyId, companyId),
     eq(accountUsers.accountId, accountId),
-    isNotDenied(accountUsers.userId, denied),
+    isNotDenied(accountUsers.userId, denials),
   ) as SQL,
-  ...(isNothingDenied(denied) && {
+  ...(isNothingDenied(denials) && {
     total: sql`select ${accountUserCounts.users} from ${accountUserCounts} where ${and(eq(accountUserCounts.companyId, companyId), eq(accountUserCounts.accountId, accountId))}`,
   }),
 });

@@ -204,12 +204,12 @@ async function respondToExecution(
  * caller is denied them.
  */
 function findRefusals(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): AccessFailures {
-  const denied = findAccessFailures(
+  const accessFailures = findAccessFailures(
     ctx,
     listVisualizations(item).map(({ id }) => id),
   );
   const failure = policyViolation();
-  return new Map([...denied, ...[...rules.refused].map((id) => [id, failure] as const)]);
+  return new Map([...accessFailures, ...[...rules.refused].map((id) => [id, failure] as const)]);
 }
 
 async function runItem(

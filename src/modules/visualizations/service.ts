@@ -67,8 +67,8 @@ const UNIQUE_FAILURES = { 'visualizations.slug': visualizationSlugTaken };
 
 /** Lists a page of the company's visualizations, newest first. */
 export function listVisualizations(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  const denied = findDeniedInLists(ctx.actor, 'visualization');
-  return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
+  const denials = findDeniedInLists(ctx.actor, 'visualization');
+  return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denials });
 }
 
 export async function getVisualization(ctx: CompanyContext, id: string): Promise<Visualization> {

@@ -32,14 +32,14 @@ export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
 export const readEndpoints = (
   db: ControlDb,
   companyId: string,
-  denied: Denials,
+  denials: Denials,
   part: Omit<PageRequest<'created_at'>, 'by'>,
 ) =>
   readPage(
     db,
     {
       table: webhookEndpoints,
-      filter: and(eq(webhookEndpoints.companyId, companyId), isNotDenied(webhookEndpoints.id, denied)) as SQL,
+      filter: and(eq(webhookEndpoints.companyId, companyId), isNotDenied(webhookEndpoints.id, denials)) as SQL,
     },
     { by: webhookEndpoints.createdAt, ...part },
   );

@@ -54,7 +54,7 @@ async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 
     for (let last = false; !last; ) {
       const piece = await reader.readBlock(block);
       pieces.push(Uint8Array.from(piece.bytes));
-      last = piece.last;
+      last = piece.isLast;
       if (!last) expect(piece.bytes.length).toBe(block);
     }
     parts.push({ head, content: joinPieces(pieces) });

@@ -75,7 +75,7 @@ export const ACCESS_GUARDS = [
         title: 'if the caller may not read it',
       },
       {
-        text: 'counterpartObjects.some((each) => isSame(value, each[name], isVolatile))',
+        text: 'counterpartObjects.some((counterpart) => isSame(value, counterpart[name], isVolatile))',
         without: 'true',
         title: 'is refused with a changed field',
       },
@@ -95,13 +95,13 @@ export const ACCESS_GUARDS = [
       without: 'return session.batch(statements);',
     },
     { text: "unixepoch('subsec') * 1000 > ?", without: "unixepoch('subsec') * 0 > ?" },
-    { text: 'announcedChanges.filter((each) => each !== change)', without: 'announcedChanges' },
-    { text: 'each !== change', without: 'each.deadline !== deadline' },
+    { text: 'announcedChanges.filter((announcedChange) => announcedChange !== change)', without: 'announcedChanges' },
+    { text: 'announcedChange !== change', without: 'announcedChange.deadline !== deadline' },
   ]),
   ...makeGuards('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'makeUnchangedCheck(read)', without: "{ sql: 'select 1', values: [] }" },
     { text: 'reads: await dependency.readAgain()', without: 'reads: dependency.reads' },
-    { text: 'areSameRows(reads, next) ? { reads: next, readAgain } : null', without: 'null' },
+    { text: 'areSameRows(reads, nextReads) ? { reads: nextReads, readAgain } : null', without: 'null' },
     { text: '{ [name]: throwOutsideBatch }', without: '{}' },
     { text: 'query && !isWriteStatement(query.sql)', without: 'query' },
     {
@@ -111,7 +111,7 @@ export const ACCESS_GUARDS = [
       title: 'for a version',
     },
     {
-      text: '[...firstDependency.reads, ...other.reads]',
+      text: '[...firstDependency.reads, ...otherDependency.reads]',
       without: '[...firstDependency.reads]',
       tests: DIRECTORY_TESTS,
       title: 'for a version',

@@ -7,8 +7,8 @@ export const ACCOUNT_GUARDS = [
   ...makeGuards('src/modules/accounts/store.ts', RACE_TESTS, [
     {
       in: 'clearDefault',
-      text: 'matchesUndeletedId(accounts, companyId, next.id)',
-      without: 'matchesId(accounts, companyId, next.id)',
+      text: 'matchesUndeletedId(accounts, companyId, newDefault.id)',
+      without: 'matchesId(accounts, companyId, newDefault.id)',
     },
     { in: 'clearDefault', text: 'eq(accounts.isActive, true)', without: 'undefined' },
     { in: 'updateAccount', text: 'matchesUndeletedId(', without: 'matchesId(' },

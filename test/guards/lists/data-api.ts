@@ -7,8 +7,8 @@ const RACE_TESTS = ['test/data-api/races.test.ts'];
 export const DATA_API_GUARDS = [
   ...makeGuards('src/modules/data-api/store.ts', RACE_TESTS, [
     { in: 'insertEndpoint', text: 'isPublishable(record)', without: 'sql`true`' },
-    { in: 'updateEndpoint', text: ', isPublishable(next)', without: '' },
-    { in: 'updateEndpoint', text: ', eq(vizApiEndpoints.version, version)', without: '' },
+    { in: 'updateEndpoint', text: 'isPublishable(changedEndpoint),', without: '' },
+    { in: 'updateEndpoint', text: 'eq(vizApiEndpoints.version, version),', without: '' },
     { in: 'isPublishable', text: ', not(hasFormatParameter)', without: '' },
   ]),
   ...makeGuards('src/modules/data-api/job-store.ts', JOB_TESTS, [

@@ -57,7 +57,7 @@ export const OBJECT_GUARDS = [
       without: '{ lower: part.first, upper: getKeyAfter(part.last) }',
       title: 'before all others',
     },
-    { text: 'day.upper.at > before', without: 'false' },
+    { text: 'day.upper.at > cutoff', without: 'false' },
   ]),
   ...makeGuards('src/logs/move-to-files.ts', VIEW_TESTS, [
     { text: "while (kind === 'share' && countViews(sql));", without: '' },
@@ -94,7 +94,7 @@ export const OBJECT_GUARDS = [
   ]),
   ...makeGuards('src/logs/rows.ts', COMPANY_LOG_TESTS, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
   ...makeGuards('src/modules/company-log/read.ts', COMPANY_LOG_TESTS, [
-    { text: 'last !== null && compareKeys(toKey(record), last) >= 0', without: 'false' },
+    { text: 'lastKey !== null && compareKeys(toKey(record), lastKey) >= 0', without: 'false' },
     { text: 'file === lastMissingFile', without: 'true' },
   ]),
   ...makeGuards(

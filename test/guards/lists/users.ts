@@ -11,7 +11,7 @@ export const USER_AND_INVITATION_GUARDS = [
   ...makeGuards(
     'src/modules/companies/store.ts',
     ['test/companies/branding.console.test.ts'],
-    [{ in: 'updateBranding', text: ', eq(companies.branding, before)', without: '', title: 'half of it' }],
+    [{ in: 'updateBranding', text: ', eq(companies.branding, storedBranding)', without: '', title: 'half of it' }],
   ),
   ...makeGuards(
     'src/modules/companies/store.ts',

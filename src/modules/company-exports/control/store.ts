@@ -6,9 +6,9 @@ import { selectColumns, TABLE_KINDS, type TableKind, viewValue } from '../../../
 
 /** The exported tables of the control database, by name. */
 export const EXPORTED_KINDS: ReadonlyMap<string, TableKind> = new Map(
-  TABLE_KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [
-    getTableName(each.table),
-    each,
+  TABLE_KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((kind) => [
+    getTableName(kind.table),
+    kind,
   ]),
 );
 
@@ -19,7 +19,7 @@ const MAX_CHARACTERS_PER_QUERY = 500_000;
 /** Exported rows of a company, and the `rowid` of the last one, after which to continue; null at the end. */
 export interface RecordPage {
   records: Record<string, unknown>[];
-  next: number | null;
+  nextPosition: number | null;
 }
 
 /** Reads rows of a table after a `rowid`, without columns that are not exported. One page fits into memory. */
@@ -27,7 +27,7 @@ export async function readRecords(
   db: ControlDb,
   companyId: string,
   kind: TableKind,
-  after: number,
+  afterRowNumber: number,
 ): Promise<RecordPage> {
   const exportedColumns = selectColumns(kind.table, (name) => kind.columns[name] === true);
   const names = sql.join(
@@ -44,13 +44,13 @@ export async function readRecords(
       select place, ${names}, sum(${length}) over (order by place rows between unbounded preceding and 1 preceding) as before_it
       from (
         select rowid as place, ${names} from ${kind.table}
-        where ${owner} = ${companyId} and rowid > ${after} order by rowid limit ${MAX_ROWS_PER_QUERY}
+        where ${owner} = ${companyId} and rowid > ${afterRowNumber} order by rowid limit ${MAX_ROWS_PER_QUERY}
       )
     ) where coalesce(before_it, 0) < ${MAX_CHARACTERS_PER_QUERY} order by place`);
   const records = rows.map((row) =>
     Object.fromEntries(exportedColumns.map((column) => [column.name, toExportedValue(column, row[column.name])])),
   );
-  return { records, next: rows.at(-1)?.place ?? null };
+  return { records, nextPosition: rows.at(-1)?.place ?? null };
 }
 
 const toExportedValue = (column: SQLiteColumn, value: unknown): unknown =>

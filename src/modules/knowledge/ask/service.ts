@@ -240,7 +240,7 @@ export async function listAskedQuestions(
   const hiddenQuestions = await findHiddenQuestions(await findHiddenItems(ctx), async () =>
     store.selectAskedQueries(ctx.db, companyId),
   );
-  return store.readAskedQuestions(ctx.db, companyId, { kind, denied: hiddenQuestions }, page);
+  return store.readAskedQuestions(ctx.db, companyId, { kind, denials: hiddenQuestions }, page);
 }
 
 /** Verifies an asked question with the query that answered it. */

@@ -74,7 +74,7 @@ export const selectAskedQueries = (db: ControlDb, companyId: string) =>
 export const readAskedQuestions = (
   db: ControlDb,
   companyId: string,
-  { kind, denied }: { kind: Outcome | undefined; denied: Denials },
+  { kind, denials }: { kind: Outcome | undefined; denials: Denials },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) =>
   readPage(
@@ -84,7 +84,7 @@ export const readAskedQuestions = (
       filter: and(
         eq(asked.companyId, companyId),
         kind === undefined ? undefined : eq(asked.kind, kind),
-        isNotDenied(asked.id, denied),
+        isNotDenied(asked.id, denials),
       ) as SQL,
     },
     { ...part, by: asked.askedAt, descending: true },
@@ -112,7 +112,7 @@ export const selectQueryableItems = (
     .limit(limit);
 
 /** Selects the names and aliases of active concepts that are not denied; the aliases as a JSON list. */
-export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[], denied: Denials) =>
+export const selectAliases = (db: ControlDb, companyId: string, ids: readonly string[], denials: Denials) =>
   db
     .select({
       id: resources.id,
@@ -126,12 +126,12 @@ export const selectAliases = (db: ControlDb, companyId: string, ids: readonly st
         eq(resources.resourceType, 'concept'),
         eq(resources.status, 'active'),
         sql`${resources.id} in ${makeIdListSql(ids)}`,
-        isNotDenied(resources.id, denied),
+        isNotDenied(resources.id, denials),
       ),
     );
 
 /** Selects the company's verified questions that are not denied, last verified first. */
-export const selectVerifiedQuestions = (db: ControlDb, companyId: string, denied: Denials, limit: number) =>
+export const selectVerifiedQuestions = (db: ControlDb, companyId: string, denials: Denials, limit: number) =>
   db
     .select({
       id: verifiedQuestions.id,
@@ -143,7 +143,7 @@ export const selectVerifiedQuestions = (db: ControlDb, companyId: string, denied
       and(
         eq(verifiedQuestions.companyId, companyId),
         eq(verifiedQuestions.status, 'verified'),
-        isNotDenied(verifiedQuestions.id, denied),
+        isNotDenied(verifiedQuestions.id, denials),
       ),
     )
     .orderBy(desc(verifiedQuestions.createdAt), desc(verifiedQuestions.id))

@@ -39,7 +39,7 @@ export const listEnrichments = (
   store.readJobs(
     ctx.db,
     { companyId: ctx.actor.companyId, type: 'enrichment' },
-    { ...filter, denied: getDeniedSuggestions(ctx).targets },
+    { ...filter, denialsByType: getDeniedSuggestions(ctx).targets },
     page,
   );
 

@@ -53,8 +53,8 @@ export const selectActiveJob = (db: ControlDb, companyId: string, type: JobType)
     .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), isActiveJob));
 
 /** Returns the SQL conditions that none of a job's targets is denied. */
-const makeTargetsNotDeniedConditions = (denied: Record<ResourceType, Denials>): (SQL | undefined)[] =>
-  Object.entries(denied).map(([type, ofType]) => {
+const makeTargetsNotDeniedConditions = (denialsByType: Record<ResourceType, Denials>): (SQL | undefined)[] =>
+  Object.entries(denialsByType).map(([type, ofType]) => {
     const isTargetNotDenied = isNotDenied(sql`target.value`, ofType);
     const deniedTargets = sql`select 1 from json_each(${jobs.targetIds}) as target where not ${isTargetNotDenied}`;
     return isTargetNotDenied && sql`(${jobs.targetType} <> ${type} or not exists (${deniedTargets}))`;
@@ -67,8 +67,8 @@ export function readJobs(
   {
     targetType,
     status,
-    denied,
-  }: { targetType?: ResourceType; status?: JobStatus; denied: Record<ResourceType, Denials> },
+    denialsByType,
+  }: { targetType?: ResourceType; status?: JobStatus; denialsByType: Record<ResourceType, Denials> },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
@@ -76,7 +76,7 @@ export function readJobs(
     eq(jobs.type, of.type),
     targetType === undefined ? undefined : eq(jobs.targetType, targetType),
     status === undefined ? undefined : eq(jobs.status, status),
-    ...makeTargetsNotDeniedConditions(denied),
+    ...makeTargetsNotDeniedConditions(denialsByType),
   ) as SQL;
   return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
 }

@@ -56,7 +56,7 @@ async function readActiveResources(ctx: PrincipalContext, maxBytes: number): Pro
     const batch = await selectActiveResources(
       ctx.db,
       ctx.actor.companyId,
-      { afterId: afterId, denied: listDenials },
+      { afterId, denialsByType: listDenials },
       EXPORT_BATCH_SIZE,
     );
     activeResources.push(...batch);

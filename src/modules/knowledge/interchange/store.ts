@@ -12,7 +12,7 @@ import type { Denials } from '../../../permissions/denials.ts';
 export const selectActiveResources = (
   db: ControlDb,
   companyId: string,
-  { afterId, denied }: { afterId: string; denied: Record<ResourceType, Denials> },
+  { afterId, denialsByType }: { afterId: string; denialsByType: Record<ResourceType, Denials> },
   limit: number,
 ) =>
   db
@@ -28,8 +28,8 @@ export const selectActiveResources = (
         eq(resources.companyId, companyId),
         eq(resources.status, 'active'),
         gt(resources.id, afterId),
-        ...(Object.keys(denied) as ResourceType[]).map((type) => {
-          const isResourceNotDenied = isNotDenied(resources.id, denied[type]);
+        ...(Object.keys(denialsByType) as ResourceType[]).map((type) => {
+          const isResourceNotDenied = isNotDenied(resources.id, denialsByType[type]);
           return isResourceNotDenied && or(ne(resources.resourceType, type), isResourceNotDenied);
         }),
       ),

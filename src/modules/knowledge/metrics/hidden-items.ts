@@ -18,12 +18,12 @@ const NOTHING_HIDDEN: HiddenItems = { ids: new Set(), keys: new Set() };
  * hidden item, by its formula or by the items that it declares to depend on.
  */
 export async function findHiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
-  const denied = {
+  const denials = {
     items: findDeniedEverywhere(ctx.actor, 'semantic'),
     concepts: findDeniedEverywhere(ctx.actor, 'concept'),
   };
-  if (isNothingDenied(denied.items) && isNothingDenied(denied.concepts)) return NOTHING_HIDDEN;
-  const items = await selectDeniedItems(ctx.db, ctx.actor.companyId, denied);
+  if (isNothingDenied(denials.items) && isNothingDenied(denials.concepts)) return NOTHING_HIDDEN;
+  const items = await selectDeniedItems(ctx.db, ctx.actor.companyId, denials);
   const dependentsByBase = new Map<string, typeof items>();
   for (const item of items) {
     const metrics = listMetricNames(item.formula ?? '').map((name) => joinUniqueKey('metric', name));

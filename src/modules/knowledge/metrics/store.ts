@@ -9,10 +9,10 @@ import type { Denials } from '../../../permissions/denials.ts';
  * Selects the semantic items that are denied or come from denied concepts alone, and items that build on other items: their
  * formula if it names metrics, and the ids of the items that they depend on, as JSON.
  */
-export const selectDeniedItems = (db: ControlDb, companyId: string, denied: { items: Denials; concepts: Denials }) => {
+export const selectDeniedItems = (db: ControlDb, companyId: string, denials: { items: Denials; concepts: Denials }) => {
   const sources = sql`json_each(${resources.content}, '$.source_concept_ids') as source`;
-  const isSourceNotDenied = isNotDenied(sql`source.value`, denied.concepts) ?? sql`true`;
-  const isDenied = sql<number>`(not ${isNotDenied(resources.id, denied.items) ?? sql`true`}
+  const isSourceNotDenied = isNotDenied(sql`source.value`, denials.concepts) ?? sql`true`;
+  const isDenied = sql<number>`(not ${isNotDenied(resources.id, denials.items) ?? sql`true`}
     or exists (select 1 from ${sources}) and not exists (select 1 from ${sources} where ${isSourceNotDenied}))`;
   const metrics = sql`${resources.content} -> '$.depends_on_metrics'`;
   const entities = sql`${resources.content} -> '$.depends_on_entities'`;

@@ -42,7 +42,7 @@ export async function listQuestions(
   return store.readQuestions(
     ctx.db,
     ctx.actor.companyId,
-    { ...filter, denied: deniedQuestions, ...(search !== undefined && { search: makeQuestionKey(search) }) },
+    { ...filter, denials: deniedQuestions, ...(search !== undefined && { search: makeQuestionKey(search) }) },
     page,
   );
 }

@@ -89,14 +89,14 @@ export interface QuestionFilter {
 export function readQuestions(
   db: ControlDb,
   companyId: string,
-  { status, search, denied }: QuestionFilter & { denied: Denials },
+  { status, search, denials }: QuestionFilter & { denials: Denials },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     status === undefined ? isUnarchived(companyId) : eq(questions.companyId, companyId),
     status === undefined ? undefined : eq(questions.status, status),
     search === undefined ? undefined : sql`instr(${questions.questionKey}, ${search}) > 0`,
-    isNotDenied(questions.id, denied),
+    isNotDenied(questions.id, denials),
   ) as SQL;
   return readPage(db, { table: questions, filter }, { ...part, by: questions.createdAt, descending: true });
 }

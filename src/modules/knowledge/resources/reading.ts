@@ -76,7 +76,7 @@ export async function listResources<C extends Content>(
   const of = {
     companyId: ctx.actor.companyId,
     resourceType: definition.type,
-    denied: findDeniedInLists(ctx.actor, definition.type),
+    denials: findDeniedInLists(ctx.actor, definition.type),
   };
   const resourcePage = await store.readResources(ctx.db, of, { ...filter, search: searchText }, page);
   return { ...resourcePage, records: resourcePage.records as Resource<C>[] };

@@ -90,7 +90,7 @@ export interface ResourceFilter {
 /** Reads a page of a company's resources of one type, newest first, without denied ones. */
 export function readResources(
   db: ControlDb,
-  of: { companyId: string; resourceType: ResourceType; denied: Denials },
+  of: { companyId: string; resourceType: ResourceType; denials: Denials },
   { status, facet, search, subjectId, objectId }: ResourceFilter,
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
@@ -102,7 +102,7 @@ export function readResources(
     search === undefined ? undefined : sql`instr(${resources.searchText}, ${search}) > 0`,
     subjectId === undefined ? undefined : eq(resources.subjectId, subjectId),
     objectId === undefined ? undefined : eq(resources.objectId, objectId),
-    isNotDenied(resources.id, of.denied),
+    isNotDenied(resources.id, of.denials),
   ) as SQL;
   return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
 }

@@ -49,7 +49,8 @@ export const listSuggestions = (
   ctx: PrincipalContext,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
   page: { page: number; perPage: number },
-) => store.readSuggestions(ctx.db, ctx.actor.companyId, { ...filter, denied: getDeniedSuggestions(ctx) }, page);
+) =>
+  store.readSuggestions(ctx.db, ctx.actor.companyId, { ...filter, deniedSuggestions: getDeniedSuggestions(ctx) }, page);
 
 /** Asks the model how to improve a resource, and stores the suggestion. */
 export async function suggestChange(

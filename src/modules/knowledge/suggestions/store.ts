@@ -25,10 +25,10 @@ const isSuggestionNotDenied = ({ suggestions: deniedIds, targets }: DeniedSugges
   and(
     isNotDenied(suggestions.id, deniedIds),
     isNotDenied(suggestions.conceptId, targets.concept),
-    ...Object.entries(targets).map(([type, denied]) => {
+    ...Object.entries(targets).map(([type, denials]) => {
       const isTargetNotDenied = and(
-        isNotDenied(suggestions.targetId, denied),
-        isNotDenied(suggestions.resourceId, denied),
+        isNotDenied(suggestions.targetId, denials),
+        isNotDenied(suggestions.resourceId, denials),
       );
       return (
         isTargetNotDenied &&
@@ -39,11 +39,11 @@ const isSuggestionNotDenied = ({ suggestions: deniedIds, targets }: DeniedSugges
 
 export const insertSuggestion = (db: ControlDb, row: SuggestionRow) => db.insert(suggestions).values(row);
 
-export const selectSuggestion = (db: ControlDb, companyId: string, id: string, denied: DeniedSuggestions) =>
+export const selectSuggestion = (db: ControlDb, companyId: string, id: string, deniedSuggestions: DeniedSuggestions) =>
   db
     .select()
     .from(suggestions)
-    .where(and(isVisibleWithId(companyId, id), isSuggestionNotDenied(denied)));
+    .where(and(isVisibleWithId(companyId, id), isSuggestionNotDenied(deniedSuggestions)));
 
 export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
@@ -61,7 +61,7 @@ export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonl
 export function readSuggestions(
   db: ControlDb,
   companyId: string,
-  filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string; denied: DeniedSuggestions },
+  filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string; deniedSuggestions: DeniedSuggestions },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const condition = and(
@@ -69,7 +69,7 @@ export function readSuggestions(
     eq(suggestions.status, filter.status),
     filter.targetType === undefined ? undefined : eq(suggestions.targetType, filter.targetType),
     filter.jobId === undefined ? undefined : eq(suggestions.jobId, filter.jobId),
-    isSuggestionNotDenied(filter.denied),
+    isSuggestionNotDenied(filter.deniedSuggestions),
   ) as SQL;
   return readPage(
     db,
