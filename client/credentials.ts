@@ -2,7 +2,7 @@ import { type Key, sign } from '../examples/signing/sign.ts';
 
 export type { Key };
 
-/** Request exactly as it will be sent, for which a credential makes its headers. */
+/** Request exactly as it will be sent, for which a credential makes the authentication headers. */
 export interface Unsigned {
   method: string;
   url: string;
@@ -28,7 +28,10 @@ export type Ask = (
 /** Function that makes the headers that authenticate a request; called anew for each attempt. */
 export type Credential = (request: Unsigned) => Promise<Record<string, string>>;
 
-/** Makes a credential of a person's, an outsider's or the operator's token. A function is called for the current token. */
+/**
+ * Makes a credential from a person's, an outsider's or the operator's token. A function is called for the current token
+ * at each request.
+ */
 export const withToken =
   (token: string | (() => string | Promise<string>)): Credential =>
   async () => ({ authorization: `Bearer ${typeof token === 'string' ? token : await token()}` });
@@ -48,8 +51,9 @@ interface ServiceToken {
 }
 
 /**
- * Makes a credential of a service account's key. It signs requests to the organization API, and the Data API; for the other
- * surfaces it is exchanged for a service token, which is renewed a minute before it ends, and when it was refused.
+ * Makes a credential from the key of a service account. Requests to the organization API and the Data API are signed
+ * with the key. For the other surfaces, the key is exchanged for a service token, which is renewed a minute before it
+ * ends, and after it was refused.
  */
 export function withKey(key: Key): Credential {
   /** Token of the latest exchange. Each request waits for the one before it, so that concurrent requests make one exchange. */

@@ -4,7 +4,10 @@ import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generate
 /** Job as the API answers it, or the id of a job of the Data API or of an export of the company. */
 export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
-/** Full job for a job or its id: a Data API job and an export are answered with more than their ids. */
+/**
+ * Type of a job with all its fields, for a job or an id: the answers that start a Data API job or an export contain
+ * only an id.
+ */
 export type JobOf<J extends Job> = J extends { files: unknown }
   ? UploadJob
   : J extends { request_id: unknown }

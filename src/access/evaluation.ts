@@ -73,7 +73,7 @@ export interface CompiledGroup {
 export interface Access {
   readonly isOwner: boolean;
   readonly groups: readonly CompiledGroup[];
-  /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null if the principal acts. */
+  /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null without a client. */
   readonly scopes: readonly string[] | null;
   /** The rules by action, made when they are first needed. */
   index: Map<Action, IndexedRules> | null;
@@ -133,7 +133,7 @@ export const listSources = ({ isOwner, groups, scopes }: Access): readonly unkno
   ...groups.map(({ source }) => source).toSorted(),
 ];
 
-/** Limits an access to an OAuth client's scopes: an additional Allow that must match, too. */
+/** Limits an access to the scopes of an OAuth client: one of the scopes must also match an allowed action. */
 export const limitToScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
@@ -146,8 +146,9 @@ const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compilePattern(pattern)(action));
 
 /**
- * Finds the scopes with which an OAuth client could perform an action that its scopes alone refuse: its own, so that it loses
- * none by a new consent, and the action. Null where its scopes allow the action, or its principal may not perform it either.
+ * Finds the scopes that an OAuth client needs for an action that only its scopes refuse: its current scopes, so that a
+ * new consent removes none of them, and the action. Null if the scopes allow the action, or if the principal may not
+ * perform the action either.
  */
 export function findNeededScopes(access: Access, action: Action, resource: string): readonly string[] | null {
   const { scopes } = access;

@@ -47,7 +47,7 @@ function countCachedMember(group: CompiledGroup): number {
   return cachedGroup ? 0 : measureGroup(group);
 }
 
-/** Counts one cached member of a group less. @returns how many bytes that frees */
+/** Subtracts a removed member from the cached members of a group. @returns how many bytes that frees */
 function uncountCachedMember(group: CompiledGroup): number {
   const cachedGroup = cachedGroups.get(group.source);
   if (cachedGroup && cachedGroup.memberCount > 1) {

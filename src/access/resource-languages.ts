@@ -14,7 +14,7 @@ export interface ComparisonBudget {
 
 export const makeComparisonBudget = (): ComparisonBudget => ({ remainingCost: 3_000_000 });
 
-/** Pattern of all resources at once; any other resource is a name that begins with `ARN_PREFIX`. */
+/** Resource that stands for all resources; the name of any other resource begins with `ARN_PREFIX`. */
 const ANY_RESOURCE = '*';
 const ARN_PREFIX = 'arn:svc:';
 
@@ -22,9 +22,10 @@ const ARN_PREFIX = 'arn:svc:';
 const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
 
 /**
- * Finds a shortest resource that is in `some` and not in `other`, or null if there is none. A pattern has one wildcard, so that
- * it is a deterministic automaton as long as itself; the product of those that matter is searched by breadth. @throws
- * accessTooComplex once the budget is used up
+ * Finds a shortest resource that is in `language` and not in `otherLanguage`, or null if there is none. Patterns have
+ * only one kind of wildcard, so that each is a deterministic automaton as long as the pattern; the product of the
+ * automata that matter is searched breadth first.
+ * @throws accessTooComplex once the budget is used up
  */
 export function findShortestDifference(
   language: ResourceLanguage,

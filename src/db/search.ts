@@ -14,8 +14,10 @@ export function makeContainsSql(texts: readonly SQLWrapper[], search: string): S
 }
 
 /**
- * Builds a condition: the text equals `value`, in any case. If no letter beyond ASCII has another case, an index on `collate
- * nocase` serves it. @param maxLetters the maximum number of letters beyond ASCII whose case is ignored; without it, that of all
+ * Builds a condition: the text equals `value`, in any case. If no letter beyond ASCII has another case, an index on
+ * `collate nocase` serves it.
+ * @param maxLetters the maximum number of letters beyond ASCII whose case is ignored; without this limit, the case of
+ * all letters is ignored
  */
 export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: number): SQL {
   const { letters, wanted, lower } = foldCase(value, maxLetters);

@@ -21,13 +21,19 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result' | 'company-export';
 
 /**
- * Callers of a route: - `public` anyone · `optional` anyone; a valid credential identifies the caller · `authenticated` any
- * principal of the surface - `pending` any principal, or somebody in the middle of signing in: the service takes the token of the
- * body - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type) - `{ action, on }`
- * the same for a resource whose ARN is not made of its id: `on` finds it by the first parameter of the path - `administrator` ·
- * `operator` of the platform - `token` whoever holds the token in the path - `addDecidingAttributes` a sentence: authenticated here, the rest
- * is decided by the service because it depends on the data; callers who are allowed none of `anyOf` on anything are refused
- * before
+ * Callers that a route accepts:
+ * - `public`: anyone
+ * - `optional`: anyone; a valid credential identifies the caller
+ * - `authenticated`: any principal of the surface
+ * - `pending`: any principal, or somebody in the middle of signing in, whose token the service takes from the body
+ * - `administrator`: an administrator or the owner
+ * - `operator`: the operator of the platform
+ * - an action: a principal that is allowed the action on the resource that the path names (`{id}`, or all of the type)
+ * - `{ action, on }`: the same for a resource whose ARN is not made of its id: `on` finds the ARN by the first
+ * parameter of the path
+ * - `{ token }`: whoever holds the token in the path
+ * - `{ decidedBy, anyOf }`: any principal; the service decides further, by data, as the sentence `decidedBy` says.
+ * Callers who are allowed none of the actions `anyOf` on any resource are refused before
  */
 export type RouteAccess =
   | 'public'
@@ -155,9 +161,9 @@ export interface Contract {
    */
   only?: 'administrators' | 'people' | 'owner';
   /**
-   * True or false if it does not follow from `access` whether access tokens of OAuth clients are accepted. Clients are authorized
-   * for actions, so by default they are rejected by routes that require none, and accepted by `addDecidingAttributes` routes, which require
-   * some.
+   * True or false if it does not follow from `access` whether access tokens of OAuth clients are accepted. Clients are
+   * authorized for actions, so by default they are rejected by routes that require none, and accepted by routes with
+   * `decidedBy`, which require some.
    */
   forPrograms?: boolean;
   /** Action whose Deny keeps principals off the route. Nobody needs an Allow of it. */

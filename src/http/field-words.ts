@@ -28,7 +28,10 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
 /** Option that makes zod include the invalid values in its issues; they are needed for the messages. */
 export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
-/** Returns the message of an issue. Missing or empty values get their own: clients rely on the `reason` made of it. */
+/**
+ * Returns the message of an issue. A missing or empty value gets a message of its own: clients rely on the `reason`
+ * that is made from the message.
+ */
 export function makeIssueText({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
   if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';

@@ -46,7 +46,10 @@ interface KeyKeeper {
   endKey(use: KeyUse, end: KeyEnd): Promise<void>;
 }
 
-/** Makes a key with the object's state of it. Calls never throw: a key becomes free by itself later. */
+/**
+ * Makes a key with its state in the object that stores it. The functions of the key never throw: a key becomes free by
+ * itself later.
+ */
 export function makeHeldKey(
   state: KeyState,
   use: KeyUse,

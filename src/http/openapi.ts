@@ -373,7 +373,7 @@ function describeSuccess(mediaType: string, contract: Contract, readContracts: r
 const makeRawContent = (mediaTypes: readonly string[]) =>
   Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: makeRawSchema(mediaType) }]));
 
-/** Describes the permission that a caller needs, and the legacy permission of document 2 that allows it too. */
+/** Describes the permission that a caller needs, and the legacy permission that also allows the action. */
 function describePermission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };

@@ -34,8 +34,9 @@ export interface ErrorParts {
   code: string;
   /** Fact of the failure without its concept: `not_found`. */
   reason: string;
-  /** Message in the language of the caller; `ownMessage` is in the language of the surface. */
+  /** Message in the language of the caller. */
   message: string;
+  /** Message in the language of the surface. */
   ownMessage: string;
   details?: unknown;
 }
@@ -58,10 +59,13 @@ export interface Surface {
   families: Families;
   /** Language for callers that request none. */
   language: Locale;
-  /** True if every caller gets that language: callers are programs whose protocol has no other. */
+  /**
+   * True if every caller gets messages in `language`: the callers are programs whose protocol has no other language.
+   */
   hasOneLanguage?: true;
-  /** Schema of an error body, for the API's description; `codeField` is its field that holds the code. */
+  /** Schema of an error body, for the API's description. */
   errorBody: ZodObject;
+  /** Name of the field of an error body that holds the code. */
   codeField: string;
   /** Makes the body of an error. */
   makeErrorBody(words: ErrorParts): unknown;

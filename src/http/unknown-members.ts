@@ -208,8 +208,8 @@ function findIncludingQuery({ query }: Contract, sentNames: readonly string[]): 
 const VOLATILE_MEMBER_PATTERN = /_at$|_count$|^version$|^updated_by/;
 
 /**
- * Whether a member that is made from another one can have had a value before that was changed: a text that ends with the other
- * member began alike.
+ * Returns true if a member that is made from another member, `source`, may have had this value before the other member
+ * was changed: the text begins like the shown text does before `source`, or both values are lists.
  */
 function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): boolean {
   if (typeof shownValue !== 'string') return Array.isArray(value) && Array.isArray(shownValue);

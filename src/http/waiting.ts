@@ -110,10 +110,11 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Input of `respondWhenChanged`. */
 export interface WaitingRequest {
   stamps: ReadRecordVersions;
-  /** Context of the request; `releaseConnections` closes its connections. */
+  /** Context of the request. */
   ctx: CompanyContext;
   id: string;
   seconds: number;
+  /** Closes the connections of the request's context. */
   releaseConnections(): Promise<void>;
   isKnownVersion(shownRecord: object): Promise<boolean>;
   /** Makes the response for the caller as authenticated when the request arrived. */

@@ -37,11 +37,14 @@ const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((te
   parseNetwork(text, parseIpv6Bits, 128),
 );
 
-/** @param address in dotted decimal */
+/** Returns true if an IPv4 address is public. @param address in dotted decimal */
 export const isPublicIpv4 = (address: string): boolean =>
   !SPECIAL_IPV4.some((specialNetwork) => containsAddress(specialNetwork, parseIpv4Bits(address)));
 
-/** @param address in hexadecimal groups, without brackets; `::` may stand once */
+/**
+ * Returns true if an IPv6 address is public.
+ * @param address in hexadecimal groups, without brackets; `::` may stand once
+ */
 export function isPublicIpv6(address: string): boolean {
   const bits = parseIpv6Bits(address);
   const isInAny = (networks: Network[]) => networks.some((candidate) => containsAddress(candidate, bits));

@@ -55,7 +55,11 @@ export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.include
 export const isIpAddress = (hostname: string): boolean =>
   hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
 
-/** @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case */
+/**
+ * Returns true if a host is public, judged by its text alone.
+ * @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case
+ * @param allowExamples whether names reserved for examples and tests count as public
+ */
 export function isPublicHost(hostname: string, allowExamples = false): boolean {
   if (isIpAddress(hostname)) {
     return hostname.startsWith('[') ? isPublicIpv6(hostname.slice(1, -1)) : isPublicIpv4(hostname);

@@ -44,8 +44,9 @@ export const resources = sqliteTable(
     uniqueKey: text('unique_key').notNull(),
     /** Value that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),
-    /** Ids of the nodes that a relation connects. */
+    /** For a relation: id of the node that is its subject. */
     subjectId: text('subject_id'),
+    /** For a relation: id of the node that is its object. */
     objectId: text('object_id'),
     status: text('status', { enum: STATUSES }).notNull(),
     content: jsonColumn<Content>('content').notNull(),

@@ -13,8 +13,9 @@ export const sessions = sqliteTable(
     /** Digest of the previous refresh token, which may be used again until `previousUntil`, if its answer got lost. */
     previousDigest: text('previous_digest'),
     previousUntil: timestampColumn('previous_until'),
-    /** IP address and browser of the sign-in; unknown for sessions older than these columns. */
+    /** IP address of the sign-in; null for sessions that are older than this column. */
     ip: text('ip'),
+    /** Browser of the sign-in; null for sessions that are older than this column. */
     userAgent: text('user_agent'),
     /** Time at which a token of the session was last used, to the minute. */
     lastUsedAt: timestampColumn('last_used_at'),
@@ -44,7 +45,10 @@ export const signInNetworks = sqliteTable(
   ],
 );
 
-/** Newest code mailed to each address, also for addresses that belong to nobody, so that no answer is quicker. */
+/**
+ * Newest sign-in code of each address. A code is also stored for an address that belongs to nobody, so that no answer
+ * is quicker.
+ */
 export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {

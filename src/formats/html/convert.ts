@@ -86,7 +86,10 @@ async function convertWith<T>(file: HtmlFile<T>, recoder: RecoderFactory): Promi
   return table.end(output);
 }
 
-/** Limits the elements and texts that the runtime reports in both passes, and stores a failure, which it would wrap. */
+/**
+ * Limits the elements and texts that the runtime reports in both passes, and stores a failure, which the runtime would
+ * wrap.
+ */
 class EventBudget {
   failure: unknown;
   #left = MAX_EVENTS;

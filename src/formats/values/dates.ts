@@ -14,10 +14,13 @@ export const expandYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 
 
 /** Traits (`HAS_…`) of the value that {@link findDateForms} received last. */
 export let dateTraits = 0;
-/** First number of that date (year, month or day, as written). */
+/** First number (year, month or day, as written) of the date that {@link findDateForms} found last. */
 export let dateFirst = 0;
+/** Second number (year, month or day, as written) of the date that {@link findDateForms} found last. */
 export let dateSecond = 0;
+/** Third number (year, month or day, as written) of the date that {@link findDateForms} found last. */
 export let dateThird = 0;
+/** Offset at which the date that {@link findDateForms} found last ends, and its time may begin. */
 export let dateEnd = 0;
 
 function readDigit(bytes: Uint8Array, at: number, end: number): number {

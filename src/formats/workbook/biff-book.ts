@@ -53,8 +53,9 @@ class BookReader {
   #before = 0;
   /** Sheets by their offsets. */
   readonly #sheets = new Map<number, BiffSheet>();
-  /** Format codes by number; `styles` holds the format number of each style. */
+  /** Format codes by format number. */
   readonly #codes = new Map<number, string>();
+  /** Format number of each cell style. */
   readonly #styles: number[] = [];
 
   /** Reads a record; returns true after the last one. */

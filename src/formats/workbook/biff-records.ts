@@ -1,6 +1,9 @@
 import type { ByteStream } from './compound-file.ts';
 
-/** Kinds of records (MS-XLS 2.3; before Excel 97: OpenOffice's documentation of the format, by Daniel Rentz). */
+/**
+ * Kind of a record with an integer, in Excel 2. Kinds of records: MS-XLS 2.3; before Excel 97, OpenOffice's
+ * documentation of the format, by Daniel Rentz.
+ */
 export const INTEGER_RECORD_2 = 0x02;
 export const NUMBER_RECORD_2 = 0x03;
 export const LABEL_RECORD_2 = 0x04;

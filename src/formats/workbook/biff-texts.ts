@@ -44,10 +44,12 @@ export const cleanText = (text: string): string => text.replaceAll('\0', '').toW
 /** Reads shared texts (MS-XLS 2.4.265). One that continues in a record states its width again. Skips formatting. */
 export class BiffTexts {
   readonly texts = new SharedTexts();
-  /** State of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
+  /** Number of characters still to come of the text that continues in the next record. */
   #characters = 0;
+  /** Number of bytes of formatting still to come. */
   #formatBytes = 0;
   #wide = false;
+  /** Characters of the text that were read so far. */
   #partial = '';
   #isOpen = false;
 

@@ -30,7 +30,7 @@ export function formatPlainNumber(text: string): string | null {
   return String(Number(value.toPrecision(15)));
 }
 
-/** Fills digits into a pattern, one for each `#`, zeros in front; surplus digits go where the first one does. */
+/** Fills digits into a pattern, one for each `#`, with zeros in front; surplus digits precede the first `#`. */
 function fillPattern(value: number, pattern: string, digits: number): string {
   const allDigits = Math.round(Math.abs(value)).toFixed(0).padStart(digits, '0');
   let at = allDigits.length - digits;

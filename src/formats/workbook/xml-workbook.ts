@@ -82,8 +82,9 @@ class XmlConversion<T> {
   #written = 0;
   #rest: Uint8Array = new Uint8Array();
   #current: OpenSheet<T> | null = null;
-  /** Names of the sheets so far; `#table` is the sheet that is the table, once known: then only names are read. */
+  /** Names of the sheets so far. */
   readonly #names: string[] = [];
+  /** Sheet that is the workbook's table, once known: then only the names of further sheets are read. */
   #found: ConvertedSheet<T> | null = null;
   readonly #seen: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
 

@@ -12,8 +12,9 @@ export interface ZipEntry {
   /** Compression method: 0 stored, 8 deflated; others are rare. */
   method: number;
   encrypted: boolean;
-  /** Number of packed bytes in the file; `size` is the number of unpacked bytes. */
+  /** Number of packed bytes in the file. */
   compressed: number;
+  /** Number of unpacked bytes. */
   size: number;
   crc: number;
   /** Offset of its local header, which precedes its data. */

@@ -11,8 +11,9 @@ export interface WrittenEntry {
   path: string;
   isDeflated: boolean;
   crc: number;
-  /** Number of packed bytes in the file; `size` is the number of unpacked bytes; both below 4 GiB. */
+  /** Number of packed bytes in the file, below 4 GiB. */
   compressed: number;
+  /** Number of unpacked bytes, below 4 GiB. */
   size: number;
   /** Offset of its local header. */
   offset: number;
@@ -33,7 +34,7 @@ const COUNT_IN_EXTRA = 0xffff;
 /** Flags of an entry: sizes and checksum follow the data; the name is UTF-8. */
 const ENTRY_FLAGS = 0x0808;
 const [VERSION, VERSION_64] = [20, 45];
-/** Date of all entries, 1980-01-01, the earliest possible: the manifest tells when entries were packed. */
+/** Date of all entries, 1980-01-01, the earliest possible: the manifest states when entries were packed. */
 const EARLIEST_DATE = 0x21;
 
 type RecordField = readonly [bytes: 2 | 4 | 8, value: number];

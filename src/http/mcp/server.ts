@@ -62,7 +62,10 @@ function createServer(tools: ToolServer, supportedProtocolVersions: readonly str
   return server;
 }
 
-/** Handles a message by its protocol version: versions before 2026-07-28 begin with a handshake. Nothing is stored between. */
+/**
+ * Handles a message by its protocol version: versions before 2026-07-28 begin with a handshake. Nothing is stored
+ * between messages.
+ */
 export async function handleMessage(request: Request, message: unknown, tools: ToolServer): Promise<Response> {
   const bodilessRequest = copyWithoutBody(request);
   if (!(await isLegacyRequest(bodilessRequest, message))) {

@@ -26,8 +26,9 @@ export interface Tool {
   allowedValues?: Readonly<Record<string, readonly string[]>>;
   /** Argument that may hold the whole body instead of the single arguments. */
   bodyArgument?: string;
-  /** Default parameters of the query; `fixedParameters` are parameters that callers cannot set. */
+  /** Default parameters of the query. */
   defaults?: Readonly<Record<string, string>>;
+  /** Parameters of the query that callers cannot set. */
   fixed?: Readonly<Record<string, string>>;
 }
 

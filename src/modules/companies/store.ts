@@ -31,7 +31,7 @@ const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2
     ssoOnly === undefined ? undefined : eq(companies.ssoOnly, ssoOnly),
   );
 
-/** Changes a company's brand, unless the stored brand differs from `before` by now. */
+/** Changes a company's brand, unless the brand in the database differs from `storedBranding` by now. */
 export const updateBranding = (db: ControlDb, id: string, storedBranding: Branding, branding: Branding, now: number) =>
   db
     .update(companies)

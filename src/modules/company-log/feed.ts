@@ -30,8 +30,9 @@ interface RecordBatch {
   handedOver?: Promise<void>;
 }
 
-/** The records of this isolate that wait for the running call, and that call, by company. */
+/** The records of this isolate that wait until the running call of their log ends, by company. */
 const waitingBatches = new Map<string | null, RecordBatch>();
+/** The running calls of logs, by company. */
 const pendingCalls = new Map<string | null, Promise<void>>();
 
 const countRecords = (records: RecordsByKind): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
