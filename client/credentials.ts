@@ -17,7 +17,7 @@ export interface Unsigned {
   ask: Ask;
 }
 
-/** Sends a request as it stands, once, and returns the API's answer. @throws ApiError */
+/** Sends a request unchanged and only once, and returns the API's answer. @throws ApiError */
 export type Ask = (
   method: string,
   url: string,
@@ -41,7 +41,7 @@ const TOKEN_PATH_PATTERN = /^\/(v1|api|mcp|scim)(\/|$)/;
 
 export const takesToken = (path: string): boolean => TOKEN_PATH_PATTERN.test(path);
 
-/** The time before its end at which a service token is exchanged for another one, in milliseconds. */
+/** The time before the end of a service token at which the token is exchanged for another one, in milliseconds. */
 const EXCHANGE_BEFORE_MS = 60_000;
 
 /** Service token, and the time until which requests are sent with it (ms). */

@@ -2,7 +2,7 @@ import { ApiError, mayHelpToRepeat, wait } from './answers.ts';
 import { type Credential, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
-/** Person's tokens, as a sign-in and a refresh answer them; further members of the answer are kept. */
+/** Tokens of a person, as a sign-in and a refresh return them; further members of these answers are kept. */
 export interface StoredSession extends TokenPair {
   /** Time at which the tokens were received, by this machine's clock (ms); without it, the time of the client's first read. */
   received_at?: number | undefined;

@@ -43,7 +43,7 @@ interface FormRequest {
 /** Function that sends a form by POST, and answers as `fetch` does. */
 export type SendForm = (url: string, formRequest: FormRequest) => Promise<Response>;
 
-/** Used part of XMLHttpRequest: runtimes other than browsers do not know the type. */
+/** Used part of XMLHttpRequest, whose type is unknown to runtimes other than browsers. */
 interface Xhr {
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
@@ -140,7 +140,9 @@ function toResponse(request: Xhr): Response {
   return new Response(request.response, { status: request.status, headers });
 }
 
-/** Sends a form as a stream that is written here: runtimes that write a form themselves report no progress. */
+/**
+ * Sends a form as a stream that is written by this module: runtimes that write a form themselves report no progress.
+ */
 function sendByStream(
   sendRequest: typeof fetch,
   url: string,

@@ -99,7 +99,10 @@ const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
 
-/** Compiles the sources of a principal's access; rules on an action are made at its first evaluation. Documents are valid. */
+/**
+ * Compiles the sources of a principal's access; the rules on an action are made when the action is first evaluated. All
+ * documents must be valid.
+ */
 export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
@@ -162,9 +165,10 @@ export const copyForRequest = (access: Access): Access => ({ ...access, index: n
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. An action outside
- * a program's scopes is never allowed. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
- * which only patterns for every resource of the type match. If several statements match, the decision names the first.
+ * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. An action
+ * outside the scopes of an OAuth client is never allowed. `resource` is one ARN. Listing and creating use the ARN that
+ * ends in `/*`, which only patterns for every resource of the type match. If several statements match, the decision
+ * names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
   if (access.isOwner) return isInScope(access, action) ? OWNER_ALLOWED : NO_DECISION;

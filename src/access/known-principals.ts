@@ -10,7 +10,7 @@ export interface KnownPrincipal<Proof = unknown> {
   proof: Proof;
 }
 
-/** A principal in the isolate's cache, and the gate's version under which it was read. */
+/** A principal in the isolate's cache, and the version of the company's gate under which the principal was read. */
 interface CachedPrincipal {
   knownPrincipal: KnownPrincipal;
   gateVersion: string | null;

@@ -82,7 +82,7 @@ function dropContainedPatterns(patterns: readonly string[], budget: ComparisonBu
   );
 }
 
-/** Returns true if one of the patterns contains `pattern`: it does if it matches `pattern` as a text. */
+/** Returns true if one of the patterns contains `pattern`: the one that matches `pattern` as a text. */
 const containsPattern = (patterns: readonly string[], pattern: string, budget: ComparisonBudget): boolean =>
   patterns.some((candidate) => spendBudget(budget) && compilePattern(candidate)(pattern));
 
@@ -201,8 +201,9 @@ interface SearchStep {
 }
 
 /**
- * Finds a shortest text, after the common prefix of all names, that matches `wantedAutomaton`, none of `deny`, and either none of
- * `other.allow` or one of `other.deny`. @param maxLength only texts shorter than this
+ * Finds a shortest text, after the common prefix of all names, that matches `wantedAutomaton`, none of `deny`, and
+ * either none of `otherAutomata.allow` or one of `otherAutomata.deny`.
+ * @param maxLength only texts shorter than this
  */
 function searchDifference(
   wantedAutomaton: Automaton,

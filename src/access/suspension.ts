@@ -1,6 +1,6 @@
 import { companySuspended } from './failures.ts';
 
-/** Part of a read credential or company that tells whether the company is suspended. */
+/** Part of a stored credential or company that says whether the company is suspended. */
 export interface Suspendable {
   suspendedAt: number | null;
 }

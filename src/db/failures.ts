@@ -41,7 +41,10 @@ export const POLICY_LIMIT_FAILURES = {
     ),
 };
 
-/** A quota of the company is used up, or this write would exceed it: nothing was written. `use` is without the write. */
+/**
+ * A quota of the company is used up, or this write would exceed it: nothing was written. `use` does not include the
+ * write.
+ */
 export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   message: 'This would pass a quota of the organization. Nothing was done.',
   portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',

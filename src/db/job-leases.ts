@@ -59,7 +59,7 @@ export const claimJob = <T extends JobTable>(
     .where(and(matchesId(jobs, companyId, id), isUnleased(jobs, now), condition))
     .returning();
 
-/** Changes a job while this attempt is the current one. Returns no row if it is not. */
+/** Changes a job while this attempt is the current one. Returns no row if another attempt is the current one. */
 export const updateAttempt = <T extends JobTable>(
   db: ControlDb,
   jobs: T,

@@ -166,7 +166,7 @@ export interface Contract {
    * `decidedBy`, which require some.
    */
   forPrograms?: boolean;
-  /** Action whose Deny keeps principals off the route. Nobody needs an Allow of it. */
+  /** Action whose Deny keeps principals off the route. Principals need no Allow of the action. */
   unlessDenied?: Action;
   /** Parameter of the query that only administrators and the owner may send as `true`. */
   administratorsWith?: string;
@@ -207,16 +207,20 @@ export interface Contract {
   /** For a body that may be large: the list whose objects the handler itself reads, one after another. */
   unread?: UnreadList;
   /**
-   * For a write that changes permissions: with `dry_run=true` it answers who would gain and who would lose what, and changes
-   * nothing. All of its changes of access name an id of the path, or a principal that the change is announced for.
+   * For a write that changes permissions: with `dry_run=true` the route answers who would gain and who would lose what,
+   * and changes nothing. Every change of access that the write makes names an id of the path, or one of the affected
+   * principals that the write announces.
    */
   dryRun?: true;
-  /** For a POST that reads only and changes nothing, so that it may be repeated. It ignores an idempotency key. */
+  /**
+   * For a POST that reads only and changes nothing, so that it may be repeated. The route ignores an idempotency key.
+   */
   safe?: true;
   /**
-   * Check before a stored response is repeated under an idempotency key, for routes where more than `access` decides and it
-   * depends on data other than the caller's access. If no GET of the surface shows the resource of the path, it also checks that
-   * the resource exists. @throws as the service does
+   * Check before a stored response is repeated under an idempotency key, for routes where data other than the caller's
+   * access decides, too. If no GET of the surface shows the resource of the path, the check also ensures that the
+   * resource exists.
+   * @throws as the service does
    */
   checkBeforeReplay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
   /** If `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
@@ -228,7 +232,7 @@ export interface Contract {
    * on this surface. The value names another member of the body, or a route of another surface.
    */
   changedBy?: Readonly<Record<string, string>>;
-  /** For a POST whose body is built from members that the GET of the path's record shows: the member that it is built from. */
+  /** For a POST whose body is built from a member that the GET of the path's record shows: the name of that member. */
   bodySourceField?: string;
   /** For the audit trail: the body's field with the ids that are attached to the path's resource, or to the created one. */
   attachedIdField?: string;
@@ -240,14 +244,17 @@ export interface Contract {
   narrowAnswer?: (answer: object, query: unknown) => object;
   /** For a GET with versions whose caller can wait for another version: reads the records' versions. Made by `declareWaiting`. */
   readRecordVersions?: ReadRecordVersions;
-  /** For a write: the path of the GET whose version it is made for, if it differs from the write's path. */
+  /**
+   * For a write: the path of the GET whose version the write is made for, if that path differs from the path of the
+   * write.
+   */
   versionPath?: string;
   /** For a write that answers a record in a form of its own: the path of the GET that shows the record. */
   shownPath?: string;
   /** Largest JSON body in bytes; 1 MiB by default. */
   bodyLimit?: number;
   returns: SuccessAnswer;
-  /** Protocol of a route that has one of its own, in headers. */
+  /** Headers of the protocol that the route follows, if it is a protocol that is defined elsewhere. */
   protocol?: HeaderProtocol;
   /** Requests that are answered with 202 and no body instead of `returns`, in words. */
   acknowledgedRequests?: string;

@@ -44,7 +44,9 @@ const UNSAFE_INTEGER_MESSAGES: readonly string[] = [
   `must be at least ${Number.MIN_SAFE_INTEGER}`,
 ];
 
-/** Selects the first problem of each of at most `most` fields: further ones of the same value only repeat it. */
+/**
+ * Selects the first problem of each of at most `most` fields: further problems of the same value only repeat the first.
+ */
 export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
   const firstProblems = new Map<string, FieldProblem>();
   for (const problem of problems) {

@@ -47,7 +47,7 @@ function readQueryText(url: string): string {
 /** Pattern of a run of percent-encoded bytes. */
 const ENCODED_PATTERN = /(?:%[\da-f]{2})+/gi;
 
-/** Refuses percent-encoding that is no UTF-8: the router would take it literally, as `%ED%A0%80`. */
+/** Refuses percent-encoding that is not UTF-8, such as `%ED%A0%80`: the router would take it literally. */
 export function refuseBrokenText(url: string): void {
   const query = readQueryText(url);
   const brokenParameters = query.split('&').filter((parameter) => parameter.match(ENCODED_PATTERN)?.some(isBroken));

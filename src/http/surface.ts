@@ -71,7 +71,10 @@ export interface Surface {
   makeErrorBody(words: ErrorParts): unknown;
   /** Makes the `WWW-Authenticate` of every 401, for this address of the API. */
   formatChallenge(baseUrl: string): string;
-  /** Media type of the surface's bodies, if it is not `application/json`. Its 429 is in its own words, too. */
+  /**
+   * Media type of the surface's bodies, if it is not `application/json`. A surface with a media type also answers 429
+   * in its own words.
+   */
   mediaType?: string;
   /** Makes the headers that repeat parts of an answer's body. */
   repeats?(answer: object): Readonly<Record<string, string>>;

@@ -34,7 +34,10 @@ function parseTags(header: string): EntityTags | null {
 
 const matchesTag = (tags: EntityTags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/** Computes the version of a GET's answer, as an entity tag: of the record, and after a point of the optional fields. */
+/**
+ * Computes the version of a GET's answer, as an entity tag: a digest of the record, and after a point a digest of the
+ * optional fields.
+ */
 export async function computeVersion(
   shownRecord: object,
   { ignoredFields, optionalFields = [], readVersion }: VersionDeclaration,

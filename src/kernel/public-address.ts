@@ -48,7 +48,7 @@ export function findAddressProblem(address: string, allowPrivate: boolean): stri
   return port === 443 || port >= 1024 ? null : 'must use port 443, or a port from 1024 up';
 }
 
-/** Tells whether a host, as `URL.hostname` gives it, is the machine that asks. */
+/** Returns true if a host, as `URL.hostname` gives it, is the machine on which this service runs. */
 export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
 
 /** Tells whether a host, as `URL.hostname` gives it, is an IP address and not a name. */

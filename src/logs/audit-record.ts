@@ -28,7 +28,10 @@ export const auditRecord = z.object({
    * address and minute. Messages of earlier versions have no count.
    */
   count: z.int().default(1),
-  /** The company's usage by this request: a request and its SQL. The log counts it by day and does not store it. */
+  /**
+   * The company's usage by this request: the request and its SQL. The log counts the usage by day and does not store
+   * it.
+   */
   used: z.object({ requests: z.int(), executions: z.int() }).optional(),
 });
 export type AuditRecord = z.output<typeof auditRecord>;

@@ -68,7 +68,10 @@ export const companyErasures = sqliteTable(
     completedAt: timestampColumn('completed_at'),
     /** Progress of each store, by the store's name. */
     stores: jsonColumn<Record<string, ErasedStore>>('stores').notNull(),
-    /** Time of the next scheduled run for the erasure: while it goes on, and later for late data; null if there is none. */
+    /**
+     * Time of the next scheduled run for the erasure: while the erasure goes on, and later for data that arrives late;
+     * null if no run is due.
+     */
     dueAt: timestampColumn('due_at'),
   },
   (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],

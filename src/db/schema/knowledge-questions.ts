@@ -13,7 +13,7 @@ export const verifiedQuestions = sqliteTable(
     id: id(),
     companyId: companyId(),
     question: text('question').notNull(),
-    /** Question in its compared form: see `makeQuestionKey`. */
+    /** Question in the form by which questions are compared: see `makeQuestionKey`. */
     questionKey: text('question_key').notNull(),
     /** Metric query as it was sent, by the fields of `metricQuery`. */
     query: jsonColumn<Record<string, unknown>>('query').notNull(),

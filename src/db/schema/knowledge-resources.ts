@@ -40,7 +40,7 @@ export const resources = sqliteTable(
     id: id(),
     companyId: companyId(),
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
-    /** Key that is unique among the unarchived resources of a type: see `Definition.makeUniqueKey`. */
+    /** Key that is unique among the unarchived resources of a type: see `ResourceDefinition.makeUniqueKey`. */
     uniqueKey: text('unique_key').notNull(),
     /** Value that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),

@@ -18,7 +18,10 @@ export const managedDatabases = sqliteTable(
     ownerConnection: text('owner_connection'),
     /** Connection string of the read-only login, encrypted with the company's id as context. */
     readonlyConnection: text('readonly_connection'),
-    /** Password of the read-only login, encrypted likewise; stored before it is set, so that retries set the same. */
+    /**
+     * Password of the read-only login, encrypted with the company's id as context; stored before Postgres gets the
+     * password, so that a retry sets the same one.
+     */
     readerPassword: text('reader_password'),
     /** Version of the schema in the company's Postgres. */
     migrationsVersion: integer('migrations_version').notNull().default(0),

@@ -84,7 +84,7 @@ export const oauthDevices = sqliteTable(
     clientId: text('client_id').notNull(),
     scopes: jsonColumn<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
-    /** Seconds between two polls for tokens; it grows when a poll comes too early. */
+    /** Seconds between two polls for tokens; the number grows when a client polls too early. */
     interval: integer('interval').notNull(),
     pollableAt: timestampColumn('pollable_at').notNull(),
     expiresAt: timestampColumn('expires_at').notNull(),

@@ -47,7 +47,7 @@ export interface RunSubject {
 
 /** Result of the last run, its fields named as in the API. */
 export interface LastRun {
-  /** Subject of the run's schedule at that time. Runs of earlier service versions lack it. */
+  /** Subject of the schedule at the time of the run. Runs of earlier service versions have none. */
   about?: RunSubject;
   id: string;
   kind: (typeof RUN_KINDS)[number];
@@ -81,7 +81,7 @@ export const schedules = sqliteTable(
     /** Number of failed runs in a row. */
     failures: integer('failures').notNull().default(0),
     lastRun: jsonColumn<LastRun>('last_run'),
-    /** Address of the API as the schedule's creator reached it: its mails link to that address. */
+    /** Address of the API as the schedule's creator reached it: the schedule's mails link to that address. */
     apiUrl: text('api_url').notNull(),
     /** Number of changes that people made: a guard against concurrent changes. */
     version: integer('version').notNull().default(1),

@@ -29,7 +29,10 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** Networks from which users have signed in. Their sign-ins stay possible while others are blocked for password guessing. */
+/**
+ * Networks from which users have signed in. A user can still sign in from these while other networks are blocked for
+ * password guessing.
+ */
 export const signInNetworks = sqliteTable(
   'sign_in_networks',
   {
@@ -70,7 +73,9 @@ export const passwordlessCodes = sqliteTable(
   ],
 );
 
-/** Authenticator apps of users. Each enrolment has a new id; it takes effect once a code has confirmed it. */
+/**
+ * Authenticator apps of users. Each enrolment has a new id, and takes effect once a code has confirmed the enrolment.
+ */
 export const secondFactors = sqliteTable('second_factors', {
   id: id(),
   companyId: companyId(),
@@ -114,7 +119,10 @@ export const pendingSecondFactors = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    /** Step that is waited for; `setup`: the company requires a second factor, and the user had none. */
+    /**
+     * Step that the sign-in waits for: `login` for the second factor, `setup` for its setup, as the company requires
+     * one and the user had none.
+     */
     purpose: text('purpose', { enum: ['login', 'setup'] })
       .notNull()
       .default('login'),

@@ -18,7 +18,7 @@ export interface SniffedDialect {
   bodyLine: number;
   /** Offset in the head at which the body's first record begins. */
   bodyStart: number;
-  /** Use of quotes, as far as the head settles it for the rest of the file. */
+  /** Use of quotes in the whole file, as far as the head decides it. */
   quoting: Quoting;
   /** True if the first record has more fields than can be read. */
   overflows: boolean;

@@ -58,7 +58,7 @@ export class TableText {
     this.#spans = { across: parseSpan(colspan, MAX_COLSPAN), down: parseSpan(rowspan, MAX_ROWSPAN) };
   }
 
-  /** Adds to the text of the open cell, which may hold references. */
+  /** Adds to the text of the open cell. The added text may contain character references. */
   appendText(text: string): void {
     if (!this.#spans) return;
     this.#length += text.length;

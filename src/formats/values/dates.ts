@@ -118,7 +118,7 @@ function readNumberAt(bytes: Uint8Array, at: number, end: number): number {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9999;
 
-/** Returns true if a timestamp, that many minutes after its day's midnight in UTC, lies before year 1 or after year 9999. */
+/** Returns true if the timestamp `minutes` after midnight of its day in UTC lies before year 1 or after year 9999. */
 function isOutOfRange(year: number, firstNumber: number, secondNumber: number, minutes: number): boolean {
   if (year === FIRST_YEAR) return firstNumber === 1 && secondNumber === 1 && minutes < 0;
   return firstNumber * secondNumber === 12 * 31 && minutes >= 24 * 60;

@@ -61,7 +61,10 @@ export const HAS_WIDE_SPACE = 16;
 export const HAS_SECONDS = 32;
 /** Trait of a time with a fraction of a second. Only decides whether the name of the format includes seconds. */
 export const HAS_FRACTION = 64;
-/** Trait of a time after `T`, or with an offset after a space: Postgres does not read it after every order of the date. */
+/**
+ * Trait of a time after `T`, or with an offset after a space: Postgres does not read such a time after every order of
+ * the date.
+ */
 export const HAS_STRICT_TIME = 128;
 /** Trait of a day of year 1 or 9999, which a time zone may move out of the supported years. */
 export const HAS_EDGE_YEAR = 256;

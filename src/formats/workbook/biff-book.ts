@@ -25,7 +25,7 @@ export interface BiffBook {
   readBytes: number;
 }
 
-/** Worksheet, and the offset of its records. The oldest editions give it no name. */
+/** Worksheet, and the offset of its records. In the oldest editions, a worksheet has no name. */
 export interface BiffSheet {
   name: string | null;
   isHidden: boolean;

@@ -46,7 +46,11 @@ export const BLOCK_BYTES = 256 * 1024;
 /** Receives a record's content; `offset` is the record's offset in the stream. Returning true ends the reading. */
 export type OnRecord = (kind: number, content: DataView, offset: number) => boolean;
 
-/** Calls `onRecord` from `offset` on until it ends the reading. @returns bytes read. @throws RecordsDamaged if cut */
+/**
+ * Calls `onRecord` from `offset` on until `onRecord` returns true.
+ * @returns the number of bytes read
+ * @throws RecordsDamaged if the stream is cut off
+ */
 export async function readRecords(stream: ByteStream, offset: number, onRecord: OnRecord): Promise<number> {
   for (let from = offset; ; ) {
     const bytes = await stream.read(from, BLOCK_BYTES);

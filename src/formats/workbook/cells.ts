@@ -21,7 +21,10 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
   }
 }
 
-/** Formats a number as Excel displays it: 15 digits drop the rounding of 0.1 + 0.2. Integers stay as written. */
+/**
+ * Formats a number as Excel displays it, with 15 digits, so that the rounding error of 0.1 + 0.2 is dropped. Integers
+ * stay as written.
+ */
 export function formatPlainNumber(text: string): string | null {
   const trimmed = text.trim();
   if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1');

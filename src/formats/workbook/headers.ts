@@ -129,8 +129,8 @@ class HeaderRows {
   }
 
   /**
-   * Returns true if the rows from the top to this one name the columns: all look like names, and none has two cells of its own,
-   * unless a cell that reaches from the first row to the last shows that they are one header.
+   * Returns true if the rows from the top to `bottom` name the columns: all rows look like names, and no column has two
+   * cells of its own, unless a cell that reaches from the first row to the last shows that the rows are one header.
    */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
@@ -174,7 +174,10 @@ class HeaderRows {
     });
   }
 
-  /** Returns true if the first row is a title: a line of more names (texts, rising years) is below, above other values. */
+  /**
+   * Returns true if the first row is a title: below it is a row of more names (texts, rising years), which stands above
+   * other values.
+   */
   isTitle(): boolean {
     const nextRowIndex = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
     const cells = this.#rows[nextRowIndex]?.filter(isFilled) ?? [];

@@ -124,7 +124,9 @@ function readEntry(view: DataView, at: number, name: Uint8Array, extra: Uint8Arr
   };
 }
 
-/** Replaces numbers by those in the extra field, which holds only the replaced ones, in this order. */
+/**
+ * Replaces numbers by those in the extra field, which has only the numbers to be replaced, in the order of `numbers`.
+ */
 function readExtendedNumbers(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
   const view = createDataView(extra);
   for (let at = 0; at + 4 <= extra.length; ) {

@@ -7,7 +7,10 @@ import { concatBytes, createDataView } from '../../kernel/bytes.ts';
 
 /** Entry as the directory names it. */
 export interface WrittenEntry {
-  /** Path of the entry with `/` between its parts; unpacked, it stays beneath the folder: see `makePathPart`. */
+  /**
+   * Path of the entry with `/` between its parts; the unpacked file stays beneath the target folder: see
+   * `makePathPart`.
+   */
   path: string;
   isDeflated: boolean;
   crc: number;
@@ -111,7 +114,10 @@ function makeDirectoryRecord({
 /** Number of entries whose directory records are made together. */
 const RECORDS_PER_BATCH = 1_000;
 
-/** Writes the end of a zip file: its directory, some records at a time. @param start offset at which it begins */
+/**
+ * Writes the end of a zip file: its directory, some records at a time.
+ * @param start the offset at which the directory begins
+ */
 export function* writeDirectory(entries: readonly WrittenEntry[], start: number): Generator<Uint8Array<ArrayBuffer>> {
   let length = 0;
   for (let at = 0; at < entries.length; at += RECORDS_PER_BATCH) {

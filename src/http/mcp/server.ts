@@ -99,7 +99,8 @@ export async function handleMessage(request: Request, message: unknown, tools: T
 const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /**
- * Copies the request without its body, which was already read. Clients that accept only `application/json` are answered so, too.
+ * Copies the request without its body, which was already read. Clients that accept only `application/json` are
+ * answered, too.
  */
 function copyWithoutBody({ url, headers }: Request): Request {
   const repeatedHeaders = REPEATED_HEADERS.flatMap((name): [string, string][] => {
