@@ -10,7 +10,7 @@ export interface Unsigned {
   body: string;
   /** The address of the API. */
   baseUrl: string;
-  /** The longest time that the client waits by itself for a limit (s). */
+  /** The longest wait before the client sends a request again by itself (s). */
   longestWait: number;
   /** The `authorization` with which this request was answered 401: a different one may succeed. */
   refused?: string | undefined;

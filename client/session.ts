@@ -26,7 +26,10 @@ interface Locks {
   request<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Pattern of the POST paths that sign a person in or verify an address. They carry no token, and are never repeated. */
+/**
+ * Pattern of the POST paths that sign a person in or verify an address. Requests to these paths have no token, and are
+ * never repeated.
+ */
 const SIGN_IN_PATH_PATTERN =
   /^\/(v1\/(auth\/(login|refresh|social|2fa\/login|passkeys\/(authentication-options|verify)|passwordless\/\w+|sso\/.+)|users\/(accept-invitation|reset-password\/\w+))|oauth\/(token|revoke|register|device_authorization)|api\/v1\/share-auth\/(request|verify|refresh))$/;
 

@@ -82,7 +82,7 @@ function dropContainedPatterns(patterns: readonly string[], budget: ComparisonBu
   );
 }
 
-/** Returns true if one of the patterns contains `pattern`: the one that matches `pattern` as a text. */
+/** Returns true if one of the patterns matches `pattern` as a text, and therefore contains `pattern`. */
 const containsPattern = (patterns: readonly string[], pattern: string, budget: ComparisonBudget): boolean =>
   patterns.some((candidate) => spendBudget(budget) && compilePattern(candidate)(pattern));
 

@@ -30,10 +30,10 @@ export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'd
  * - `operator`: the operator of the platform
  * - an action: a principal that is allowed the action on the resource that the path names (`{id}`, or all of the type)
  * - `{ action, on }`: the same for a resource whose ARN is not made of its id: `on` finds the ARN by the first
- * parameter of the path
+ *   parameter of the path
  * - `{ token }`: whoever holds the token in the path
  * - `{ decidedBy, anyOf }`: any principal; the service decides further, by data, as the sentence `decidedBy` says.
- * Callers who are allowed none of the actions `anyOf` on any resource are refused before
+ *   Callers who are allowed none of the actions `anyOf` on any resource are refused before
  */
 export type RouteAccess =
   | 'public'

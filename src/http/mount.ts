@@ -55,7 +55,9 @@ export interface HttpEnv {
   };
 }
 
-/** Registers a surface's endpoints. Literal segments go before parameters, whatever their order in the list. */
+/**
+ * Registers a surface's endpoints. Literal segments take precedence over parameters, whatever their order in the list.
+ */
 export function mount(
   app: Hono<HttpEnv>,
   surface: Surface,

@@ -216,8 +216,9 @@ function makeGeneratorOverride(): Override {
 }
 
 /**
- * Adds the default of a member to its description. A schema around another comes later, with a description of its own. @param
- * defaults the sentences so far, by path
+ * Adds the default of a member to its description. A schema that wraps another one is visited later, and has a
+ * description of its own.
+ * @param defaults the sentences so far, by path
  */
 function describeDefault(
   schema: Parameters<Override>[0]['jsonSchema'],

@@ -184,7 +184,7 @@ export function makeInternalError(surface: Surface, locale: Locale): unknown {
 export const chooseLanguage = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
   hasOneLanguage ? language : (chooseAcceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
-/** Returns the seconds to wait before a request that was one of too many is sent again. */
+/** Returns the seconds to wait before a request that exceeded a limit is sent again. */
 export const getSecondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
 /** Words an answer's `details`: the fields at fault, or other data about the failure; undefined for none. */

@@ -171,7 +171,8 @@ function canShow(view: Schema, path: readonly string[]): boolean {
 }
 
 /**
- * Reads the record as its GET shows it to the caller; undefined if the caller may not get it, or the body is of something else.
+ * Reads the record as its GET shows it to the caller; undefined if the caller may not get the record, or if a POST
+ * creates something else.
  * @throws missing if the record of the path does not exist, or cannot be read now
  */
 async function readShownRecord(

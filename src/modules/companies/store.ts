@@ -75,8 +75,8 @@ export const readCompanies = (
   );
 
 /**
- * Renames, suspends or reactivates a company. Suspending a suspended company keeps the first time. A company scheduled for
- * deletion can only be renamed.
+ * Renames, suspends or reactivates a company. Suspending a suspended company keeps the time of the first suspension. A
+ * company scheduled for deletion can only be renamed.
  */
 export const updateCompany = (
   db: ControlDb,

@@ -16,8 +16,8 @@ const TIMEOUT_MS = 8_000;
 const MESSAGES_PER_BATCH = 100;
 
 /**
- * The milliseconds that a record waits for others to share a call with: a share event waits for the audit record of its request,
- * which is stored last.
+ * The milliseconds that a record waits for other records, to be stored by the same call: a share event waits for the
+ * audit record of its request, which is stored last.
  */
 const GATHERING_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
