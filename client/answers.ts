@@ -38,8 +38,8 @@ const KEY_IN_USE_CODES = ['IDEMPOTENCY_KEY_IN_USE', 'IdempotencyKeyInUse'];
 export const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 /**
- * Returns true if the same request may be answered differently later: it came too often, or it is repeatable and was not
- * answered.
+ * Returns true if the same request may be answered differently later: too many requests were sent, or the request is
+ * repeatable and was not answered.
  */
 export function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {
   if (!(error instanceof ApiError)) return isRepeatable;
@@ -86,8 +86,9 @@ interface Resolvers<T> {
 }
 
 /**
- * Starts work, and undoes it by the function that `start` returns if `signal` is aborted before its end. @throws the reason of
- * `signal`
+ * Starts work, and waits for its result or until `signal` is aborted. The function that `start` returns is called at
+ * the end in both cases, so that it stops work that was aborted.
+ * @throws the reason of `signal`
  */
 function runUnlessAborted<T>(
   signal: AbortSignal | undefined,

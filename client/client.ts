@@ -23,7 +23,9 @@ export { type SessionOptions, type SessionStore, type StoredSession, withSession
 export type { FileInParts, UploadOptions, UploadProgress } from './upload.ts';
 export type { Job, JobOf, WaitOptions } from './waiting.ts';
 
-/** Body that a webhook endpoint receives, of any event type or of the named ones: `type` tells which. */
+/**
+ * Body that a webhook endpoint receives, of any event type or of the event types `T`; its `type` names the event type.
+ */
 export type WebhookEvent<T extends keyof WebhookEvents = keyof WebhookEvents> = WebhookEvents[T];
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -44,7 +46,10 @@ export type AnswerOf<M extends Method, P extends PathOf<M>> = RouteOf<M, P> exte
 export type FilesOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends { files: infer F } ? F : Record<never, never>;
 
-/** Allows undefined for each optional member, meaning left out, whatever `exactOptionalPropertyTypes` says. */
+/**
+ * Type whose optional members may also be undefined, with the meaning of left out, whatever
+ * `exactOptionalPropertyTypes` says.
+ */
 type AllowUndefined<T> = T extends object
   ? { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
   : T;
@@ -121,17 +126,19 @@ export interface Client {
   /** Yields every record of a list, page after page; a page is requested when the previous one has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
-   * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. One
-   * file of more than 50 MB, up to 5 GiB, goes out in parts, and goes on where the connection was cut. Any other upload that was not
-   * answered is not sent again: it might be done twice. @returns the job that reads them
+   * Uploads files, 1 to 10 that are loaded into one table: a new one, or the one that `tableId` names. `waitFor` waits
+   * for the outcome. One file of more than 50 MB, up to 5 GiB, is sent in parts, and sending resumes after the
+   * connection was cut. Any other upload that was not answered is not sent again: the files might be loaded twice.
+   * @returns the job that reads the files
    */
   upload(files: File | FileInParts | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
   /**
-   * Waits until a job waits for a person (`waiting_confirm`) or has ended, well or not: its `status` tells.
-   * A job is also the answer to a job of the Data API or of generation, and to an export of the company.
+   * Waits until a job has succeeded, has failed, or waits for a person (`waiting_confirm`); `status` of the result says
+   * which. The answers that start a job of the Data API, a generation, or an export of the company are also accepted as
+   * jobs.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
-  /** Waits for any job in the same way, by the path that answers it. */
+  /** Waits for the job that a path answers, until the job has ended or waits for a person. */
   waitFor<P extends JobPathOf>(
     path: P,
     input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,
@@ -149,10 +156,11 @@ export interface ClientOptions {
   /** The credential of the caller; without it, requests are sent unauthenticated. */
   credential?: Credential | undefined;
   /**
-   * The number of times that a request is sent again that came too often, was not answered, or met a part that was away; after
-   * the time the API says, else after a second, then two. Twice when left out. Only requests that may be done twice are: reads,
-   * PUT and DELETE, and POST under the idempotency key that each call of a known caller carries. A write for a version is not:
-   * its own change would be told as somebody else's. Nor is a sign-in: each try counts against the person.
+   * The number of times that a request is sent again after too many requests, no answer, or a temporary failure: after
+   * the time that the API asks for, else after one second, then two. Twice when left out. Only requests that may be
+   * done twice are sent again: reads, PUT and DELETE, and POST under the idempotency key that each call of an
+   * identified caller carries. A write with `If-Match` is not sent again, since the change made by the first try would
+   * be reported as somebody else's. A sign-in is not sent again, since each try counts against the person.
    */
   retries?: number | undefined;
   /** The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown. */

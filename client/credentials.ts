@@ -2,7 +2,7 @@ import { type Key, sign } from '../examples/signing/sign.ts';
 
 export type { Key };
 
-/** Request exactly as it will be sent, for which a credential makes its headers. */
+/** Request exactly as it will be sent, for which a credential makes the authentication headers. */
 export interface Unsigned {
   method: string;
   url: string;
@@ -10,14 +10,14 @@ export interface Unsigned {
   body: string;
   /** The address of the API. */
   baseUrl: string;
-  /** The longest time that the client waits by itself for a limit (s). */
+  /** The longest wait before the client sends a request again by itself (s). */
   longestWait: number;
   /** The `authorization` with which this request was answered 401: a different one may succeed. */
   refused?: string | undefined;
   ask: Ask;
 }
 
-/** Sends a request as it stands, once, and returns the API's answer. @throws ApiError */
+/** Sends a request unchanged and only once, and returns the API's answer. @throws ApiError */
 export type Ask = (
   method: string,
   url: string,
@@ -28,7 +28,10 @@ export type Ask = (
 /** Function that makes the headers that authenticate a request; called anew for each attempt. */
 export type Credential = (request: Unsigned) => Promise<Record<string, string>>;
 
-/** Makes a credential of a person's, an outsider's or the operator's token. A function is called for the current token. */
+/**
+ * Makes a credential from a person's, an outsider's or the operator's token. A function is called for the current token
+ * at each request.
+ */
 export const withToken =
   (token: string | (() => string | Promise<string>)): Credential =>
   async () => ({ authorization: `Bearer ${typeof token === 'string' ? token : await token()}` });
@@ -38,7 +41,7 @@ const TOKEN_PATH_PATTERN = /^\/(v1|api|mcp|scim)(\/|$)/;
 
 export const takesToken = (path: string): boolean => TOKEN_PATH_PATTERN.test(path);
 
-/** The time before its end at which a service token is exchanged for another one, in milliseconds. */
+/** The time before the end of a service token at which the token is exchanged for another one, in milliseconds. */
 const EXCHANGE_BEFORE_MS = 60_000;
 
 /** Service token, and the time until which requests are sent with it (ms). */
@@ -48,8 +51,9 @@ interface ServiceToken {
 }
 
 /**
- * Makes a credential of a service account's key. It signs requests to the organization API, and the Data API; for the other
- * surfaces it is exchanged for a service token, which is renewed a minute before it ends, and when it was refused.
+ * Makes a credential from the key of a service account. Requests to the organization API and the Data API are signed
+ * with the key. For the other surfaces, the key is exchanged for a service token, which is renewed a minute before it
+ * ends, and after it was refused.
  */
 export function withKey(key: Key): Credential {
   /** Token of the latest exchange. Each request waits for the one before it, so that concurrent requests make one exchange. */

@@ -30,7 +30,7 @@ export function endpointOf<
 
 type SentValue = string | number | boolean | (string | number)[];
 
-/** Lists the request's parameters of a value: the ends of a range are parameters of their own. */
+/** Lists a value as query parameters of the request: each end of a range is a parameter of its own. */
 function toParameters(name: string, value: DataValue): [string, SentValue][] {
   if (value === undefined) return [];
   if (value === null) return [[name, '']];

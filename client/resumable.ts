@@ -16,7 +16,10 @@ const UPLOAD_PATH = `${UPLOADS_PATH}/{uploadId}`;
 const PIECE_BYTES = 8 * 1024 * 1024;
 /** Approximate number of parts: of 5 GiB, each part is smaller than what proxies let through. */
 const TARGET_PARTS = 100;
-/** Failures in a row without a new byte after which a part is given up; a dead request blocks it for 10 s. */
+/**
+ * Failures in a row without a new byte after which a part is given up; after a broken request, the API blocks the part
+ * for 10 s.
+ */
 const MAX_FAILURES = 8;
 const MAX_PAUSE_S = 5;
 /** Statuses after which the upload's current offset is read and sending goes on. */
@@ -46,8 +49,10 @@ interface UploadPosition {
 }
 
 /**
- * Sends one file by tus 1.0.0. @returns the id of its job
- * @throws the API's refusal, or the last of many failures in a row, or that the file has fewer bytes than the upload
+ * Sends one file by tus 1.0.0.
+ * @returns the id of the job that reads the file
+ * @throws the refusal of the API, the last of too many failures in a row, or an error if the file has fewer bytes than
+ * the upload
  */
 export async function sendResumably(
   sendRequest: SendTusRequest,

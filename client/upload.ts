@@ -11,7 +11,9 @@ export interface UploadOptions {
   mode?: 'append' | 'replace' | 'upsert' | undefined;
   /** Key columns by which `upsert` matches rows. */
   key?: readonly string[] | undefined;
-  /** Allowed changes of the table's columns by the load: by new ones (`add`), and by wider types (`widen`). */
+  /**
+   * Changes of the table's columns that the load may make: none, new columns (`add`), or also wider types (`widen`).
+   */
   evolve?: 'none' | 'add' | 'widen' | undefined;
   /** Called at the beginning, as bytes are sent, and at the end; with a custom `fetch`, browsers report nothing in between. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
@@ -41,7 +43,7 @@ interface FormRequest {
 /** Function that sends a form by POST, and answers as `fetch` does. */
 export type SendForm = (url: string, formRequest: FormRequest) => Promise<Response>;
 
-/** Used part of XMLHttpRequest: runtimes other than browsers do not know the type. */
+/** Used part of XMLHttpRequest, whose type is unknown to runtimes other than browsers. */
 interface Xhr {
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
@@ -67,9 +69,10 @@ export function buildForm(files: File | Iterable<File>, { mode, key = [], evolve
 }
 
 /**
- * Creates a function that sends a form and reports progress: in browsers only XMLHttpRequest does; elsewhere the form is a stream
- * whose bytes are counted as they are taken. @param isRuntimeFetch whether `sendRequest` is the runtime's own: another one sees
- * each request
+ * Creates a function that sends a form and reports progress. In browsers only XMLHttpRequest reports progress;
+ * elsewhere the form is a stream whose bytes are counted as they are read.
+ * @param isRuntimeFetch whether `sendRequest` is the runtime's own `fetch`; any other function is called for each
+ * request
  */
 export function createFormSender(
   sendRequest: typeof fetch,
@@ -137,7 +140,9 @@ function toResponse(request: Xhr): Response {
   return new Response(request.response, { status: request.status, headers });
 }
 
-/** Sends a form as a stream that is written here: runtimes that write a form themselves report no progress. */
+/**
+ * Sends a form as a stream that is written by this module: runtimes that write a form themselves report no progress.
+ */
 function sendByStream(
   sendRequest: typeof fetch,
   url: string,

@@ -4,7 +4,10 @@ import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generate
 /** Job as the API answers it, or the id of a job of the Data API or of an export of the company. */
 export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
-/** Full job for a job or its id: a Data API job and an export are answered with more than their ids. */
+/**
+ * Type of a job with all its fields, for a job or an id: the answers that start a Data API job or an export contain
+ * only an id.
+ */
 export type JobOf<J extends Job> = J extends { files: unknown }
   ? UploadJob
   : J extends { request_id: unknown }
@@ -19,7 +22,7 @@ export type JobPathOf = {
 }[PathOf<'GET'>];
 
 export interface WaitOptions<J> {
-  /** Called with the current job each time that it was read. */
+  /** Called with the current job each time the job was read. */
   onProgress?: ((job: J) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -30,7 +33,7 @@ const RUNNING_STATUSES = ['queued', 'analisando', 'inserting', 'running'];
 export const isRunning = (job: unknown): boolean =>
   RUNNING_STATUSES.includes((Object(job) as { status: string }).status);
 
-/** Seconds for which the API may hold its answer until a job has another version than the known one. */
+/** Seconds for which the API may delay its answer until the version of a job differs from the known version. */
 const LONG_POLL_SECONDS = 20;
 /** Pause between two reads of a job (ms); it grows for jobs without versions. */
 const PAUSE_MS = 300;

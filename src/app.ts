@@ -267,7 +267,10 @@ const AUTHENTICATION_METHODS: AuthenticationMethods = {
   },
 };
 
-/** Reads the path by which a request is routed: `/mcp/` counts as `/mcp`, also within its metadata's path. */
+/**
+ * Reads the path by which a request is routed: `/mcp/` counts as `/mcp`, also within the path of the metadata of
+ * `/mcp`.
+ */
 function readPath(request: Request): string {
   const path = getPath(request);
   return path === '/mcp/' || path === `${RESOURCE_METADATA_PATH}/mcp/` ? path.slice(0, -1) : path;
@@ -324,7 +327,7 @@ function logServerError(c: HonoContext<HttpEnv>): void {
   });
 }
 
-/** Gives every request its id, and every answer the headers that all answers carry. */
+/** Gives every request a correlation id, and every answer the headers that all answers have. */
 const addRequestFacts: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);

@@ -34,7 +34,10 @@ export interface Bindings {
   PAGES: Fetcher;
 }
 
-/** Schema of versioned secrets as JSON: `{"1":"…"}`. The highest version is used for new data, negative ones not yet. */
+/**
+ * Schema of versioned secrets as JSON: `{"1":"…"}`. The highest version is used for new data; negative versions are not
+ * used for new data yet.
+ */
 const versionedSecretsSchema = z
   .string()
   .transform((text, context) => {
@@ -82,9 +85,9 @@ const variablesSchema = z
     /** Version of the deployment, named in answers of /health. */
     VERSION: z.string().default('0.1.0'),
     /**
-     * The address of the console, for links in mails. `PUBLIC_URL` when left out. Where it is the address of this API, no console
-     * of its own is named, and the API serves the pages of these links: `/accept-invitation` and `/reset-password`, which do not
-     * exist otherwise.
+     * The address of the console, for links in mails; `PUBLIC_URL` when left out. If this is the address of this API,
+     * there is no separate console, and the API serves the pages that the links lead to, `/accept-invitation` and
+     * `/reset-password`, which do not exist otherwise.
      */
     CONSOLE_URL: optionalTextSchema.pipe(z.url().optional()),
     /**
@@ -128,8 +131,9 @@ const variablesSchema = z
      * (Scale).
      */
     NEON_HISTORY_SECONDS: makeLimitSchema(7 * 24 * 60 * 60),
-    /** Sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
+    /** Minimum size to which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: makeComputeUnitsSchema(0.25),
+    /** Maximum size to which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MAX_CU: makeComputeUnitsSchema(2),
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: makeLimitSchema(1000),
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: makeLimitSchema(100),
@@ -150,7 +154,9 @@ const variablesSchema = z
     AI_TIMEOUT_MS: makeLimitSchema(60_000),
     /** Pause before the second try; the pause before the third try is four times as long. */
     AI_BACKOFF_MS: makeLimitSchema(2_000),
-    /** Seconds that a webhook waits before each further try, separated by commas: tries number one more than entries. */
+    /**
+     * Seconds that a webhook waits before each further try, separated by commas; there is one try more than entries.
+     */
     WEBHOOK_RETRY_SECONDS: optionalTextSchema.pipe(retrySecondsField.default(DEFAULT_RETRY_SECONDS)),
     /** Time without a single success after which a webhook endpoint is disabled. */
     WEBHOOK_DISABLE_AFTER_SECONDS: makeLimitSchema(DEFAULT_DISABLE_AFTER_SECONDS),
@@ -185,7 +191,7 @@ const configurationSchema = variablesSchema.transform(({ CONSOLE_URL, RP_ID, ...
   return { ...rest, CONSOLE_URL: url, RP_ID: domain };
 });
 
-/** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */
+/** The Worker's variables, parsed once per isolate; their names and meaning are in `variablesSchema`. */
 export type Config = z.output<typeof configurationSchema>;
 
 /** Names of all variables and secrets that the Worker reads, for programs that set them (`npm start`, deployment). */

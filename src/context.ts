@@ -31,7 +31,7 @@ export interface Caller {
   userAgent: string | null;
   /** Origin of the page that sent the request. */
   origin: string | null;
-  /** True if the page is one of ours, or there is no page. */
+  /** True if a page of this service sent the request, or no page. */
   isFromOwnPage: boolean;
   /** The language of ours that the request asks for, else English. */
   locale: Locale;
@@ -77,9 +77,9 @@ export interface Context<A extends Actor = Actor> {
   /** Sets the action of the audit record, where the route does not determine it, and ids of further affected records. */
   setAuditAction(action: Action, ids?: readonly string[]): void;
   /**
-   * Changes permissions, or creates, deactivates or deletes principals: no request that begins after this resolves is
-   * authorized by the previous state. `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access
-   * fails.
+   * Changes permissions, or creates, deactivates or deletes principals: no request that begins after the returned
+   * promise resolves is authorized by the previous state. `work` is one `commit`: see `commitAccess`. Outside of
+   * `work`, a commit that changes access fails.
    */
   changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
   /**

@@ -70,9 +70,10 @@ function toAffectedAccess([
 }
 
 /**
- * Returns who gains and who loses which actions by a rehearsed change: for each principal and action one shortest resource.
- * @param ids the ids that were observed: all that the change touches names one of them
- * @throws accessTooComplex where that would take too long
+ * Returns who gains and who loses which actions by a rehearsed change: for each principal and action one shortest
+ * resource.
+ * @param ids the observed ids; everything that the change touches names one of these ids
+ * @throws accessTooComplex where the comparison would take too long
  */
 export async function computeAccessChange(
   db: ControlDb,

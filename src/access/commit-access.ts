@@ -1,6 +1,6 @@
 import { type ConstraintFailures, type ControlDb, commit, type Results, type Unit } from '../db/client.ts';
 
-/** The principals of a company whose access a unit of work changes, or everybody in it. */
+/** The principals of a company whose access a unit of work changes, or all principals of the company. */
 export interface AffectedPrincipals {
   companyId: string;
   principals: readonly string[] | 'everybody';
@@ -26,7 +26,10 @@ export const makeAffectedEverybody = (companyId: string): AffectedPrincipals => 
   principals: 'everybody',
 });
 
-/** Makes the affected principals of a change to some of a company; principals that were just created need not be named. */
+/**
+ * Makes the affected principals of a change to some principals of a company; principals that were just created need not
+ * be named.
+ */
 export const makeAffectedPrincipals = (companyId: string, ...principals: string[]): AffectedPrincipals => ({
   companyId,
   principals,

@@ -59,7 +59,7 @@ export function compareAccess(
   return change;
 }
 
-/** Returns `access` without the groups that are identical in `other`. */
+/** Returns `access` without the groups that are identical in `otherAccess`. */
 function removeSharedGroups(access: Access, otherAccess: Access): Access {
   const otherSources = new Set(otherAccess.groups.map(({ source }) => source));
   return {

@@ -46,8 +46,9 @@ const RECORD_KINDS = {
   table: makeListedOnlyKind('managed-tables:list'),
   visualization: makeListedAndReadKind('visualizations:list', 'visualizations:get'),
   dashboard: makeListedAndReadKind('dashboards:list', 'dashboards:get'),
-  /** Dashboard or visualization as shares, grants and their events name it. */
+  /** Dashboard as shares, grants and their events name it. */
   shared_dashboard: makeSharedKind('dashboards:get', 'dashboards:share'),
+  /** Visualization as shares, grants and their events name it. */
   shared_visualization: makeSharedKind('visualizations:get', 'visualizations:share'),
   endpoint: makeListedAndReadKind('viz_api_endpoints:list', 'viz_api_endpoints:get'),
   webhook_endpoint: makeListedAndReadKind('webhooks:list', 'webhooks:get'),

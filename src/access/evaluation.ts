@@ -73,7 +73,7 @@ export interface CompiledGroup {
 export interface Access {
   readonly isOwner: boolean;
   readonly groups: readonly CompiledGroup[];
-  /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null if the principal acts. */
+  /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null without a client. */
   readonly scopes: readonly string[] | null;
   /** The rules by action, made when they are first needed. */
   index: Map<Action, IndexedRules> | null;
@@ -99,7 +99,10 @@ const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
 
-/** Compiles the sources of a principal's access; rules on an action are made at its first evaluation. Documents are valid. */
+/**
+ * Compiles the sources of a principal's access; the rules on an action are made when the action is first evaluated. All
+ * documents must be valid.
+ */
 export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
@@ -133,7 +136,7 @@ export const listSources = ({ isOwner, groups, scopes }: Access): readonly unkno
   ...groups.map(({ source }) => source).toSorted(),
 ];
 
-/** Limits an access to an OAuth client's scopes: an additional Allow that must match, too. */
+/** Limits an access to the scopes of an OAuth client: one of the scopes must also match an allowed action. */
 export const limitToScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
@@ -146,8 +149,9 @@ const isInScope = ({ scopes }: Access, action: Action): boolean =>
   scopes === null || scopes.some((pattern) => compilePattern(pattern)(action));
 
 /**
- * Finds the scopes with which an OAuth client could perform an action that its scopes alone refuse: its own, so that it loses
- * none by a new consent, and the action. Null where its scopes allow the action, or its principal may not perform it either.
+ * Finds the scopes that an OAuth client needs for an action that only its scopes refuse: its current scopes, so that a
+ * new consent removes none of them, and the action. Null if the scopes allow the action, or if the principal may not
+ * perform the action either.
  */
 export function findNeededScopes(access: Access, action: Action, resource: string): readonly string[] | null {
   const { scopes } = access;
@@ -161,9 +165,10 @@ export const copyForRequest = (access: Access): Access => ({ ...access, index: n
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. An action outside
- * a program's scopes is never allowed. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
- * which only patterns for every resource of the type match. If several statements match, the decision names the first.
+ * legacy grant allows; else it is denied, but for the few actions that are allowed unless they are denied. An action
+ * outside the scopes of an OAuth client is never allowed. `resource` is one ARN. Listing and creating use the ARN that
+ * ends in `/*`, which only patterns for every resource of the type match. If several statements match, the decision
+ * names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
   if (access.isOwner) return isInScope(access, action) ? OWNER_ALLOWED : NO_DECISION;

@@ -30,14 +30,17 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
-/** The route has no action of the catalogue: it rejects OAuth clients, because scopes are made of actions. */
+/**
+ * An OAuth client called a route that requires no action of the catalogue: scopes consist of actions, so that none
+ * allows the route.
+ */
 export const clientsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
   detail: ({ grantId }: OAuthClient) =>
     grantId === null ? { message: 'A token by OAuth may not do this: get a service token with the key.' } : {},
 });
 
-/** A grant of more permissions than the caller has. */
+/** The caller would grant more permissions than the caller has. */
 export const grantExceeds = defineFailure('access.grant_exceeds', 'forbidden', {
   message: 'This would give more than the caller may do.',
   detail: ({ action, resource }: { action: Action; resource: string }) => ({

@@ -16,12 +16,12 @@ const NO_RULES: ActionRules = { deny: [], allow: [], legacy: [] };
 const MAX_COMPARISONS = 1_000_000;
 
 /**
- * Checks whether `granted` is wider than `granter`'s own access; returns an example if so, else null. Nobody may grant
- * what they do not have; administrators may grant anything, unless they act by a program with scopes.
+ * Checks whether `grants` allow more than `granter` may do; returns an example if so, else null. Nobody may grant what
+ * they do not have; administrators may grant anything, unless they act through an OAuth client with scopes.
  *
- * `granted` holds everything that would take effect, as one or more groups: the document for a new document, the
- * group for joining a group, the rest of the document or group when a Deny is removed (detaching, editing). `held` is
- * what `granted` replaces: an edit may keep or narrow what its author lacks. The caller checks separately whether a
+ * `grants` hold everything that would take effect, as one or more groups: the document for a new document, the group
+ * for joining a group, the rest of the document or group when a Deny is removed (detaching, editing). `replacedGrants`
+ * are what `grants` replace: an edit may keep or narrow what its author lacks. The caller checks separately whether a
  * Deny is dropped.
  *
  * The check is sound, not complete: it never accepts a wider grant, but may refuse one that is not. Every allowed

@@ -6,7 +6,10 @@ import { grantExceeds } from './failures.ts';
 import { findExcess } from './grant-ceiling.ts';
 import { type AccessSubject, selectAccess, toAccessSources } from './sources.ts';
 
-/** Refuses a grant that is wider than the granter's own access; `held`, which it replaces, is not granted anew. */
+/**
+ * Refuses a grant that is wider than the granter's own access; what `replacedGrants` allow already may be granted
+ * again.
+ */
 export function requireMayGrant(granter: Principal, grants: Grants, replacedGrants?: Grants): void {
   const excess = findExcess(granter.access, grants, replacedGrants);
   if (excess === null) return;
@@ -51,9 +54,9 @@ export function toDenialGrants(grants: Grants): Grants {
 }
 
 /**
- * Refuses a document that is wider than its author's own access. If it replaces `before`, it may keep and narrow what
- * `before` allows, but neither widen it nor deny less, unless the author may do all that becomes allowed. Whether the
- * policy is attached does not matter: it may be at any time.
+ * Refuses a document that is wider than its author's own access. If it replaces `previousDocument`, it may keep and
+ * narrow what `previousDocument` allows, but neither widen it nor deny less, unless the author may do all that becomes
+ * allowed. Whether the policy is attached does not matter: it may be attached at any time.
  */
 export function requireMayWritePolicy(
   granter: Principal,

@@ -10,7 +10,7 @@ export interface KnownPrincipal<Proof = unknown> {
   proof: Proof;
 }
 
-/** A principal in the isolate's cache, and the gate's version under which it was read. */
+/** A principal in the isolate's cache, and the version of the company's gate under which the principal was read. */
 interface CachedPrincipal {
   knownPrincipal: KnownPrincipal;
   gateVersion: string | null;
@@ -47,7 +47,7 @@ function countCachedMember(group: CompiledGroup): number {
   return cachedGroup ? 0 : measureGroup(group);
 }
 
-/** Counts one cached member of a group less. @returns how many bytes that frees */
+/** Subtracts a removed member from the cached members of a group. @returns how many bytes that frees */
 function uncountCachedMember(group: CompiledGroup): number {
   const cachedGroup = cachedGroups.get(group.source);
   if (cachedGroup && cachedGroup.memberCount > 1) {

@@ -17,7 +17,7 @@ export interface LastUse {
 let waitingUses: CredentialUse[] = [];
 let recordedAt = 0;
 
-/** Age of a use below which its credential is in constant use: its next use may wait for the batch. */
+/** Age of the last use up to which a credential counts as constantly used: the next use may then wait for the batch. */
 const RECENT_MS = 5 * PRECISION_MS;
 
 /** The maximum number of uses in a batch, which bounds memory and the statement. */

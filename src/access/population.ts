@@ -113,7 +113,10 @@ export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => 
 /** Number of documents that are read at once: a megabyte at most. */
 const DOCUMENTS_PER_BATCH = 50;
 
-/** Reads the grants and denials of groups by their ids. `keep` picks the parts of documents that are held in memory. */
+/**
+ * Reads the grants and denials of groups by their ids. `keepParts` selects the parts of a document that are held in
+ * memory.
+ */
 export async function readGrants(
   db: ControlDb,
   companyId: string,

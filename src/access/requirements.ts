@@ -21,9 +21,9 @@ export function requireUserWithoutClient(actor: Principal): void {
 }
 
 /**
- * Throws unless the caller is allowed the action on the resource: for services whose requirement depends on the data. @param
- * resourceId id of the resource, or `*` for listing and creating @param type for services with several types of resources, unless
- * it is the first
+ * Throws unless the caller is allowed the action on the resource: for services whose requirement depends on the data.
+ * @param resourceId id of the resource, or `*` for listing and creating
+ * @param type the type of the resource, for services with several types; the first one when left out
  */
 export function requireAction(actor: Principal, action: Action, resourceId: string, type?: ResourceType): void {
   requireActionOn(actor, action, makeResourceArn(action, actor.companyId, resourceId, type));
@@ -49,7 +49,7 @@ export const isAllowed = (actor: Principal, action: Action, resourceId: string):
 export const isAllowedOnAll = (actor: Principal, action: Action): boolean =>
   isAllowed(actor, action, '*') && !dependsOnResource(actor.access, action);
 
-/** Returns true if a requirement is met, where a refusal does not end the request. */
+/** Returns true if `requirement` does not throw, for a request that a refusal does not end. */
 export function isRequirementMet(requirement: () => void): boolean {
   try {
     requirement();

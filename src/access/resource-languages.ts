@@ -14,7 +14,7 @@ export interface ComparisonBudget {
 
 export const makeComparisonBudget = (): ComparisonBudget => ({ remainingCost: 3_000_000 });
 
-/** Pattern of all resources at once; any other resource is a name that begins with `ARN_PREFIX`. */
+/** Resource that stands for all resources; the name of any other resource begins with `ARN_PREFIX`. */
 const ANY_RESOURCE = '*';
 const ARN_PREFIX = 'arn:svc:';
 
@@ -22,9 +22,10 @@ const ARN_PREFIX = 'arn:svc:';
 const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
 
 /**
- * Finds a shortest resource that is in `some` and not in `other`, or null if there is none. A pattern has one wildcard, so that
- * it is a deterministic automaton as long as itself; the product of those that matter is searched by breadth. @throws
- * accessTooComplex once the budget is used up
+ * Finds a shortest resource that is in `language` and not in `otherLanguage`, or null if there is none. Patterns have
+ * only one kind of wildcard, so that each is a deterministic automaton as long as the pattern; the product of the
+ * automata that matter is searched breadth first.
+ * @throws accessTooComplex once the budget is used up
  */
 export function findShortestDifference(
   language: ResourceLanguage,
@@ -81,7 +82,7 @@ function dropContainedPatterns(patterns: readonly string[], budget: ComparisonBu
   );
 }
 
-/** Returns true if one of the patterns contains `pattern`: it does if it matches `pattern` as a text. */
+/** Returns true if one of the patterns matches `pattern` as a text, and therefore contains `pattern`. */
 const containsPattern = (patterns: readonly string[], pattern: string, budget: ComparisonBudget): boolean =>
   patterns.some((candidate) => spendBudget(budget) && compilePattern(candidate)(pattern));
 
@@ -200,8 +201,9 @@ interface SearchStep {
 }
 
 /**
- * Finds a shortest text, after the common prefix of all names, that matches `wantedAutomaton`, none of `deny`, and either none of
- * `other.allow` or one of `other.deny`. @param maxLength only texts shorter than this
+ * Finds a shortest text, after the common prefix of all names, that matches `wantedAutomaton`, none of `deny`, and
+ * either none of `otherAutomata.allow` or one of `otherAutomata.deny`.
+ * @param maxLength only texts shorter than this
  */
 function searchDifference(
   wantedAutomaton: Automaton,

@@ -1,6 +1,9 @@
 import { defineFailure } from '../kernel/failure.ts';
 
-/** The failures of a signed request. All of them are 401; `details.reason` tells its sender what to put right. */
+/**
+ * A header of the signature is missing. Every failure of a signed request is a 401; `details.reason` says what the
+ * sender has to correct.
+ */
 export const missingSignatureHeader = defineFailure('signature.missing_header', 'unauthenticated', {
   message: 'A header of the signature is missing.',
   detail: (field: string) => ({ message: `The header ${field} is missing.`, field, reason: 'missing_header' }),

@@ -37,7 +37,7 @@ export const isBindingOfPrincipal = (of: AccessSubject): SQL =>
 export const selectDefaultAccount = (companyId: string): SQL<string> =>
   sql`(select ${accounts.id} from ${accounts} where ${eq(accounts.companyId, companyId)} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null)`;
 
-/** Join that leaves only bindings in a default account; the statement compares the account's company itself. */
+/** Join that leaves only bindings in a default account; the statement must compare the account's company. */
 export const DEFAULT_ACCOUNT_JOIN = sql`cross join ${accounts} on ${accounts.id} = ${groupBindings.accountId} and ${accounts.isDefault}`;
 
 /** Builds the condition of a user's memberships on the console: bindings in the company's default account. */

@@ -42,7 +42,10 @@ export async function findAllowedPrincipals(
   };
 }
 
-/** Decides for each set of groups, by its key. Each group is decided once; its Deny takes precedence, as in the evaluator. */
+/**
+ * Decides for each set of groups; the result is by the key of the set. Each group is decided once, and a Deny of any
+ * group takes precedence, as in the evaluator.
+ */
 export function decideAll(
   groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,

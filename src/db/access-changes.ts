@@ -16,7 +16,10 @@ interface AccessAffectingWrites {
   insert?: true;
   /** Columns whose updates change cached data; `all` for a table whose every row grants something. */
   update: readonly SQLiteColumn[] | 'all';
-  /** Pattern of the statements whose deletions do not change cached data; without it all deletions do. */
+  /**
+   * Pattern of the statements whose deletions do not change cached data; without a pattern, all deletions change cached
+   * data.
+   */
   deleteUnless?: RegExp;
 }
 
@@ -67,7 +70,10 @@ const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const cachedAnswers = new Map<string, boolean>();
 
-/** Maximum number of remembered statements: a Worker has some hundreds, but lists make some longer than others. */
+/**
+ * Maximum number of remembered statements: a Worker has some hundreds, and more since statements with lists differ in
+ * length.
+ */
 const MAX_CACHED_ANSWERS = 2000;
 
 /** Returns true if a statement may change permissions, or which principals exist or are active. */

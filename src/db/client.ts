@@ -33,11 +33,17 @@ export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => 
 export const recordReads = <T>(db: ControlDb, work: () => Promise<T>) =>
   (db.$client as unknown as DependentSession).recordReads(work);
 
-/** Runs `work`, whose first write is applied only if the rows of the dependency are unchanged. It writes by `commit`. */
+/**
+ * Runs `work`, whose first write is applied only if the rows of the dependency are unchanged. `work` writes by
+ * `commit`.
+ */
 export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
-/** Runs `work` as a dry run that changes nothing: see `DryRunSession`. */
+/**
+ * Lets commits change access while `work` runs; no commit is applied after `deadline` (ms). Only for
+ * `ctx.changeAccess`.
+ */
 export const runDryRun = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DryRunSession).runDryRun(observed, work);
 
@@ -46,7 +52,10 @@ export type ControlDb = ReturnType<typeof openControlDb>;
 /** Write or read that can be part of a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
-/** Failures that violated unique indexes mean: `table.column` (or the index's expression as SQLite names it) → failure. */
+/**
+ * Failures by the unique index that a write violates: `table.column` (or the index's expression as SQLite names it) →
+ * failure.
+ */
 export type ConstraintFailures = Record<string, () => Error>;
 
 /** Statements of one batch, by name: some are lists, some are units of another module. */

@@ -14,9 +14,15 @@ export interface Dependency {
 
 /** D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends DryRunSession {
-  /** Runs a read. Its own writes, such as measurements, are applied. @returns its result and the rows it read */
+  /**
+   * Runs a read. Writes that the read makes, such as measurements, are applied.
+   * @returns the result, and the rows that were read
+   */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
-  /** Runs `work`, whose first write depends on this dependency and the enclosing ones: the rows they read are unchanged. */
+  /**
+   * Runs `work`, whose first write is applied only if the rows of this dependency and of the enclosing ones are
+   * unchanged.
+   */
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 

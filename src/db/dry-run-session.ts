@@ -7,11 +7,12 @@ export interface Query {
   values: readonly unknown[];
 }
 
-/** Queries that are read before a rehearsed batch, and as if it had been applied. */
+/** Queries that a dry run reads before a rehearsed batch, and again as if the batch had been applied. */
 export interface ObservedQueries {
   queries: readonly Query[];
-  /** Rows of each query before the latest batch (`before`) and after it (`after`); null if there was no batch. */
+  /** Rows of each query before the latest batch; null if there was no batch. */
   rowsBefore: unknown[][][] | null;
+  /** Rows of each query after the latest batch; null if there was no batch. */
   rowsAfter: unknown[][][] | null;
 }
 
@@ -39,7 +40,7 @@ const FAILING_SQL = 'select abs(-9223372036854775808)';
 /** Placeholder row with more columns than any statement returns. */
 const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
-/** Adds `rehearse` to a session. The rehearsed batches go to `database`, without the session's checks. */
+/** Adds `runDryRun` to a session. The rehearsed batches go to `database`, without the checks of the session. */
 export function createDryRunSession(session: GuardedSession, database: D1DatabaseSession): DryRunSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let currentDryRun: ObservedQueries | null = null;

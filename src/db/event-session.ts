@@ -35,7 +35,10 @@ export const COMPANIES_WITH_EVENTS = `
   select company_id from waiting
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
-/** Creates a session that reports which companies' events it may have written. The scheduled run finds any that it misses. */
+/**
+ * Creates a session that reports the companies for which it may have written events. The scheduled run finds events
+ * that were not reported.
+ */
 export function createEventWatchingSession(
   session: D1DatabaseSession,
   onEvents: (companyIds: readonly string[]) => void,

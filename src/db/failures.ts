@@ -2,7 +2,10 @@ import { defineFailure, makeCodeEverywhere } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 import type { Quota } from './schema/companies.ts';
 
-/** Maximum number of tries, without a pause: a concurrent write is done by then, and only a few in a row interfere. */
+/**
+ * Maximum number of tries, without a pause between them: a concurrent write is done by the next try, and few are made
+ * in a row.
+ */
 const MAX_ATTEMPTS = 5;
 
 /** Other requests change the same resource again and again. */
@@ -38,7 +41,10 @@ export const POLICY_LIMIT_FAILURES = {
     ),
 };
 
-/** A quota of the company is used up, or this write would exceed it: nothing was written. `use` is without the write. */
+/**
+ * A quota of the company is used up, or this write would exceed it: nothing was written. `use` does not include the
+ * write.
+ */
 export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   message: 'This would pass a quota of the organization. Nothing was done.',
   portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',

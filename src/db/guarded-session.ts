@@ -16,7 +16,9 @@ export const EXECUTING_METHODS = ['all', 'raw', 'run', 'first'] as const;
 /** Statement that fails, and its batch with it, once the deadline is past by the database's own clock. */
 const DEADLINE_CHECK_SQL = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
-/** Returns true if the deadline check failed: only its text is invalid JSON, other JSON was written by this service. */
+/**
+ * Returns true if the deadline check failed: only its text is invalid JSON, since this service wrote all other JSON.
+ */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Creates a session that refuses statements that change access (`access-changes.ts`) without an announcement. */

@@ -12,7 +12,10 @@ export interface JobKey {
   id: string;
 }
 
-/** Due jobs of a scheduled run: at most `limit` that are due at `now`. Jobs that do not begin are due again at `next`. */
+/**
+ * Due jobs of a scheduled run: at most `limit` that are due at `now`. Jobs that do not begin are due again at
+ * `nextDueAt`.
+ */
 export interface DueWindow {
   now: number;
   nextDueAt: number;
@@ -56,7 +59,7 @@ export const claimJob = <T extends JobTable>(
     .where(and(matchesId(jobs, companyId, id), isUnleased(jobs, now), condition))
     .returning();
 
-/** Changes a job while this attempt is the current one. Returns no row if it is not. */
+/** Changes a job while this attempt is the current one. Returns no row if another attempt is the current one. */
 export const updateAttempt = <T extends JobTable>(
   db: ControlDb,
   jobs: T,

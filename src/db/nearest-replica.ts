@@ -13,8 +13,9 @@ interface ReachedState {
 const latestStates = new WeakMap<D1Database, ReachedState>();
 
 /**
- * Opens a session at the nearest replica, whose data is at most five seconds old: the replica must have reached the state that
- * the primary had then. If this isolate knows no such state, the primary answers and reports its state.
+ * Opens a session at the nearest replica, whose data is at most five seconds old: the replica must have reached the
+ * state that the primary had five seconds ago. If this isolate knows no such state, the primary answers and reports its
+ * state.
  */
 export function openNearestSession(database: D1Database, now: () => number): D1DatabaseSession {
   const latestState = latestStates.get(database);

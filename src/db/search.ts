@@ -14,8 +14,10 @@ export function makeContainsSql(texts: readonly SQLWrapper[], search: string): S
 }
 
 /**
- * Builds a condition: the text equals `value`, in any case. If no letter beyond ASCII has another case, an index on `collate
- * nocase` serves it. @param maxLetters the maximum number of letters beyond ASCII whose case is ignored; without it, that of all
+ * Builds a condition: the text equals `value`, in any case. If no letter beyond ASCII has another case, an index on
+ * `collate nocase` serves it.
+ * @param maxLetters the maximum number of letters beyond ASCII whose case is ignored; without this limit, the case of
+ * all letters is ignored
  */
 export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: number): SQL {
   const { letters, wanted, lower } = foldCase(value, maxLetters);
@@ -23,7 +25,10 @@ export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: numb
   return letters.length === 0 ? sql`${makeNocaseSql(text)} = ${value}` : sql`${lower(text)} = ${wanted}`;
 }
 
-/** Builds a condition: each letter of the text is that of `value` in any case. Its depth does not grow with the letters. */
+/**
+ * Builds a condition: each letter of the text equals that of `value` in any case. The condition's depth does not grow
+ * with the number of letters.
+ */
 function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
   const characters = [...value].map((letter) => {
     const lower = letter.toLowerCase();
@@ -33,8 +38,8 @@ function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
 }
 
 /**
- * Folds the case of ASCII and of the given letters: returns the folded search text, and a function that folds an SQL text
- * likewise.
+ * Folds the case of ASCII and of the given letters. Returns the folded search text, and a function that folds an SQL
+ * text in the same way.
  */
 export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
   // Letter by letter: the small form of a letter is another one at the end of a word in Greek.

@@ -53,7 +53,7 @@ const HIDING_REASONS = {
 };
 type HidingReason = keyof typeof HIDING_REASONS;
 
-/** Table of the control database; for each column it says whether the column is exported, or why not. */
+/** Table of the control database, with a note for each column: exported, or the reason why not. */
 export interface TableKind {
   table: SQLiteTable;
   columns: Readonly<Record<string, true | string>>;

@@ -17,7 +17,7 @@ export const selectSendingEndpoint = (db: ControlDb, companyId: string, id: stri
     .innerJoin(companies, eq(companies.id, webhookEndpoints.companyId))
     .where(matchesId(webhookEndpoints, companyId, id));
 
-/** Disables an endpoint, unless its address has changed or it does not send. A trigger mails the administrators. */
+/** Disables an endpoint if it is active and still has this address. A trigger mails the administrators. */
 export const disableEndpoint = (
   db: ControlDb,
   { companyId, endpointId, url }: { companyId: string; endpointId: string; url: string },

@@ -94,10 +94,12 @@ interface GateResult {
   uncount(): Promise<void>;
 }
 
-/** Milliseconds in which a company's gate has to answer. After that, a request continues without it. */
+/**
+ * Milliseconds in which a company's gate (a Durable Object) has to answer. After that, a request continues without it.
+ */
 const GATE_TIMEOUT_MS = 3_000;
 
-/** Asks the company's gate, which counts the request and checks its nonce, date and key. */
+/** Asks the company's gate (a Durable Object), which counts the request and checks its nonce, date and key. */
 async function askGate(
   ctx: Context,
   claims: CredentialClaims,

@@ -62,7 +62,10 @@ function findProtocolHeaders(contracts: readonly Contract[], path: string) {
   };
 }
 
-/** Applies the cross-origin rules of document 1: only the origins are configured. Never cookies: tokens are in headers. */
+/**
+ * Applies the cross-origin rules: pages of the configured origins may read answers, and pages of any origin those of
+ * some routes. Cookies are never allowed, since tokens are sent in headers.
+ */
 export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
   const anyOriginPaths = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const protocolContracts = contracts.filter(({ protocol }) => protocol);

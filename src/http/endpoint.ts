@@ -21,13 +21,19 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result' | 'company-export';
 
 /**
- * Callers of a route: - `public` anyone · `optional` anyone; a valid credential identifies the caller · `authenticated` any
- * principal of the surface - `pending` any principal, or somebody in the middle of signing in: the service takes the token of the
- * body - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type) - `{ action, on }`
- * the same for a resource whose ARN is not made of its id: `on` finds it by the first parameter of the path - `administrator` ·
- * `operator` of the platform - `token` whoever holds the token in the path - `addDecidingAttributes` a sentence: authenticated here, the rest
- * is decided by the service because it depends on the data; callers who are allowed none of `anyOf` on anything are refused
- * before
+ * Callers that a route accepts:
+ * - `public`: anyone
+ * - `optional`: anyone; a valid credential identifies the caller
+ * - `authenticated`: any principal of the surface
+ * - `pending`: any principal, or somebody in the middle of signing in, whose token the service takes from the body
+ * - `administrator`: an administrator or the owner
+ * - `operator`: the operator of the platform
+ * - an action: a principal that is allowed the action on the resource that the path names (`{id}`, or all of the type)
+ * - `{ action, on }`: the same for a resource whose ARN is not made of its id: `on` finds the ARN by the first
+ *   parameter of the path
+ * - `{ token }`: whoever holds the token in the path
+ * - `{ decidedBy, anyOf }`: any principal; the service decides further, by data, as the sentence `decidedBy` says.
+ *   Callers who are allowed none of the actions `anyOf` on any resource are refused before
  */
 export type RouteAccess =
   | 'public'
@@ -155,12 +161,12 @@ export interface Contract {
    */
   only?: 'administrators' | 'people' | 'owner';
   /**
-   * True or false if it does not follow from `access` whether access tokens of OAuth clients are accepted. Clients are authorized
-   * for actions, so by default they are rejected by routes that require none, and accepted by `addDecidingAttributes` routes, which require
-   * some.
+   * True or false if it does not follow from `access` whether access tokens of OAuth clients are accepted. Clients are
+   * authorized for actions, so by default they are rejected by routes that require none, and accepted by routes with
+   * `decidedBy`, which require some.
    */
   forPrograms?: boolean;
-  /** Action whose Deny keeps principals off the route. Nobody needs an Allow of it. */
+  /** Action whose Deny keeps principals off the route. Principals need no Allow of the action. */
   unlessDenied?: Action;
   /** Parameter of the query that only administrators and the owner may send as `true`. */
   administratorsWith?: string;
@@ -201,16 +207,20 @@ export interface Contract {
   /** For a body that may be large: the list whose objects the handler itself reads, one after another. */
   unread?: UnreadList;
   /**
-   * For a write that changes permissions: with `dry_run=true` it answers who would gain and who would lose what, and changes
-   * nothing. All of its changes of access name an id of the path, or a principal that the change is announced for.
+   * For a write that changes permissions: with `dry_run=true` the route answers who would gain and who would lose what,
+   * and changes nothing. Every change of access that the write makes names an id of the path, or one of the affected
+   * principals that the write announces.
    */
   dryRun?: true;
-  /** For a POST that reads only and changes nothing, so that it may be repeated. It ignores an idempotency key. */
+  /**
+   * For a POST that reads only and changes nothing, so that it may be repeated. The route ignores an idempotency key.
+   */
   safe?: true;
   /**
-   * Check before a stored response is repeated under an idempotency key, for routes where more than `access` decides and it
-   * depends on data other than the caller's access. If no GET of the surface shows the resource of the path, it also checks that
-   * the resource exists. @throws as the service does
+   * Check before a stored response is repeated under an idempotency key, for routes where data other than the caller's
+   * access decides, too. If no GET of the surface shows the resource of the path, the check also ensures that the
+   * resource exists.
+   * @throws as the service does
    */
   checkBeforeReplay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
   /** If `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
@@ -222,7 +232,7 @@ export interface Contract {
    * on this surface. The value names another member of the body, or a route of another surface.
    */
   changedBy?: Readonly<Record<string, string>>;
-  /** For a POST whose body is built from members that the GET of the path's record shows: the member that it is built from. */
+  /** For a POST whose body is built from a member that the GET of the path's record shows: the name of that member. */
   bodySourceField?: string;
   /** For the audit trail: the body's field with the ids that are attached to the path's resource, or to the created one. */
   attachedIdField?: string;
@@ -234,14 +244,17 @@ export interface Contract {
   narrowAnswer?: (answer: object, query: unknown) => object;
   /** For a GET with versions whose caller can wait for another version: reads the records' versions. Made by `declareWaiting`. */
   readRecordVersions?: ReadRecordVersions;
-  /** For a write: the path of the GET whose version it is made for, if it differs from the write's path. */
+  /**
+   * For a write: the path of the GET whose version the write is made for, if that path differs from the path of the
+   * write.
+   */
   versionPath?: string;
   /** For a write that answers a record in a form of its own: the path of the GET that shows the record. */
   shownPath?: string;
   /** Largest JSON body in bytes; 1 MiB by default. */
   bodyLimit?: number;
   returns: SuccessAnswer;
-  /** Protocol of a route that has one of its own, in headers. */
+  /** Headers of the protocol that the route follows, if it is a protocol that is defined elsewhere. */
   protocol?: HeaderProtocol;
   /** Requests that are answered with 202 and no body instead of `returns`, in words. */
   acknowledgedRequests?: string;

@@ -71,7 +71,7 @@ export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many'
   detail: (retryAfter: number) => ({ retryAfter }),
 });
 
-/** The gate that stores nonces did not respond. */
+/** The gate, a Durable Object that stores nonces, did not respond. */
 export const replayUnknown = defineFailure('signature.replay_unknown', 'unavailable', {
   message:
     'The server cannot check at the moment whether this request was sent before. Sign it again with a new nonce and resend it.',

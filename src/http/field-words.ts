@@ -28,7 +28,10 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
 /** Option that makes zod include the invalid values in its issues; they are needed for the messages. */
 export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
-/** Returns the message of an issue. Missing or empty values get their own: clients rely on the `reason` made of it. */
+/**
+ * Returns the message of an issue. A missing or empty value gets a message of its own: clients rely on the `reason`
+ * that is made from the message.
+ */
 export function makeIssueText({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
   if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';
@@ -41,7 +44,9 @@ const UNSAFE_INTEGER_MESSAGES: readonly string[] = [
   `must be at least ${Number.MIN_SAFE_INTEGER}`,
 ];
 
-/** Selects the first problem of each of at most `most` fields: further ones of the same value only repeat it. */
+/**
+ * Selects the first problem of each of at most `most` fields: further problems of the same value only repeat the first.
+ */
 export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
   const firstProblems = new Map<string, FieldProblem>();
   for (const problem of problems) {

@@ -46,7 +46,10 @@ interface KeyKeeper {
   endKey(use: KeyUse, end: KeyEnd): Promise<void>;
 }
 
-/** Makes a key with the object's state of it. Calls never throw: a key becomes free by itself later. */
+/**
+ * Makes a key with its state in the object that stores it. The functions of the key never throw: a key becomes free by
+ * itself later.
+ */
 export function makeHeldKey(
   state: KeyState,
   use: KeyUse,
@@ -62,8 +65,9 @@ export function makeHeldKey(
 }
 
 /**
- * Reads a request's idempotency key, and for it the body, up to the route's limit. @returns null if the request carries no key,
- * or the route takes none; a failure for an invalid key, or one that does not fit the request
+ * Reads a request's idempotency key, and, if there is one, the body, up to the route's limit.
+ * @returns null if the request carries no key, or the route takes none; a failure for an invalid key, or one that does
+ * not fit the request
  */
 export async function readKeyedRequest(
   c: HonoContext<HttpEnv>,
@@ -114,7 +118,10 @@ export async function giveUpKey(key: RequestKey): Promise<void> {
   if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
 }
 
-/** Executes a request with an idempotency key only once: its response is stored, and replayed if it is repeated. */
+/**
+ * Executes a request with an idempotency key only once: the response is stored, and returned again for a repeated
+ * request.
+ */
 export const runUnderKey: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
@@ -169,8 +176,8 @@ const describeAccess = async (actor: Actor): Promise<string | null> =>
   'access' in actor ? computeSha256Hex(JSON.stringify(listSources(actor.access))) : null;
 
 /**
- * Computes the digest of the sender's access after the request. Its own changes do not count as a change since its answer;
- * concurrent changes by others count, if they affect the sender's access.
+ * Computes the digest of the sender's access after the request. Changes made by the request itself do not count as
+ * changes after the answer; concurrent changes by others count, if they affect the sender's access.
  */
 async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: HeldKey): Promise<string | null> {
   if (!c.get('facts').changedOwnAccess || !readSender) return describeAccess(c.var.context.actor);

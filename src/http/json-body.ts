@@ -68,7 +68,7 @@ async function parseBody(
   return changedBody === null ? parsedResult : schema.safeParseAsync(changedBody, REPORT_INPUT_VALUES);
 }
 
-/** Makes the failure of a body. A message can list names that were sent, and a path is made of them. */
+/** Makes the failure of a body. Messages and paths are shortened, since both can contain names that were sent. */
 export const makeInvalidBody = (
   validationError: Pick<z.ZodError, 'issues'> | undefined,
   unknownFieldProblems: FieldProblem[] = [],

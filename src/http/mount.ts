@@ -55,7 +55,9 @@ export interface HttpEnv {
   };
 }
 
-/** Registers a surface's endpoints. Literal segments go before parameters, whatever their order in the list. */
+/**
+ * Registers a surface's endpoints. Literal segments take precedence over parameters, whatever their order in the list.
+ */
 export function mount(
   app: Hono<HttpEnv>,
   surface: Surface,
@@ -119,7 +121,10 @@ function listMiddlewares(
   return chain;
 }
 
-/** Limits a body that is read before its sender is known: a refused one counts against the limit of its sender's address. */
+/**
+ * Limits a body that is read before its sender is known: a refused body counts against the limit of the address that
+ * sent it.
+ */
 const limitSignedBody =
   (limit: number): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
@@ -269,8 +274,8 @@ const toCall = (c: HonoContext<HttpEnv>) => ({
 });
 
 /**
- * Returns true if the caller waits for a version other than the ones it knows; `*` names all, so that there is nothing to wait
- * for.
+ * Returns true if the caller waits for a version other than the ones it knows; `*` stands for all versions, so that
+ * there is none to wait for.
  */
 function isWaiting(c: HonoContext<HttpEnv>, { readRecordVersions }: Contract, { query }: HandlerCall): boolean {
   const knownTags = c.req.header('if-none-match');

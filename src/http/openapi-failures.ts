@@ -55,7 +55,7 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
 
 const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
 
-/** Registers an answer that many routes share: the description holds it once, under its name. */
+/** Registers an answer that many routes share: the description contains the answer once, under its name. */
 function shareResponse(id: string, makeResponse: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
   const response = sharedResponses.get(id) ?? { id, ...makeResponse() };
   sharedResponses.set(id, response);

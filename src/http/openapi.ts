@@ -216,8 +216,9 @@ function makeGeneratorOverride(): Override {
 }
 
 /**
- * Adds the default of a member to its description. A schema around another comes later, with a description of its own. @param
- * defaults the sentences so far, by path
+ * Adds the default of a member to its description. A schema that wraps another one is visited later, and has a
+ * description of its own.
+ * @param defaults the sentences so far, by path
  */
 function describeDefault(
   schema: Parameters<Override>[0]['jsonSchema'],
@@ -373,7 +374,7 @@ function describeSuccess(mediaType: string, contract: Contract, readContracts: r
 const makeRawContent = (mediaTypes: readonly string[]) =>
   Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: makeRawSchema(mediaType) }]));
 
-/** Describes the permission that a caller needs, and the legacy permission of document 2 that allows it too. */
+/** Describes the permission that a caller needs, and the legacy permission that also allows the action. */
 function describePermission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };

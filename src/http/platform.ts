@@ -7,7 +7,10 @@ import { describeApi, type SentEvent, type SurfaceEndpoints } from './openapi.ts
 import { makePageResponse } from './page.ts';
 import { endpoint } from './surfaces/organization.ts';
 
-/** Description as JSON, without the address it is served at: the same for as long as an isolate lives. */
+/**
+ * Description of the API as JSON, without the address of the API: the description stays the same as long as the isolate
+ * runs.
+ */
 let description: string | undefined;
 
 /**

@@ -47,7 +47,7 @@ function readQueryText(url: string): string {
 /** Pattern of a run of percent-encoded bytes. */
 const ENCODED_PATTERN = /(?:%[\da-f]{2})+/gi;
 
-/** Refuses percent-encoding that is no UTF-8: the router would take it literally, as `%ED%A0%80`. */
+/** Refuses percent-encoding that is not UTF-8, such as `%ED%A0%80`: the router would take it literally. */
 export function refuseBrokenText(url: string): void {
   const query = readQueryText(url);
   const brokenParameters = query.split('&').filter((parameter) => parameter.match(ENCODED_PATTERN)?.some(isBroken));
@@ -80,7 +80,10 @@ const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
     ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => makeProblem(key, UNKNOWN_PARAMETER_TEXT))
     : [{ field: issue.path.join('.'), message: makeParameterText(issue) }];
 
-/** Makes the message of a parameter. An empty value is told the parameter's limits, too: most are numbers. */
+/**
+ * Makes the message of a parameter. The message for an empty value states the parameter's limits, since most parameters
+ * are numbers.
+ */
 function makeParameterText(issue: z.core.$ZodIssue): string {
   if (isRepeated(issue)) return 'must be sent once';
   return issue.input === '' ? issue.message : makeIssueText(issue);

@@ -34,7 +34,7 @@ import { listParameters } from './paths.ts';
 import { countByIp, countByToken, makeRateLimitFailure } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
-/** Facts about a request, for the limits' headers, the log and the audit trail, collected until it ends anywhere. */
+/** Facts about a request, for the limits' headers, the log and the audit trail, collected until the request ends. */
 export interface RequestFacts {
   /** Limits that the request was counted against; they become headers of the answer. */
   limits: LimitState[];
@@ -204,11 +204,11 @@ async function countOutsider(
   return { actor, key, uncount: () => giveUpKey(key) };
 }
 
-/** Returns true if a route is opened by the token in its path. */
+/** Returns true if the token in its path gives access to a route. */
 export const isTokenAccess = (access: RouteAccess): access is { token: TokenKind } =>
   typeof access === 'object' && 'token' in access;
 
-/** Counts a request by its token or outsider. They have a limit of their own, so that none uses up the company's. */
+/** Counts a request against the limit of its token or outsider, which is apart from the limit of the company. */
 async function countRequest(
   ctx: Context,
   facts: RequestFacts,

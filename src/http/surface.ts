@@ -34,8 +34,9 @@ export interface ErrorParts {
   code: string;
   /** Fact of the failure without its concept: `not_found`. */
   reason: string;
-  /** Message in the language of the caller; `ownMessage` is in the language of the surface. */
+  /** Message in the language of the caller. */
   message: string;
+  /** Message in the language of the surface. */
   ownMessage: string;
   details?: unknown;
 }
@@ -58,16 +59,22 @@ export interface Surface {
   families: Families;
   /** Language for callers that request none. */
   language: Locale;
-  /** True if every caller gets that language: callers are programs whose protocol has no other. */
+  /**
+   * True if every caller gets messages in `language`: the callers are programs whose protocol has no other language.
+   */
   hasOneLanguage?: true;
-  /** Schema of an error body, for the API's description; `codeField` is its field that holds the code. */
+  /** Schema of an error body, for the API's description. */
   errorBody: ZodObject;
+  /** Name of the field of an error body that holds the code. */
   codeField: string;
   /** Makes the body of an error. */
   makeErrorBody(words: ErrorParts): unknown;
   /** Makes the `WWW-Authenticate` of every 401, for this address of the API. */
   formatChallenge(baseUrl: string): string;
-  /** Media type of the surface's bodies, if it is not `application/json`. Its 429 is in its own words, too. */
+  /**
+   * Media type of the surface's bodies, if it is not `application/json`. A surface with a media type also answers 429
+   * in its own words.
+   */
   mediaType?: string;
   /** Makes the headers that repeat parts of an answer's body. */
   repeats?(answer: object): Readonly<Record<string, string>>;
@@ -177,7 +184,7 @@ export function makeInternalError(surface: Surface, locale: Locale): unknown {
 export const chooseLanguage = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
   hasOneLanguage ? language : (chooseAcceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
-/** Returns the seconds to wait before a request that was one of too many is sent again. */
+/** Returns the seconds to wait before a request that exceeded a limit is sent again. */
 export const getSecondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
 /** Words an answer's `details`: the fields at fault, or other data about the failure; undefined for none. */

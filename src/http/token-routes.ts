@@ -13,9 +13,9 @@ const NO_REFERRER_HEADER: Header = ['Referrer-Policy', 'no-referrer'];
 const ANY_ORIGIN_HEADER: Header = ['Access-Control-Allow-Origin', '*'];
 
 /**
- * Applies cross-origin rules, and sets the headers of answers to outsiders: shared caches do not store them, and an address that
- * holds a token is passed on to no other site. A token names the origins that may call with it; for all other paths the
- * configuration does.
+ * Applies cross-origin rules, and sets the headers of answers to outsiders: shared caches do not store them, and an
+ * address that holds a token is passed on to no other site. A token names the origins that may call with it; for all
+ * other paths, the configuration names the origins.
  */
 export function allowCrossOrigin(
   contracts: readonly Contract[],

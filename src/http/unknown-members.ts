@@ -25,7 +25,10 @@ export interface PathRecord {
   findChanger: (member: string) => string | undefined;
 }
 
-/** Finds the record of a write's path: the one that its own GET shows, else that of the GET of a path above it. */
+/**
+ * Finds the record of a write's path: the record that the GET of the same path shows, else the record that the GET of a
+ * path above shows.
+ */
 export function findPathRecord(contract: Contract, endpoints: readonly Endpoint[]): PathRecord {
   const { method, path } = contract;
   const parentPaths = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();
@@ -168,7 +171,8 @@ function canShow(view: Schema, path: readonly string[]): boolean {
 }
 
 /**
- * Reads the record as its GET shows it to the caller; undefined if the caller may not get it, or the body is of something else.
+ * Reads the record as its GET shows it to the caller; undefined if the caller may not get the record, or if a POST
+ * creates something else.
  * @throws missing if the record of the path does not exist, or cannot be read now
  */
 async function readShownRecord(
@@ -208,8 +212,8 @@ function findIncludingQuery({ query }: Contract, sentNames: readonly string[]): 
 const VOLATILE_MEMBER_PATTERN = /_at$|_count$|^version$|^updated_by/;
 
 /**
- * Whether a member that is made from another one can have had a value before that was changed: a text that ends with the other
- * member began alike.
+ * Returns true if a member that is made from another member, `source`, may have had this value before the other member
+ * was changed: the text begins like the shown text does before `source`, or both values are lists.
  */
 function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): boolean {
   if (typeof shownValue !== 'string') return Array.isArray(value) && Array.isArray(shownValue);

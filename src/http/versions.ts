@@ -34,7 +34,10 @@ function parseTags(header: string): EntityTags | null {
 
 const matchesTag = (tags: EntityTags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/** Computes the version of a GET's answer, as an entity tag: of the record, and after a point of the optional fields. */
+/**
+ * Computes the version of a GET's answer, as an entity tag: a digest of the record, and after a point a digest of the
+ * optional fields.
+ */
 export async function computeVersion(
   shownRecord: object,
   { ignoredFields, optionalFields = [], readVersion }: VersionDeclaration,
@@ -79,9 +82,10 @@ export function findVersionedGet(
 }
 
 /**
- * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads from the control database are
- * read first; the write is applied only if all of them are still the same. If they are not, the version is computed again: the
- * change in between may be one that does not affect it. A deletion says itself whether what the GET does not find was deleted.
+ * Runs the handler of a write for the version that `If-Match` names. The rows that the GET reads from the control
+ * database are read first; the write is applied only if all of them are still the same. If they are not, the version is
+ * computed again, since the change in between may not affect the version. For a deletion whose GET finds nothing, the
+ * version is not checked: the deletion itself answers whether the record was deleted.
  * @throws preconditionFailed where the version differs
  */
 export async function runForVersion(

@@ -27,7 +27,7 @@ const waitQuery = z.object({ wait: secondsSchema });
 /** Reads a version of each record, a text that differs after a change. May be called after the context was closed. */
 export type ReadRecordVersions = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/** Declares a GET whose caller can wait for another version, which does not count these fields. */
+/** Declares a GET whose caller can wait for another version. These fields do not count for the version. */
 export const declareWaiting = (
   readRecordVersions: ReadRecordVersions,
   ...ignoredFields: string[]
@@ -110,10 +110,11 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Input of `respondWhenChanged`. */
 export interface WaitingRequest {
   stamps: ReadRecordVersions;
-  /** Context of the request; `releaseConnections` closes its connections. */
+  /** Context of the request. */
   ctx: CompanyContext;
   id: string;
   seconds: number;
+  /** Closes the connections of the request's context. */
   releaseConnections(): Promise<void>;
   isKnownVersion(shownRecord: object): Promise<boolean>;
   /** Makes the response for the caller as authenticated when the request arrived. */

@@ -6,7 +6,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
-/** Name in the code of a wire field: in camel case, except for the names that differ. */
+/** Name in the code of a wire field: in camel case, except for the names in `DIFFERING_NAMES`. */
 type CodeName<Name extends string> = Name extends keyof typeof DIFFERING_NAMES
   ? (typeof DIFFERING_NAMES)[Name]
   : CamelCase<Name>;
@@ -48,6 +48,6 @@ export function makeView<Schema extends z.ZodObject>(schema: Schema) {
 /** Fields of a body, under the code's names. */
 type BodyFields<Input> = { [Name in keyof Input as Name extends string ? CodeName<Name> : never]: Input[Name] };
 
-/** Converts a body's fields to the code's names: for `transform`. Fields that were not sent stay absent. */
+/** Converts a body's fields to the code's names, for `transform` of zod. Fields that were not sent stay absent. */
 export const toBodyFields = <Input extends object>(input: Input): BodyFields<Input> =>
   Object.fromEntries(Object.entries(input).map(([name, value]) => [toCamelCase(name), value])) as BodyFields<Input>;

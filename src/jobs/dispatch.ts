@@ -110,8 +110,8 @@ async function runJob(
 }
 
 /**
- * Collects events of the company's Postgres for webhook endpoints after the work: messages repeat until they are handled, so no
- * event is lost. Finished work is not repeated because its events cannot be read.
+ * Collects events of the company's Postgres for webhook endpoints after the work: messages repeat until they are
+ * handled, so no event is lost. Finished work is not repeated when its events cannot be read.
  */
 async function collectEventsAfter(context: CompanyContext, work: Promise<void>): Promise<void> {
   await work;

@@ -35,7 +35,7 @@ export const consumeBatch: Consumer = async (batch, env, execution) => {
   await findQueue(batch.queue).consume(batch, env, execution);
 };
 
-/** Makes a function that sends a message again to the queue in which it died. */
+/** Makes a function that sends a message again to the queue in which its delivery was given up. */
 export const makeResend =
   (env: Bindings): ResendMessage =>
   async (queue, body) => {

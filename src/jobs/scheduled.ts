@@ -123,7 +123,7 @@ async function reencryptIfRotating(context: Context, reencrypt: (context: Contex
   if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await reencrypt(context);
 }
 
-/** Runs parts so that one that fails or hangs keeps no other from running. */
+/** Runs parts of the scheduled work so that a part that fails or hangs does not prevent the others from running. */
 async function runAllParts(parts: Record<string, () => Promise<unknown>>): Promise<void> {
   const toLogFields = ([part]: [string, unknown]) => ({ part });
   await runConcurrently(Object.entries(parts), PART_LIMITS, toLogFields, ([, run]) => run());

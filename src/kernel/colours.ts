@@ -34,8 +34,9 @@ export function computeContrast(colour: Colour, otherColour: Colour): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** Minimum contrast of text by WCAG AA; `MIN_GRAPHIC_CONTRAST` is that of graphics. */
+/** Minimum contrast of text by WCAG AA. */
 export const MIN_TEXT_CONTRAST = 4.5;
+/** Minimum contrast of graphics by WCAG AA. */
 export const MIN_GRAPHIC_CONTRAST = 3;
 
 /** Mixes a share (0 to 1) of another colour into a colour. */

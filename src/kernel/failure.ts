@@ -1,9 +1,10 @@
 /**
- * The family of a domain failure. Surfaces word a failure as its family, unless it says otherwise.
+ * The family of a domain failure. A surface words a failure by its family, unless the failure has a wording of its own
+ * for the surface.
  *
  * `invalid` bad input · `unauthenticated` no or wrong credential · `forbidden` not allowed · `missing` no such thing ·
- * `conflict` against the present state · `too_large` over a size limit · `too_many` over a rate limit ·
- * `malformed` not even parseable · `unavailable` a counterpart is down.
+ * `conflict` against the present state · `too_large` over a size limit · `too_many` over a rate limit · `malformed` not
+ * even parseable · `unavailable` a counterpart is down.
  */
 export type FailureKind =
   | 'invalid'
@@ -41,7 +42,10 @@ export interface FailureDetail {
   [extra: string]: unknown;
 }
 
-/** Name of a surface that words failures in its own way. Domain knowledge words them as the console does. */
+/**
+ * Name of a surface that words failures in its own way. Domain knowledge has no name: it words failures as the console
+ * does.
+ */
 export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
 /** Surface's wording of a failure. If a part is left out, the wording of the failure's family applies. */
@@ -77,14 +81,14 @@ type DetailSource = FailureDetail | ((...about: any[]) => FailureDetail);
 type ArgumentsOf<D extends DetailSource> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
 
 interface FailureDefinition<D extends DetailSource> extends SurfaceWordings {
-  /** Problem and expectation, in English. A `detail` that is made from arguments may say it better. */
+  /** Problem and expectation, in English. A `detail` that is made from arguments may contain a more precise message. */
   message: string;
   /** Message in Portuguese, for managed tables: replaces the sentence of the family. */
   portuguese?: string;
   detail?: D;
 }
 
-/** Parts of a definition that differ from its rule. */
+/** Parts of a definition that replace those of a function such as `defineNotFound`. */
 type DefinitionOverrides<D extends DetailSource = FailureDetail> = Partial<FailureDefinition<D>>;
 
 /** Defines a failure (`concept.fact`, once in the project), with surfaces' own wording: a text is a code. */
@@ -115,8 +119,8 @@ function addPortuguese(words: SurfaceWordings, message: string): SurfaceWordings
 }
 
 /**
- * Makes a code of its own on every surface; the organization API writes `METHOD_NOT_ALLOWED` as `MethodNotAllowed`, OAuth as
- * `method_not_allowed`.
+ * Makes the wordings of a failure with a code of its own on every surface; the organization API writes
+ * `METHOD_NOT_ALLOWED` as `MethodNotAllowed`, OAuth as `method_not_allowed`.
  */
 export function makeCodeEverywhere(code: string, status?: number): SurfaceWordings {
   const addStatus = (ownCode: string) => (status === undefined ? ownCode : { status, code: ownCode });

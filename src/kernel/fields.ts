@@ -24,7 +24,10 @@ export const resultCellSchema = z.union([z.string(), z.number(), z.boolean(), z.
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_BYTES = 16 * 1024;
 
-/** Returns true if JSON can hold all numbers of a value: of `1e999` it would hold null. */
+/**
+ * Returns true if JSON can represent all numbers of a value: `1e999` is parsed as infinity, which JSON would write as
+ * null.
+ */
 const hasFiniteNumbers = (value: unknown): boolean =>
   typeof value === 'object' && value !== null
     ? Object.values(value).every(hasFiniteNumbers)

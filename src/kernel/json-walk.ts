@@ -1,9 +1,11 @@
 /** The error for JSON whose arrays and objects are nested deeper than allowed. */
 export class NestedTooDeep extends Error {}
 
-/** The first byte of a JSON value of each kind: an object, an array, a string. */
+/** The first byte of an object. */
 export const OBJECT = 0x7b;
+/** The first byte of an array. */
 export const ARRAY = 0x5b;
+/** The first byte of a string. */
 export const STRING = 0x22;
 
 const END_OF_OBJECT = 0x7d;

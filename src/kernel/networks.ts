@@ -26,7 +26,10 @@ const SPECIAL_IPV4 = [
   ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
 ].map((text) => parseNetwork(text, parseIpv4Bits, 32));
 
-/** Networks allocated to the public, all others are not: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
+/**
+ * Networks allocated to the public; all other networks are not public:
+ * https://www.iana.org/assignments/ipv6-unicast-address-assignments
+ */
 const PUBLIC_IPV6 = [
   ...['2001::/16', '2003::/18', '2400::/12', '2410::/12', '2600::/12', '2610::/23', '2620::/23', '2630::/12'],
   ...['2800::/12', '2a00::/12', '2a10::/12', '2c00::/12'],
@@ -37,11 +40,14 @@ const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((te
   parseNetwork(text, parseIpv6Bits, 128),
 );
 
-/** @param address in dotted decimal */
+/** Returns true if an IPv4 address is public. @param address in dotted decimal */
 export const isPublicIpv4 = (address: string): boolean =>
   !SPECIAL_IPV4.some((specialNetwork) => containsAddress(specialNetwork, parseIpv4Bits(address)));
 
-/** @param address in hexadecimal groups, without brackets; `::` may stand once */
+/**
+ * Returns true if an IPv6 address is public.
+ * @param address in hexadecimal groups, without brackets; `::` may stand once
+ */
 export function isPublicIpv6(address: string): boolean {
   const bits = parseIpv6Bits(address);
   const isInAny = (networks: Network[]) => networks.some((candidate) => containsAddress(candidate, bits));

@@ -48,14 +48,18 @@ export function findAddressProblem(address: string, allowPrivate: boolean): stri
   return port === 443 || port >= 1024 ? null : 'must use port 443, or a port from 1024 up';
 }
 
-/** Tells whether a host, as `URL.hostname` gives it, is the machine that asks. */
+/** Returns true if a host, as `URL.hostname` gives it, is the machine on which this service runs. */
 export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
 
 /** Tells whether a host, as `URL.hostname` gives it, is an IP address and not a name. */
 export const isIpAddress = (hostname: string): boolean =>
   hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
 
-/** @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case */
+/**
+ * Returns true if a host is public, judged by its text alone.
+ * @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case
+ * @param allowExamples whether names reserved for examples and tests count as public
+ */
 export function isPublicHost(hostname: string, allowExamples = false): boolean {
   if (isIpAddress(hostname)) {
     return hostname.startsWith('[') ? isPublicIpv6(hostname.slice(1, -1)) : isPublicIpv4(hostname);

@@ -32,8 +32,9 @@ export const replaceLoneSurrogates = (_key: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
 /**
- * Returns a text in which at most 30 combining marks follow one another, as in Unicode's stream-safe form: no language writes
- * more. Normalizing sorts marks, which takes quadratic time in their number. Two letters of Japanese become marks.
+ * Returns a text in which at most 30 combining marks follow one another, as in Unicode's stream-safe form: no language
+ * writes more. Normalizing sorts marks, which takes quadratic time in their number. Two Japanese letters that
+ * normalizing turns into marks count as marks.
  */
 export const limitCombiningMarks = (text: string): string =>
   text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');

@@ -67,9 +67,10 @@ const BOM = [0xef, 0xbb, 0xbf];
 const MAX_OTHER_FIELDS = 100;
 
 /**
- * Checks that bytes are JSON, and parses of an object only one field, the list of `unread`: its objects become `UnreadObject`s,
- * and all else in it null. Other fields keep their names, with null. A value that is not an object, or a list that is not a list,
- * is replaced by an empty value of its type. @throws SyntaxError, NestedTooDeep, and TypeError for bytes that are not UTF-8
+ * Checks that bytes are JSON. Of an object, parses only one field, the list of `unread`: each object in the list
+ * becomes an `UnreadObject`, and each other element null. The other fields keep their names, with null as value. A
+ * value that is not an object, or a list that is not a list, is replaced by an empty value of its type.
+ * @throws SyntaxError, NestedTooDeep, and TypeError for bytes that are not UTF-8
  */
 export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: number): unknown {
   requireUtf8(bytes);

@@ -43,7 +43,7 @@ export interface SeenViewer {
   early: number;
 }
 
-/** SQL for the outcome of an event: a dashboard resolved, executed or denied, as the analytics name it. */
+/** SQL for the outcome of an event, by the names of the analytics: executed, denied or resolved. */
 const OUTCOME_SQL = `CASE
   WHEN type IN ('share.executed', 'embed.executed') THEN 'executed'
   WHEN type IN ('share.denied', 'embed.denied') THEN 'denied'

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 /** The record of one request: caller, action and outcome. Never a secret, a token, a body or a query. */
 export const auditRecord = z.object({
-  /** Created when the request arrived: a record that is delivered twice is stored once. */
+  /** Id that is created when the request arrives: a record that is delivered twice is stored once. */
   id: z.string(),
   correlationId: z.string(),
   /** When the request arrived, in milliseconds since the epoch. */
   occurredAt: z.int(),
-  /** Null while the caller is unknown. */
+  /** Id of the caller's company; null while the caller is unknown. */
   companyId: z.string().nullable(),
   principalType: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
   principalId: z.string().nullable(),
@@ -23,9 +23,15 @@ export const auditRecord = z.object({
   status: z.int(),
   ip: z.string().nullable(),
   durationMs: z.int(),
-  /** The requests it stands for: above 1 only for anonymous ones, by address and minute. Earlier messages have none. */
+  /**
+   * The number of requests that the record stands for: above 1 only for anonymous requests, which are counted by
+   * address and minute. Messages of earlier versions have no count.
+   */
   count: z.int().default(1),
-  /** The company's usage by this request: a request and its SQL. The log counts it by day and does not store it. */
+  /**
+   * The company's usage by this request: the request and its SQL. The log counts the usage by day and does not store
+   * it.
+   */
   used: z.object({ requests: z.int(), executions: z.int() }).optional(),
 });
 export type AuditRecord = z.output<typeof auditRecord>;

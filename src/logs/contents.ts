@@ -2,8 +2,9 @@ import type { LogFilter, LogKind, LogRecord } from './log.ts';
 import { LOG_TABLES } from './tables.ts';
 
 /**
- * A summary of a file, which often spares reading it: for each filterable field, the number of records with each value; where
- * there are too many values, a Bloom filter, which only tells that a value is absent.
+ * A summary of a file, from which many reads are answered without the file: for each filterable field, the number of
+ * records with each value. A field with too many values has a Bloom filter instead, which can only show that a value is
+ * absent.
  */
 type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & {
   [COMBINATIONS_KEY]?: CombinationCounts;
@@ -20,11 +21,12 @@ interface CombinationCounts {
 /** A key that no field name can equal. */
 const COMBINATIONS_KEY = '';
 
-/** The maximum number of a field's values, and of their combinations, that are counted. */
+/** The maximum number of values of a field that are counted. */
 const MAX_COUNTED_VALUES = 1000;
+/** The maximum number of combinations of values that are counted. */
 const MAX_COUNTED_COMBINATIONS = 2000;
 
-/** Ten bits and seven hashes per value give one false positive in a hundred. */
+/** Bits of a Bloom filter for each value: with `HASH_COUNT` hashes, one lookup in a hundred is a false positive. */
 const BITS_PER_VALUE = 10;
 const HASH_COUNT = 7;
 

@@ -24,8 +24,9 @@ export interface FollowedRecords {
   records: LogRecord[];
   /** The key of the last record delivered: the next ones come after it. */
   upTo: LogKey;
-  /** Records from before the cursor, and their keys. */
+  /** Records from before the cursor. */
   lateRecords: LogRecord[];
+  /** Keys of the records from before the cursor. */
   late: LogKey[];
   /** The number of persons erased from the log: records read before must not be stored anywhere. */
   redactions: number;
@@ -34,8 +35,9 @@ export interface FollowedRecords {
 interface Cursor extends Record<string, SqlStorageValue> {
   at: number;
   id: string;
-  /** The key of the last record that was handed out but not yet confirmed as stored. */
+  /** Time of the last record that was handed out but not yet confirmed as stored; null if there is none. */
   upToAt: number | null;
+  /** Id of the last record that was handed out but not yet confirmed as stored; null if there is none. */
   upToId: string | null;
   follows: number;
 }

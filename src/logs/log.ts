@@ -22,7 +22,10 @@ export interface LogFilterField {
   share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
 }
 
-/** Records with denied ids in one field and, if given, a value in another. `details.member_id` is a field of `details`. */
+/**
+ * Records with denied ids in one field and, if given, a value in another. The field `details.member_id` is a member of
+ * `details`.
+ */
 export interface DeniedRecords {
   field: string;
   denied: Denials;

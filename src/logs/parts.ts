@@ -22,7 +22,7 @@ export interface ListedPart {
   file: string;
   /** The key of the file's oldest record. */
   first: LogKey;
-  /** The number of its records that match the filter; null where the file has to be read to know. */
+  /** The number of the file's records that match the filter; null where the file has to be read to know. */
   matching: number | null;
 }
 

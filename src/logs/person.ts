@@ -66,7 +66,10 @@ async function redactTable(
 const isUnchanged = (row: Record<string, unknown>, redactedFields: Record<string, unknown>): boolean =>
   Object.entries(redactedFields).every(([field, value]) => row[field] === value);
 
-/** Redacts the file after `after`. @returns how many records named the person, and the next file; null after the last */
+/**
+ * Redacts the file that follows `afterKey`.
+ * @returns how many records named the person, and the key after which the next file follows; null after the last file
+ */
 export async function redactPart(
   mover: Mover,
   kind: LogKind,

@@ -9,8 +9,9 @@ export interface Person {
   ips: readonly string[];
 }
 
-/** Members of a record that name its actor, and those with the actor's address and browser. */
+/** Members of a record that name its actor. */
 const ACTOR_MEMBERS = ['principalId', 'actorId', 'actorEmail'];
+/** Members of a record with the actor's address, country and browser. */
 const ORIGIN_MEMBERS = ['ip', 'ipCountry', 'userAgent'];
 /** Returns replacements for the personal members of a person's own record. */
 const makeOwnReplacements = (pseudonym: string): Record<string, unknown> => ({

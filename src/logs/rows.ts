@@ -20,8 +20,9 @@ import { formatLateTable, LOG_TABLES, listColumns } from './tables.ts';
 export const logLimits = {
   /** The number of rows read before yielding to other requests. */
   slice: 20_000,
-  /** The maximum number of rows and bytes of one file. */
+  /** The maximum number of rows of one file. */
   partRows: 20_000,
+  /** The maximum number of bytes of one file. */
   partBytes: 8 * 1024 * 1024,
   /** The database size from which the oldest days move early. A Durable Object holds 10 GB. */
   fullBytes: 9_000_000_000,

@@ -4,7 +4,7 @@ import { compareKeys, getKeyAfter, type LogKey, type LogRecord, toKey, toRange }
 import { hasRecord, logLimits, readNewestOrOldest, readRecordsInRange } from './rows.ts';
 import { addViews } from './views.ts';
 
-/** Events older than this when their log was created have been counted by the previous version. */
+/** Age above which an event was counted by the previous version, if the event was that old when its log was created. */
 const COUNTED_BEFORE_MS = MINUTE_MS;
 
 /** The last share event included in the view counts. Events before `since` are not counted here. */

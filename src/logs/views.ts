@@ -16,7 +16,7 @@ export function addViews(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }
   );
 }
 
-/** Sets a share's counts from before this log: they are added to the log's own, once. */
+/** Sets a share's counts from before the log existed: these are added to the log's own counts, once. */
 export function setViewsBefore(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }: ShareViews): void {
   sql.exec(
     `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt) VALUES (?, 0, ?, ?)

@@ -18,7 +18,7 @@ export const QUOTAS = ['users', 'table_bytes', 'file_bytes', 'mails_per_day', 'm
 export type Quota = (typeof QUOTAS)[number];
 export type Quotas = Partial<Record<Quota, number>>;
 
-/** The tenants: organization (documents 1) and company (documents 2 and 3) both mean this. */
+/** The tenants. Some surfaces of the API call a tenant an organization, others a company. */
 export const companies = sqliteTable(
   'companies',
   {
@@ -34,8 +34,9 @@ export const companies = sqliteTable(
     logo: jsonColumn<Logo>('logo'),
     /** Time of the company's suspension: its requests are rejected and no background work runs. Null while active. */
     suspendedAt: timestampColumn('suspended_at'),
-    /** Time at which the operator ended the company, and when its erasure begins; null unless it ends. It is suspended then. */
+    /** Time at which the operator ended the company, which suspends the company; null unless it was ended. */
     endRequestedAt: timestampColumn('end_requested_at'),
+    /** Time at which the erasure of an ended company begins; null unless it was ended. */
     deletesAt: timestampColumn('deletes_at'),
     /** Quotas of the company; triggers on `user_counts` and `mail_requests` read them. */
     quotas: jsonColumn<Quotas>('quotas').notNull().default({}),
@@ -67,7 +68,10 @@ export const companyErasures = sqliteTable(
     completedAt: timestampColumn('completed_at'),
     /** Progress of each store, by the store's name. */
     stores: jsonColumn<Record<string, ErasedStore>>('stores').notNull(),
-    /** Time of the next scheduled run for the erasure: while it goes on, and later for late data; null if there is none. */
+    /**
+     * Time of the next scheduled run for the erasure: while the erasure goes on, and later for data that arrives late;
+     * null if no run is due.
+     */
     dueAt: timestampColumn('due_at'),
   },
   (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],

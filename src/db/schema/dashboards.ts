@@ -36,7 +36,10 @@ export const dashboards = sqliteTable(
     cacheSeconds: integer('cache_seconds').notNull(),
     layout: jsonColumn<Widget[]>('layout').notNull(),
     filters: jsonColumn<Filter[]>('filters').notNull(),
-    /** Time at which the last of its embed tokens expires: until then the dashboard is shown to every holder of one. */
+    /**
+     * Time at which the dashboard's last embed token expires: until then, every holder of such a token sees the
+     * dashboard.
+     */
     embeddedUntil: timestampColumn('embedded_until'),
     /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */
     version: integer('version').notNull().default(1),

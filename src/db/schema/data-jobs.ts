@@ -21,7 +21,7 @@ export const dataJobs = sqliteTable(
     format: text('format', { enum: DATA_FORMATS }).notNull(),
     values: jsonColumn<[slug: string, value: BoundValue][]>('bound_values').notNull(),
     status: text('status', { enum: DATA_JOB_STATUSES }).notNull(),
-    /** Number of tries: each writes under a prefix of its own, and only the last one may store the outcome. */
+    /** Number of tries: each try writes under a prefix of its own, and only the last try may store the outcome. */
     attempt: integer('attempt').notNull(),
     /** Time at which the scheduled run checks the job, unless it has ended. */
     dueAt: timestampColumn('due_at').notNull(),

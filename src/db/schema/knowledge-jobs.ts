@@ -37,8 +37,9 @@ export const jobs = sqliteTable(
     targetType: text('target_type', { enum: RESOURCE_TYPES }).notNull(),
     targetIds: jsonColumn<string[]>('target_ids').notNull(),
     status: text('status', { enum: JOB_STATUSES }).notNull(),
-    /** Number of finished batches, which is the index of the next one; `totalCount` is the number of all batches. */
+    /** Number of finished batches, which is the index of the next batch. */
     processedCount: integer('processed_count').notNull(),
+    /** Number of all batches. */
     totalCount: integer('total_count').notNull(),
     suggestionCount: integer('suggestion_count').notNull(),
     /** Number of candidates from the model that were not valid. */

@@ -13,7 +13,7 @@ export const verifiedQuestions = sqliteTable(
     id: id(),
     companyId: companyId(),
     question: text('question').notNull(),
-    /** Question in its compared form: see `makeQuestionKey`. */
+    /** Question in the form by which questions are compared: see `makeQuestionKey`. */
     questionKey: text('question_key').notNull(),
     /** Metric query as it was sent, by the fields of `metricQuery`. */
     query: jsonColumn<Record<string, unknown>>('query').notNull(),
@@ -54,9 +54,9 @@ export const askedQuestions = sqliteTable(
     /** Metric query of an answer, by the fields of `metricQuery`. */
     query: jsonColumn<Record<string, unknown>>('query'),
     explanation: text('explanation').notNull(),
-    /** Id of the verified question that answered it. */
+    /** Id of the verified question whose query answered the asked question. */
     verifiedQuestionId: text('verified_question_id'),
-    /** Id of the verified question that was created by accepting it. */
+    /** Id of the verified question that was created by accepting the asked question. */
     acceptedAs: text('accepted_as'),
     /** Model that answered; null if a verified question answered. */
     model: text('model'),

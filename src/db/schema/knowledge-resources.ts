@@ -40,12 +40,13 @@ export const resources = sqliteTable(
     id: id(),
     companyId: companyId(),
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
-    /** Key that is unique among the unarchived resources of a type: see `Definition.makeUniqueKey`. */
+    /** Key that is unique among the unarchived resources of a type: see `ResourceDefinition.makeUniqueKey`. */
     uniqueKey: text('unique_key').notNull(),
     /** Value that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),
-    /** Ids of the nodes that a relation connects. */
+    /** For a relation: id of the node that is its subject. */
     subjectId: text('subject_id'),
+    /** For a relation: id of the node that is its object. */
     objectId: text('object_id'),
     status: text('status', { enum: STATUSES }).notNull(),
     content: jsonColumn<Content>('content').notNull(),

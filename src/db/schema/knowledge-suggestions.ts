@@ -36,8 +36,9 @@ export const suggestions = sqliteTable(
     id: id(),
     companyId: companyId(),
     targetType: text('target_type', { enum: TARGET_TYPES }).notNull(),
-    /** Id of the resource to update, and the version that the model read; null for a creation. */
+    /** Id of the resource to update; null for a creation. */
     targetId: text('target_id'),
+    /** Version of the resource to update that the model read; null for a creation. */
     targetVersion: integer('target_version'),
     targetName: text('target_name').notNull(),
     /** Id of the concept that the suggestion comes from. */
@@ -53,7 +54,10 @@ export const suggestions = sqliteTable(
     status: text('status', { enum: ['staged', ...SUGGESTION_STATUSES] }).notNull(),
     requestId: text('request_id').notNull(),
     jobId: text('job_id'),
-    /** Key that is unique in a job, so that no candidate is stored twice; for imports, unique among their pending suggestions. */
+    /**
+     * Key that is unique in a job, so that no candidate is stored twice; for imports, unique among the pending
+     * suggestions of imports.
+     */
     candidateKey: text('candidate_key'),
     reviewNote: text('review_note'),
     reviewedByUserId: text('reviewed_by_user_id'),

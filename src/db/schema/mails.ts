@@ -38,11 +38,11 @@ export const mailRequests = sqliteTable(
         'program_let_in',
       ],
     }).notNull(),
-    /** Company of the mail; null for a mail about every company that knows the email. */
+    /** Company that the mail is about; null for a mail about all companies in which the address is known. */
     companyId: text('company_id'),
     /** Recipient's address in lower case. */
     email: text('email').notNull(),
-    /** Subject of the notice. */
+    /** Event that the mail notifies of; null for other mails. */
     notice: jsonColumn<Notice>('notice'),
     /** Id of the schedule, webhook endpoint or grant that the mail is about. */
     about: text('about'),

@@ -9,14 +9,19 @@ export const managedDatabases = sqliteTable(
     companyId: text('company_id').notNull().unique(),
     /** Status: `provisioning` until both logins are stored, then `ready` for ever. */
     status: text('status', { enum: ['provisioning', 'ready'] }).notNull(),
-    /** Holder of the provisioning's lease, and the end of the lease. */
+    /** Token of the holder of the provisioning lease. */
     leaseToken: text('lease_token'),
+    /** Time at which the provisioning lease ends. */
     leaseUntil: timestampColumn('lease_until'),
     neonProjectId: text('neon_project_id'),
-    /** Connection strings, encrypted with the company's id as context. */
+    /** Connection string of the owner's login, encrypted with the company's id as context. */
     ownerConnection: text('owner_connection'),
+    /** Connection string of the read-only login, encrypted with the company's id as context. */
     readonlyConnection: text('readonly_connection'),
-    /** Password of the read-only login, encrypted likewise; stored before it is set, so that retries set the same. */
+    /**
+     * Password of the read-only login, encrypted with the company's id as context; stored before Postgres gets the
+     * password, so that a retry sets the same one.
+     */
     readerPassword: text('reader_password'),
     /** Version of the schema in the company's Postgres. */
     migrationsVersion: integer('migrations_version').notNull().default(0),
@@ -24,21 +29,28 @@ export const managedDatabases = sqliteTable(
     sweepAt: timestampColumn('sweep_at'),
     /** Number of scheduled sweeps, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
     sweepMarks: integer('sweep_marks').notNull().default(0),
-    /** Number of changes to the content or names of the company's tables: it is the version of results. */
+    /** Number of changes to the content or names of the company's tables, which is the version of query results. */
     dataVersion: integer('data_version').notNull().default(0),
     /** Value of `dataVersion` at each table's last change, by table name as JSON; under `*` for all other tables. */
     changedTables: text('changed_tables').notNull().default('{"*":0}'),
     /** Changes in progress, by id as JSON: their tables, and the time until which each is assumed to go on. */
     openChanges: text('open_changes').notNull().default('{}'),
-    /** Value of `dataVersion` that `changedTables` and `openChanges` cover: the previous service version counts it alone. */
+    /**
+     * Value of `dataVersion` up to which `changedTables` and `openChanges` are complete: the previous service version
+     * increases `dataVersion` only.
+     */
     notedVersion: integer('noted_version').notNull().default(0),
-    /** Changes in progress for the previous service version, and the assumed end of the last one. */
+    /** Number of changes in progress, for the previous service version. */
     dataChanges: integer('data_changes').notNull().default(0),
+    /** Assumed end of the last of the changes in progress, for the previous service version. */
     dataChangesUntil: timestampColumn('data_changes_until').notNull().default(0),
-    /** Numbers of tables, rows and bytes at the last measurement: after each sweep, and on request. */
+    /** Number of tables at the last measurement: after each sweep, and on request. */
     tables: integer('tables').notNull().default(0),
+    /** Number of rows at the last measurement. */
     rows: integer('rows').notNull().default(0),
+    /** Size of the tables in bytes at the last measurement. */
     tableBytes: integer('table_bytes').notNull().default(0),
+    /** Size of the stored files in bytes at the last measurement. */
     fileBytes: integer('file_bytes').notNull().default(0),
     ...timestampColumns(),
   },

@@ -29,7 +29,10 @@ export const oauthPublicClients = sqliteTable(
   (table) => [index('oauth_public_clients_by_expiry').on(table.expiresAt)],
 );
 
-/** Grants: permissions of clients by users' consent, effective once the client exchanges its code. Secrets only as SHA-256. */
+/**
+ * Grants: permissions of clients by users' consent, effective once the client exchanges its code. Secrets are stored
+ * only as SHA-256.
+ */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
   {
@@ -52,8 +55,9 @@ export const oauthGrants = sqliteTable(
     codeUsedAt: timestampColumn('code_used_at'),
     /** Time at which the grant took effect. */
     begunAt: timestampColumn('begun_at'),
-    /** Digest of the newest refresh token; `previous` is the one before, which may be used again until `previousUntil`. */
+    /** Digest of the newest refresh token. */
     refreshDigest: text('refresh_digest'),
+    /** Digest of the refresh token before the newest one, which may be used again until `previousUntil`. */
     previousDigest: text('previous_digest'),
     previousUntil: timestampColumn('previous_until'),
     lastUsedAt: timestampColumn('last_used_at'),
@@ -80,7 +84,7 @@ export const oauthDevices = sqliteTable(
     clientId: text('client_id').notNull(),
     scopes: jsonColumn<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
-    /** Seconds between two polls for tokens; it grows when a poll comes too early. */
+    /** Seconds between two polls for tokens; the number grows when a client polls too early. */
     interval: integer('interval').notNull(),
     pollableAt: timestampColumn('pollable_at').notNull(),
     expiresAt: timestampColumn('expires_at').notNull(),

@@ -19,7 +19,7 @@ export const passkeys = sqliteTable(
     transports: jsonColumn<string[]>('transports').notNull(),
     /** True if the passkey can be copied to other devices of the person, which never changes. */
     isSyncable: booleanColumn('is_syncable').notNull(),
-    /** True if the passkey was copied, at its last use. */
+    /** True if the passkey had been copied when it was last used. */
     isBackedUp: booleanColumn('is_backed_up').notNull(),
     lastUsedAt: timestampColumn('last_used_at'),
     createdAt: timestampColumn('created_at').notNull(),

@@ -47,7 +47,7 @@ export interface RunSubject {
 
 /** Result of the last run, its fields named as in the API. */
 export interface LastRun {
-  /** Subject of the run's schedule at that time. Runs of earlier service versions lack it. */
+  /** Subject of the schedule at the time of the run. Runs of earlier service versions have none. */
   about?: RunSubject;
   id: string;
   kind: (typeof RUN_KINDS)[number];
@@ -81,7 +81,7 @@ export const schedules = sqliteTable(
     /** Number of failed runs in a row. */
     failures: integer('failures').notNull().default(0),
     lastRun: jsonColumn<LastRun>('last_run'),
-    /** Address of the API as the schedule's creator reached it: its mails link to that address. */
+    /** Address of the API as the schedule's creator reached it: the schedule's mails link to that address. */
     apiUrl: text('api_url').notNull(),
     /** Number of changes that people made: a guard against concurrent changes. */
     version: integer('version').notNull().default(1),
@@ -106,7 +106,10 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** Position among the recipients; negative for one that unsubscribed and was removed, and stays so if added again. */
+    /**
+     * Position among the recipients; negative for a recipient that unsubscribed and was removed, also if added again
+     * later.
+     */
     position: integer('position').notNull(),
     /** Time at which the recipient unsubscribed, who gets no mails from then on. */
     unsubscribedAt: timestampColumn('unsubscribed_at'),

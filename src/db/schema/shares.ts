@@ -39,13 +39,16 @@ export const dashboardShares = sqliteTable(
   ],
 );
 
-/** Number of times that a company has rotated its embed key. A company that never did has no row. */
+/** Number of times that a company has rotated its embed key. A company that never rotated the key has no row. */
 export const embedKeys = sqliteTable('embed_keys', {
   companyId: companyId().primaryKey(),
   rotations: integer('rotations').notNull(),
 });
 
-/** Revocations of embed tokens: of a subject's tokens made until then. A row is kept as long as the tokens could be valid. */
+/**
+ * Revocations of embed tokens: of the tokens of a subject that were issued until `revokedAt`. A row is kept as long as
+ * the tokens could be valid.
+ */
 export const embedRevocations = sqliteTable(
   'embed_revocations',
   {

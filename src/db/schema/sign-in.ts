@@ -13,8 +13,9 @@ export const sessions = sqliteTable(
     /** Digest of the previous refresh token, which may be used again until `previousUntil`, if its answer got lost. */
     previousDigest: text('previous_digest'),
     previousUntil: timestampColumn('previous_until'),
-    /** IP address and browser of the sign-in; unknown for sessions older than these columns. */
+    /** IP address of the sign-in; null for sessions that are older than this column. */
     ip: text('ip'),
+    /** Browser of the sign-in; null for sessions that are older than this column. */
     userAgent: text('user_agent'),
     /** Time at which a token of the session was last used, to the minute. */
     lastUsedAt: timestampColumn('last_used_at'),
@@ -28,7 +29,10 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** Networks from which users have signed in. Their sign-ins stay possible while others are blocked for password guessing. */
+/**
+ * Networks from which users have signed in. A user can still sign in from these while other networks are blocked for
+ * password guessing.
+ */
 export const signInNetworks = sqliteTable(
   'sign_in_networks',
   {
@@ -44,7 +48,10 @@ export const signInNetworks = sqliteTable(
   ],
 );
 
-/** Newest code mailed to each address, also for addresses that belong to nobody, so that no answer is quicker. */
+/**
+ * Newest sign-in code of each address. A code is also stored for an address that belongs to nobody, so that no answer
+ * is quicker.
+ */
 export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {
@@ -66,7 +73,9 @@ export const passwordlessCodes = sqliteTable(
   ],
 );
 
-/** Authenticator apps of users. Each enrolment has a new id; it takes effect once a code has confirmed it. */
+/**
+ * Authenticator apps of users. Each enrolment has a new id, and takes effect once a code has confirmed the enrolment.
+ */
 export const secondFactors = sqliteTable('second_factors', {
   id: id(),
   companyId: companyId(),
@@ -110,7 +119,10 @@ export const pendingSecondFactors = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    /** Step that is waited for; `setup`: the company requires a second factor, and the user had none. */
+    /**
+     * Step that the sign-in waits for: `login` for the second factor, `setup` for its setup, as the company requires
+     * one and the user had none.
+     */
     purpose: text('purpose', { enum: ['login', 'setup'] })
       .notNull()
       .default('login'),

@@ -1,7 +1,10 @@
 import { integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
 import { companyId } from '../columns.ts';
 
-/** Company's use on a day, as counted by this database. Its log counts requests, its Postgres loaded rows. */
+/**
+ * A company's use on a day, as counted by this database. The company's log counts requests, and its Postgres loaded
+ * rows.
+ */
 export const usageDays = sqliteTable(
   'usage_days',
   {

@@ -51,7 +51,10 @@ export const users = sqliteTable(
   ],
 );
 
-/** Number of users of each company. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
+/**
+ * Number of users of each company, counted by triggers on `users`, so that the exact total of a long list costs one
+ * row.
+ */
 export const userCounts = sqliteTable('user_counts', {
   companyId: companyId().primaryKey(),
   living: integer('living').notNull(),
@@ -83,7 +86,7 @@ export const accountUsers = sqliteTable(
   ],
 );
 
-/** Number of users in each account. Triggers on `account_users` keep it. */
+/** Number of users in each account, counted by triggers on `account_users`. */
 export const accountUserCounts = sqliteTable('account_user_counts', {
   accountId: text('account_id').primaryKey(),
   companyId: companyId(),

@@ -35,7 +35,7 @@ export const webhookEndpoints = sqliteTable(
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** Signing secrets, the newest first. */
     secrets: jsonColumn<SigningSecret[]>('secrets').notNull(),
-    /** Latest pauses, the oldest first; triggers keep them. */
+    /** Latest pauses, the oldest first, written by triggers. */
     pauses: jsonColumn<Pause[]>('pauses').notNull().default([]),
     ...timestampColumns(),
   },

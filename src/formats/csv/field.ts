@@ -32,21 +32,26 @@ const UNKNOWN_QUOTE_END = -2;
 
 /** Reads a field with quotes or escaped delimiters, or one that ends with CR or at the file's end. */
 export class FieldReader {
-  /** The field's content, and where the next field or record starts. */
+  /** Offset at which the field's content starts. */
   start = 0;
+  /** Offset at which the field's content ends. */
   end = 0;
+  /** Offset at which the next field or record starts. */
   nextStart = 0;
   kind = UNQUOTED_FIELD;
   /** Line end after the record, if this field is its last; -1 if more fields follow. */
   eol = -1;
-  /** True if the block ends within the field; `isUnclosed` if the file ends too. */
+  /** True if the block ends within the field. */
   isCutOff = false;
+  /** True if the file, too, ends within the field. */
   isUnclosed = false;
-  /** True if the record has something irregular. Each scan of a record resets it and the number of the record's lines. */
+  /** True if something in the record is irregular; each scan of a record resets the value. */
   isIrregular = false;
+  /** Number of the record's lines; each scan of a record resets the value. */
   lines = 1;
-  /** True if a quote stands within an unquoted field of the record; `isBroken` if a quoted field is not closed. */
+  /** True if a quote stands within an unquoted field of the record. */
   hasStrayQuote = false;
+  /** True if a quoted field of the record is not closed. */
   isBroken = false;
   /** Offset of the quote that closes the field after a stray quote: found once for all stray quotes before it. */
   #closer = -1;

@@ -43,7 +43,7 @@ export interface HeadRecord {
   spaced: boolean;
   /** True if a field is properly quoted. */
   quoted: boolean;
-  /** True if the record's years are names ({@link nameYears}). */
+  /** True if the record's years are names ({@link areYearNames}). */
   years: boolean;
   /** True if each of the record's numbers could be a year. */
   yearsAlone: boolean;
@@ -73,7 +73,7 @@ export interface QuoteStatistics {
   isNeeded: boolean;
   /** Number of records with a field whose opening quote is not closed by the rules. */
   brokenCount: number;
-  /** {@link widthOfLines} of each record that spans several lines within quotes. */
+  /** Number of fields a line ({@link measureLineWidth}) of each record that spans several lines within quotes. */
   foldedWidths: number[];
   /** Number of records with quotes in the middle of fields. */
   strayCount: number;

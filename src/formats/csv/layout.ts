@@ -66,7 +66,10 @@ export function findLayoutFromFirst(records: HeadRecord[]): Layout {
   return layout;
 }
 
-/** Counts the `#` lines at the top. The last one is a header if its texts stand above as many values, some numbers. */
+/**
+ * Counts the `#` lines at the top. The last one does not count if it is a header: as many names as the record below has
+ * values, of which some are numbers, dates or booleans.
+ */
 function countComments(records: HeadRecord[]): number {
   const end = records.findIndex(({ hash, width }, index) => {
     const nextRecord = records[index + 1];
@@ -80,7 +83,10 @@ function countComments(records: HeadRecord[]): number {
   return isHeaderOfTypedColumns(records.slice(commentCount - 1)) ? commentCount - 1 : commentCount;
 }
 
-/** Counts the comments and the titles of one value below them. In two columns, a single name in the second is the header. */
+/**
+ * Counts the comments, and the titles of one value below the comments. Of two columns, a name in the second one alone
+ * is no title.
+ */
 function countTitles(records: HeadRecord[], comments: number): number {
   const isTitle = ({ filled, width, forms }: HeadRecord) => filled === 1 && !(width === 2 && forms[0] === BLANK_FORM);
   const end = records.findIndex((record, index) => index >= comments && !isTitle(record));
@@ -91,8 +97,8 @@ function countTitles(records: HeadRecord[], comments: number): number {
 const MAX_FEW_TITLES = 5;
 
 /**
- * Finds the first record of the body: the one below the titles, unless titles with several values follow. These are
- * titles only above a header; many of them above fewer rows are a table of their own.
+ * Finds the first record of the body: the record below the titles, unless titles with several values follow. Records
+ * with several values are titles only above a header; many of them above fewer rows are a table of their own.
  */
 function findHeader(records: HeadRecord[], titles: number): number {
   let maxFilled = 1;

@@ -3,13 +3,15 @@ import { QUOTED_FIELD } from './field.ts';
 import type { Fields } from './records.ts';
 
 /**
- * Use of quotes in a file as far as known: `undecided` while later records may still show that they are ordinary characters,
- * `unquoted` once one has shown it, `quoted` when it is certain that they quote, or that the file cannot be read without them.
+ * Use of quotes in a file as far as known: `undecided` while later records may still show that quotes are ordinary
+ * characters, `unquoted` once a record has shown that, `quoted` once it is certain that quotes enclose fields, or that
+ * the file cannot be read without them.
  */
 export type Quoting = 'undecided' | 'unquoted' | 'quoted';
 
 /**
- * Use of backslashes: `escaped` once a record has too many fields unless they escape, `plain` once one shows that they do not.
+ * Use of backslashes: `escaped` once a record has too many fields unless backslashes escape delimiters, `plain` once a
+ * record shows that they do not.
  */
 export type Escaping = 'undecided' | 'escaped' | 'plain';
 

@@ -25,10 +25,14 @@ import {
 /** Fields of the current record; the object is reused from record to record. */
 export interface Fields {
   count: number;
-  /** Start and end of each field's content, without its quotes. */
+  /** Start of each field's content, without its quotes. */
   starts: Int32Array;
+  /** End of each field's content, without its quotes. */
   ends: Int32Array;
-  /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED}, {@link LOOSE_FIELD} or {@link SLASHED_FIELD}. */
+  /**
+   * The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED_FIELD}, {@link
+   * LOOSE_FIELD} or {@link SLASHED_FIELD}.
+   */
   quotings: Uint8Array;
   /** True if other readers of CSV may read the record differently. */
   isIrregular: boolean;

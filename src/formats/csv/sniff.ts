@@ -14,10 +14,11 @@ export interface SniffedDialect {
   layout: Layout;
   /** Number of records in the head. */
   recordCount: number;
-  /** Position of the body's first record: its line in the file, and its offset in the head. */
+  /** Line of the file at which the body's first record begins. */
   bodyLine: number;
+  /** Offset in the head at which the body's first record begins. */
   bodyStart: number;
-  /** Use of quotes, as far as the head settles it for the rest of the file. */
+  /** Use of quotes in the whole file, as far as the head decides it. */
   quoting: Quoting;
   /** True if the first record has more fields than can be read. */
   overflows: boolean;
@@ -28,12 +29,13 @@ export interface SniffedDialect {
 /**
  * Finds a file's dialect from its head (the approach of CleverCSV and DuckDB's sniffer): reads the head in every
  * dialect whose delimiter or quote occurs in it, and takes the one whose records agree most in width and whose fields
- * look most like values. On a tie the more common dialect wins, which stands first. Where its quotes break the rules,
- * the head is read without quotes, if that yields a table and they break them with every delimiter. Backslashes escape
- * delimiters only where all records have the same number of fields then, and not otherwise.
+ * look most like values. On a tie the more common dialect wins, which is tried first. If the quotes break the rules of
+ * quoting with every delimiter, and the head read without quotes is a table, the file has no quotes. Backslashes escape
+ * delimiters only if all records then have the same number of fields, and do not have it otherwise.
  * @param quoting whether the file may be, or has to be, read without quotes
  * @param escaping whether backslashes may, or have to, escape delimiters
- * @param givenDialect what is not to be found; the lines that are to be skipped are no part of the head
+ * @param givenDialect properties that a person set, which are not detected; the lines that are to be skipped are no
+ * part of the head
  */
 export function sniffDialect(
   head: Uint8Array,

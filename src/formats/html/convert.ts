@@ -37,7 +37,7 @@ export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<
 /** Error thrown for bytes that are not in the encoding that the page declares or is assumed to have. */
 class WrongEncoding extends Error {}
 
-/** Function that makes a converter of the page to UTF-8; `mark` is the length of its byte order mark. */
+/** Function that makes a converter of the page to UTF-8; `mark` is the length of the page's byte order mark. */
 type RecoderFactory = () => { recode: Recode; mark: number };
 
 async function findRecoder({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<RecoderFactory> {
@@ -86,7 +86,10 @@ async function convertWith<T>(file: HtmlFile<T>, recoder: RecoderFactory): Promi
   return table.end(output);
 }
 
-/** Limits the elements and texts that the runtime reports in both passes, and stores a failure, which it would wrap. */
+/**
+ * Limits the elements and texts that the runtime reports in both passes, and stores a failure, which the runtime would
+ * wrap.
+ */
 class EventBudget {
   failure: unknown;
   #left = MAX_EVENTS;

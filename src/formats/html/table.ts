@@ -30,9 +30,11 @@ export class TableText {
   #row = 0;
   #column = 0;
   #hasRow = false;
-  /** Text of the open cell, and the number of columns and rows that it spans. */
+  /** Text of the open cell, in pieces. */
   #text: string[] = [];
+  /** Length of the open cell's text. */
   #length = 0;
+  /** Number of columns and rows that the open cell spans; null while no cell is open. */
   #spans: { across: number; down: number } | null = null;
 
   constructor(write: (text: Uint8Array) => Promise<void>) {
@@ -56,7 +58,7 @@ export class TableText {
     this.#spans = { across: parseSpan(colspan, MAX_COLSPAN), down: parseSpan(rowspan, MAX_ROWSPAN) };
   }
 
-  /** Adds to the text of the open cell, which may hold references. */
+  /** Adds to the text of the open cell. The added text may contain character references. */
   appendText(text: string): void {
     if (!this.#spans) return;
     this.#length += text.length;

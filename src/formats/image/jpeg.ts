@@ -4,7 +4,10 @@ import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts'
 const JPEG_SIGNATURE = [0xff, 0xd8, 0xff];
 const [EOI, SOS, APP0, APP14, APP15, COM] = [0xd9, 0xda, 0xe0, 0xee, 0xef, 0xfe];
 
-/** Returns true for the marker of a frame (SOFn), but not for the markers between of coding tables and JPG. */
+/**
+ * Returns true for the marker of a frame (SOFn). The markers DHT, JPG and DAC, whose codes lie among these, begin no
+ * frame.
+ */
 const isFrameMarker = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 

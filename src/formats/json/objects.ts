@@ -33,10 +33,13 @@ export class ObjectReader {
   readonly #most: number;
   readonly #writer: RecordWriter;
   readonly #expected: ExpectedMember[] = [];
-  /** For each column: the last object that had it, the first byte of its value, and the value's start and end. */
+  /** For each column: number of the last object that had the column. */
   readonly #seen: number[] = [];
+  /** For each column: first byte of its value in that object. */
   readonly #kinds: number[] = [];
+  /** For each column: offset at which its value in that object starts. */
   readonly #starts: number[] = [];
+  /** For each column: offset at which its value in that object ends. */
   readonly #ends: number[] = [];
   /** Number of objects that were read. */
   count = 0;
@@ -50,7 +53,12 @@ export class ObjectReader {
     this.#writer = writer;
   }
 
-  /** Writes the object in the bytes. @param line for errors. @param isAscii so they are UTF-8. @throws JsonProblem */
+  /**
+   * Writes the object in the bytes as a record.
+   * @param line the number of the line, for errors
+   * @param isAscii whether all bytes are ASCII, and so valid UTF-8
+   * @throws JsonProblem
+   */
   readObject(bytes: Uint8Array, line: number, isAscii: boolean): void {
     const walk = new JsonWalker(bytes, 0, MAX_NESTING);
     try {

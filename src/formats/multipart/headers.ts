@@ -1,4 +1,4 @@
-/** Error thrown when the body is cut off or is not multipart/form-data. `message` tells the problem. */
+/** Error thrown when the body is cut off or is not multipart/form-data. `message` states the problem. */
 export class MultipartMalformed extends Error {}
 
 /** The parsed headers of a part. The sender chooses the names: treat them as hostile. */

@@ -11,8 +11,9 @@ export interface PartBlock {
 export interface ReaderLimits {
   /** Largest block that will be requested. */
   blockBytes: number;
-  /** Largest body that is accepted, and the error that a larger one throws. */
+  /** Size in bytes of the largest body that is accepted. */
   maxBytes: number;
+  /** Makes the error that is thrown for a larger body. */
   tooLarge: () => Error;
 }
 
@@ -28,7 +29,7 @@ const END_OF_HEADERS = Buffer.from('\r\n\r\n');
  * writes into it and blocks are views of it, so that memory does not depend on the body and nothing is copied twice.
  * (Parsers built on Node streams hold about 90 MB more at the peak of a 100 MB form.)
  *
- * Call `next()` for a part, then `block()` until it says `last`; the next `next()` skips what was not read.
+ * Call `next()` for a part, then `readBlock()` until a block has `isLast`; the next `next()` skips what was not read.
  * Every method throws {@link MultipartMalformed} for a body that is cut off or not multipart at all.
  */
 export class MultipartReader {
@@ -36,9 +37,11 @@ export class MultipartReader {
   readonly #delimiter: Buffer;
   readonly #bounds: ReaderLimits;
   #buffer: Buffer;
-  /** Range [start, end) of the unread bytes in the buffer; no delimiter begins before `searched`. */
+  /** Offset of the first unread byte in the buffer. */
   #start = 0;
+  /** Offset after the last unread byte in the buffer. */
   #end = 0;
+  /** Offset in the buffer before which no delimiter begins. */
   #searched = 0;
   #ended = false;
   #inPart: boolean;
@@ -46,7 +49,7 @@ export class MultipartReader {
   #received = 0;
   #parts = 0;
 
-  /** @param body the request's body, a byte stream; `boundary` see `parseBoundary` */
+  /** @param body the request's body, a byte stream @param boundary the result of `parseBoundary` */
   constructor(body: ReadableStream<Uint8Array>, boundary: string, limits: ReaderLimits) {
     this.#reader = body.getReader({ mode: 'byob' });
     this.#bounds = limits;
@@ -172,7 +175,10 @@ export interface Part extends PartHeaders {
 
 const SMALL_BLOCK_BYTES = 64 * 1024;
 
-/** Reads all parts of a small form into memory. @throws MultipartMalformed, or `tooLarge` beyond `maxBytes` */
+/**
+ * Reads all parts of a small form into memory.
+ * @throws MultipartMalformed, or the error of `limits.tooLarge` for a larger body
+ */
 export async function readSmallForm(
   body: ReadableStream<Uint8Array>,
   boundary: string,

@@ -16,8 +16,9 @@ const MAX_ROW_VALUES = 2 ** 20;
 
 /** Reads a column of one row group, as the texts of some rows at a time. */
 export abstract class ColumnReader {
-  /** Texts of the rows that were read; `taken` of them are taken. */
+  /** Texts of the rows that were read. */
   protected readonly fields = new ColumnTexts();
+  /** Number of the rows that were read and taken. */
   takenCount = 0;
   #counted = 0;
 
@@ -54,8 +55,9 @@ export abstract class ColumnReader {
 /** Reads a column with one value a row. */
 export class FlatReader extends ColumnReader {
   readonly #reader: LeafReader;
-  /** Position of the first row of the slice; `next` is where the page after it begins, once its page is read to the end. */
+  /** Position of the slice's first row. */
   #place: LeafPosition;
+  /** Position of the row after the slice: in the same page, or at the beginning of the next page. */
   #next: LeafPosition;
 
   constructor(reader: LeafReader, position: LeafPosition) {
@@ -130,8 +132,9 @@ interface LeafRows {
   definitions: number[];
   repetitions: number[];
   values: unknown[];
-  /** For each row, its start among the levels, and its position. */
+  /** For each row, the index at which its levels start. */
   starts: number[];
+  /** For each row, its position. */
   places: LeafPosition[];
   /** Position of the row after these rows. */
   nextPosition: LeafPosition;
@@ -141,8 +144,9 @@ interface LeafRows {
 export class NestedReader extends ColumnReader {
   readonly #column: Column;
   readonly #readers: LeafReader[];
-  /** Position of each row of the slice, in each leaf, and of the row after the slice. */
+  /** For each leaf, the position of each row of the slice. */
   #places: LeafPosition[][] = [];
+  /** For each leaf, the position of the row after the slice. */
   #next: LeafPosition[];
 
   constructor(column: Column, readers: LeafReader[], positions: LeafPosition[]) {

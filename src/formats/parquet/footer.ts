@@ -11,8 +11,9 @@ export interface Leaf {
   /** Elements from the root to the leaf. */
   path: SchemaTree[];
   values: ValueTexts;
-  /** Definition level at which a value is present; `repeated` is the number of repeated elements. */
+  /** Definition level at which a value is present. */
   defined: number;
+  /** Number of repeated elements in the path. */
   repeated: number;
 }
 

@@ -39,8 +39,9 @@ export class LeafReader {
   readonly #held: HeldDictionaries;
   #bytes: Uint8Array = new Uint8Array();
   #from = 0;
-  /** Values of the dictionary; and their texts, once they were requested. */
+  /** Values of the dictionary; null until they were requested. */
   #values: ArrayLike<unknown> | null = null;
+  /** Texts of the dictionary; null until they were requested. */
   #texts: ColumnTexts | null = null;
 
   /**
@@ -70,7 +71,10 @@ export class LeafReader {
     this.#texts = null;
   }
 
-  /** Reads the page of values at an offset, or the next one after it, and tells where the following page is; null at the end. */
+  /**
+   * Reads the page of values at an offset, or the next page of values after it. Also returns the offset of that page
+   * and of the following page; null at the end.
+   */
   async readPage(from: number): Promise<{ readPage: Page; offset: number; nextOffset: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);

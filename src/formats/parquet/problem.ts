@@ -17,8 +17,9 @@ export type ParquetFault =
 /** Error thrown for a Parquet file that cannot be read. */
 export class ParquetProblem extends Error {
   readonly fault: ParquetFault;
-  /** Column of the fault, or other details of it. */
+  /** Column in which the fault is, if it is in a column. */
   readonly column: string | undefined;
+  /** Other details of the fault, if there are any. */
   readonly detail: string | undefined;
 
   constructor(fault: ParquetFault, column?: string, detail?: string) {

@@ -6,8 +6,9 @@ import { type LeafPosition, LeafReader } from './leaves.ts';
 
 /** Progress of writing the rows of a file. Plain data. */
 export interface ParquetState {
-  /** Index of the current row group; `row` is the number of its rows that were written. */
+  /** Index of the current row group. */
   group: number;
+  /** Number of the current row group's rows that were written. */
   row: number;
   /** Position of the next row, in each leaf: the offset of a page, and the number of its earlier rows; null at the beginning. */
   places: [offset: number, skip: number][] | null;

@@ -4,8 +4,8 @@ import type { Encoding } from '../text/decode.ts';
 export type KnownType = 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
 
 /**
- * Facts about a text that was written from records: of files that state their columns, and which values are texts. Each line is a
- * record, an empty one none. Values without quotes were numbers, booleans or dates. Plain data.
+ * Facts about a text into which a file's records were converted. Each line is a record; an empty line is none. Values
+ * in quotes were texts, and values without quotes were numbers, booleans or dates. Plain data.
  */
 export interface RecordFacts {
   /** Names of the columns, in the order of the fields. A line may have fewer fields. */

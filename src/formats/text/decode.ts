@@ -23,7 +23,7 @@ const decodeUtf8: Decode = (bytes, start, end) => {
   return text;
 };
 
-/** Decodes Windows-1252: not every runtime's TextDecoder has it, and some read it as Latin-1. */
+/** Decodes Windows-1252: not every runtime's TextDecoder supports the encoding, and some decode it as Latin-1. */
 const decode1252: Decode = (bytes, start, end) => {
   let text = '';
   for (let index = start; index < end; index++) {

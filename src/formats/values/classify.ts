@@ -41,7 +41,10 @@ export function classifyValue(bytes: Uint8Array, start: number, end: number, dec
   return findWordForms(bytes, from, to, decode);
 }
 
-/** Classifies a value that begins or ends beyond ASCII, which no form does: a text, unless Unicode's spaces are around it. */
+/**
+ * Classifies a value that begins or ends with a character beyond ASCII, as no form does: a text, unless Unicode's
+ * spaces surround a value of a form.
+ */
 function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;
   const value = decode(bytes, from, to);

@@ -8,8 +8,9 @@ export const MAX_EXTRA_BYTES = 32;
 /** Type to which a value is converted, and the forms in which it is read. */
 export interface Conversion {
   type: 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
-  /** Forms (forms.ts) of the column's numbers and dates. */
+  /** Forms (forms.ts) of the column's numbers. */
   decimal: number;
+  /** Forms (forms.ts) of the column's dates. */
   date: number;
   /** Time zone of the session, if it is not UTC; null otherwise. */
   zone: ZoneEdges | null;

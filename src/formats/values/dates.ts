@@ -14,10 +14,13 @@ export const expandYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 
 
 /** Traits (`HAS_…`) of the value that {@link findDateForms} received last. */
 export let dateTraits = 0;
-/** First number of that date (year, month or day, as written). */
+/** First number (year, month or day, as written) of the date that {@link findDateForms} found last. */
 export let dateFirst = 0;
+/** Second number (year, month or day, as written) of the date that {@link findDateForms} found last. */
 export let dateSecond = 0;
+/** Third number (year, month or day, as written) of the date that {@link findDateForms} found last. */
 export let dateThird = 0;
+/** Offset at which the date that {@link findDateForms} found last ends, and its time may begin. */
 export let dateEnd = 0;
 
 function readDigit(bytes: Uint8Array, at: number, end: number): number {
@@ -115,7 +118,7 @@ function readNumberAt(bytes: Uint8Array, at: number, end: number): number {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9999;
 
-/** Returns true if a timestamp, that many minutes after its day's midnight in UTC, lies before year 1 or after year 9999. */
+/** Returns true if the timestamp `minutes` after midnight of its day in UTC lies before year 1 or after year 9999. */
 function isOutOfRange(year: number, firstNumber: number, secondNumber: number, minutes: number): boolean {
   if (year === FIRST_YEAR) return firstNumber === 1 && secondNumber === 1 && minutes < 0;
   return firstNumber * secondNumber === 12 * 31 && minutes >= 24 * 60;

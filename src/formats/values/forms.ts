@@ -2,17 +2,18 @@
 
 /** Form of an integer within 64 bits. */
 export const INTEGER = 1 << 0;
-/** `1234.56` */
+/** Form of a decimal such as `1234.56`. */
 export const POINT_DECIMAL = 1 << 1;
-/** `1234,56` */
+/** Form of a decimal such as `1234,56`. */
 export const COMMA_DECIMAL = 1 << 2;
-/** `1.234,56` */
+/** Form of a decimal such as `1.234,56`. */
 export const DOT_GROUPS = 1 << 3;
-/** `1,234.56` */
+/** Form of a decimal such as `1,234.56`. */
 export const COMMA_GROUPS = 1 << 4;
 export const DECIMALS = POINT_DECIMAL | COMMA_DECIMAL | DOT_GROUPS | COMMA_GROUPS;
-/** The decimal forms by their decimal separator: all forms of one separator give a value the same meaning. */
+/** The decimal forms with a decimal point: a value means the same in all of them. */
 export const DECIMAL_POINT = POINT_DECIMAL | COMMA_GROUPS;
+/** The decimal forms with a decimal comma: a value means the same in all of them. */
 export const DECIMAL_COMMA = COMMA_DECIMAL | DOT_GROUPS;
 
 export const TRUE_FALSE = 1 << 5;
@@ -49,17 +50,21 @@ export const ALL_FORMS = INTEGER | DECIMALS | BOOLEANS | DATES | TELEPHONE;
 /** Marker of a value that consists of spaces; it is not a form. */
 export const BLANK_FORM = 1 << 30;
 
-/** Trait, a property of a value that is not a form: it has a time. */
+/** Trait of a value with a time. A trait is a property of a value that is not a form. */
 export const HAS_TIME = 1;
 export const HAS_TRUE = 2;
 export const HAS_FALSE = 4;
 export const HAS_OFFSET = 8;
 /** Trait of spaces that Postgres does not skip (no-break space and the like). */
 export const HAS_WIDE_SPACE = 16;
-/** Trait of seconds, or a fraction of a second. Only decides whether the name of the format includes seconds. */
+/** Trait of a time with seconds. Only decides whether the name of the format includes seconds. */
 export const HAS_SECONDS = 32;
+/** Trait of a time with a fraction of a second. Only decides whether the name of the format includes seconds. */
 export const HAS_FRACTION = 64;
-/** Trait of a time after `T`, or with an offset after a space: Postgres does not read it after every order of the date. */
+/**
+ * Trait of a time after `T`, or with an offset after a space: Postgres does not read such a time after every order of
+ * the date.
+ */
 export const HAS_STRICT_TIME = 128;
 /** Trait of a day of year 1 or 9999, which a time zone may move out of the supported years. */
 export const HAS_EDGE_YEAR = 256;

@@ -64,7 +64,10 @@ function findGroupedForms(bytes: Uint8Array, at: number, end: number, separator:
   return separator === POINT_SIGN ? DOT_GROUPS : COMMA_GROUPS;
 }
 
-/** Finds the number forms of a trimmed value, 0 for none. A zero before another digit makes it a code, which keeps the zero. */
+/**
+ * Finds the number forms of a trimmed value, 0 for none. A value with a zero before another digit is a code, which
+ * keeps the zero.
+ */
 export function findNumberForms(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > MAX_NUMERIC_LENGTH) return 0;
   let from = start;

@@ -25,7 +25,7 @@ export interface BiffBook {
   readBytes: number;
 }
 
-/** Worksheet, and the offset of its records. The oldest editions give it no name. */
+/** Worksheet, and the offset of its records. In the oldest editions, a worksheet has no name. */
 export interface BiffSheet {
   name: string | null;
   isHidden: boolean;
@@ -53,8 +53,9 @@ class BookReader {
   #before = 0;
   /** Sheets by their offsets. */
   readonly #sheets = new Map<number, BiffSheet>();
-  /** Format codes by number; `styles` holds the format number of each style. */
+  /** Format codes by format number. */
   readonly #codes = new Map<number, string>();
+  /** Format number of each cell style. */
   readonly #styles: number[] = [];
 
   /** Reads a record; returns true after the last one. */

@@ -159,7 +159,10 @@ const readPosition = (content: DataView): { row: number; column: number } => ({
   column: content.getUint16(2, true),
 });
 
-/** Decodes an integer of 30 bits, or the upper 30 bits of a double; a flag says that it is multiplied by 100. */
+/**
+ * Decodes an integer of 30 bits, or the upper 30 bits of a double. One of the other two bits says that the number is
+ * multiplied by 100.
+ */
 function decodeShortNumber(bits: number): number {
   let value = bits >> 2;
   if ((bits & 2) === 0) {

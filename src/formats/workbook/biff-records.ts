@@ -1,6 +1,9 @@
 import type { ByteStream } from './compound-file.ts';
 
-/** Kinds of records (MS-XLS 2.3; before Excel 97: OpenOffice's documentation of the format, by Daniel Rentz). */
+/**
+ * Kind of a record with an integer, in Excel 2. Kinds of records: MS-XLS 2.3; before Excel 97, OpenOffice's
+ * documentation of the format, by Daniel Rentz.
+ */
 export const INTEGER_RECORD_2 = 0x02;
 export const NUMBER_RECORD_2 = 0x03;
 export const LABEL_RECORD_2 = 0x04;
@@ -43,7 +46,11 @@ export const BLOCK_BYTES = 256 * 1024;
 /** Receives a record's content; `offset` is the record's offset in the stream. Returning true ends the reading. */
 export type OnRecord = (kind: number, content: DataView, offset: number) => boolean;
 
-/** Calls `onRecord` from `offset` on until it ends the reading. @returns bytes read. @throws RecordsDamaged if cut */
+/**
+ * Calls `onRecord` from `offset` on until `onRecord` returns true.
+ * @returns the number of bytes read
+ * @throws RecordsDamaged if the stream is cut off
+ */
 export async function readRecords(stream: ByteStream, offset: number, onRecord: OnRecord): Promise<number> {
   for (let from = offset; ; ) {
     const bytes = await stream.read(from, BLOCK_BYTES);

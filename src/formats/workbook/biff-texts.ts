@@ -41,17 +41,25 @@ export function readCharacters(view: DataView, at: number, count: number, isWide
 /** Removes NUL, which text cannot hold, and replaces unpaired surrogates. */
 export const cleanText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
-/** Reads shared texts (MS-XLS 2.4.265). One that continues in a record states its width again. Skips formatting. */
+/**
+ * Reads shared texts (MS-XLS 2.4.265) without formatting. A text that continues in another record states the width of
+ * its characters again.
+ */
 export class BiffTexts {
   readonly texts = new SharedTexts();
-  /** State of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
+  /** Number of characters still to come of the text that continues in the next record. */
   #characters = 0;
+  /** Number of bytes of formatting still to come. */
   #formatBytes = 0;
   #wide = false;
+  /** Characters of the text that were read so far. */
   #partial = '';
   #isOpen = false;
 
-  /** Reads the content of a record, or of one that continues it. @throws WorkbookTooLarge, RangeError */
+  /**
+   * Reads the content of a record of shared texts, or of a record that continues it.
+   * @throws WorkbookTooLarge, RangeError
+   */
   feedRecord(record: Uint8Array, isFirst: boolean): void {
     const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
     // The record begins with two counts of texts.

@@ -82,7 +82,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
   }
 }
 
-/** Opens the stream of a workbook: since Excel 5 it is within a container; older ones are plain files. */
+/** Opens the stream of a workbook: since Excel 5 the stream is within a container; older workbooks are plain files. */
 async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompoundFile(read, size);

@@ -21,7 +21,10 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
   }
 }
 
-/** Formats a number as Excel displays it: 15 digits drop the rounding of 0.1 + 0.2. Integers stay as written. */
+/**
+ * Formats a number as Excel displays it, with 15 digits, so that the rounding error of 0.1 + 0.2 is dropped. Integers
+ * stay as written.
+ */
 export function formatPlainNumber(text: string): string | null {
   const trimmed = text.trim();
   if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1');
@@ -30,7 +33,7 @@ export function formatPlainNumber(text: string): string | null {
   return String(Number(value.toPrecision(15)));
 }
 
-/** Fills digits into a pattern, one for each `#`, zeros in front; surplus digits go where the first one does. */
+/** Fills digits into a pattern, one for each `#`, with zeros in front; surplus digits precede the first `#`. */
 function fillPattern(value: number, pattern: string, digits: number): string {
   const allDigits = Math.round(Math.abs(value)).toFixed(0).padStart(digits, '0');
   let at = allDigits.length - digits;

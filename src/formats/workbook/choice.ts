@@ -2,7 +2,7 @@
 export interface SheetFacts {
   /** Name of the sheet; null if the format names no sheets. */
   name: string | null;
-  /** Number of fields of its widest row. */
+  /** Number of fields of the sheet's widest row. */
   width: number;
   /** Row, from 1, of a header that was joined from merged cells; null if inference has to find it. */
   header: number | null;
@@ -41,7 +41,7 @@ export interface SheetChoice<T> {
 
 export const NO_CHOICE: SheetChoice<never> = { first: null, list: null };
 
-/** Returns true if a sheet has a header, a row and two columns: it is the workbook's table, whatever follows. */
+/** Returns true if a sheet has a header, a row and two columns: it is the workbook's table, whatever sheets follow. */
 export const isTable = ({ filled, narrow }: RowCounts): boolean => filled - narrow > 1;
 
 /** Adds a sheet that is not a table by itself to the candidates. */

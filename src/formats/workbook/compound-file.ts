@@ -79,7 +79,7 @@ async function readFat(read: ReadRange, header: DataView, sectorBytes: number, s
   return fat;
 }
 
-/** Lists the chain of sectors that begins with `first`. @throws CompoundDamaged for an endless chain */
+/** Lists the chain of sectors that begins with `firstSector`. @throws CompoundDamaged for an endless chain */
 function listChain(fat: Uint32Array, firstSector: number, maxSectors: number): number[] {
   const sectors: number[] = [];
   for (let sector = firstSector; sector < MAX_SECTOR; sector = fat[sector] ?? NO_ENTRY) {

@@ -6,7 +6,10 @@ export type ContentType = 'zip' | 'biff' | 'text' | 'html' | 'mhtml' | 'sheets' 
 
 const OLE_SIGNATURE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
-/** Detects the content type: workbooks are zip files, OLE containers or BOF records; programs also name HTML or XML so. */
+/**
+ * Detects the content type. Workbooks are zip files, OLE containers or BOF records; some programs also give HTML or XML
+ * the name of a workbook.
+ */
 export function detectContent(head: Uint8Array): ContentType {
   if (head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5)) return 'zip';
   if (isContainer(head)) return 'biff';
@@ -42,7 +45,10 @@ function isMhtml(text: string): boolean {
   return /^mime-version:/im.test(fields) && /^content-type:\s*multipart\//im.test(fields);
 }
 
-/** Detects the kind of a text by its beginning. `<DATE>,<OPEN>` is a line of names that some programs write. */
+/**
+ * Detects the kind of a text by its beginning. A line of names such as `<DATE>,<OPEN>`, which some programs write, is
+ * not HTML.
+ */
 function detectTextContent(text: string): ContentType {
   if (JSON_START_PATTERN.test(text)) return 'json';
   if (!text.startsWith('<')) return isMhtml(text) ? 'mhtml' : 'text';

@@ -2,9 +2,11 @@ import { areYearNames } from '../csv/years.ts';
 import type { FirstCell } from './first-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
-/** The largest number of header levels and columns, and the longest name, that are joined. */
+/** The maximum number of header levels that are joined. */
 const MAX_LEVELS = 10;
+/** The maximum number of header columns that are joined. */
 const MAX_COLUMNS_JOINED = 1000;
+/** The maximum length of a joined name. */
 const MAX_NAME_LENGTH = 255;
 
 /** A header with merged cells: its first and last row, from 1, and how many of them have values. */
@@ -44,8 +46,9 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], firstColumn: n
 }
 
 /**
- * Finds the first of the rows directly above the first with two values whose one value is merged over some of its columns,
- * but not from the first one on, where titles begin. Lines of one extent below each other are titles too.
+ * Finds the first row of groups directly above the first row with two values. In a row of groups, a value is merged
+ * over some of the columns, but not from the leftmost column on, where titles begin. Rows whose values are merged over
+ * the same columns, one below the other, are titles too.
  */
 function findGroups(rows: FirstCell[][], merges: Merge[], firstColumn: number, firstRowBelow: number): number {
   const begins = rows.slice(firstRowBelow - 1).map((row) => row.findIndex(isFilled));
@@ -126,8 +129,8 @@ class HeaderRows {
   }
 
   /**
-   * Returns true if the rows from the top to this one name the columns: all look like names, and none has two cells of its own,
-   * unless a cell that reaches from the first row to the last shows that they are one header.
+   * Returns true if the rows from the top to `bottom` name the columns: all rows look like names, and no column has two
+   * cells of its own, unless a cell that reaches from the first row to the last shows that the rows are one header.
    */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
@@ -152,7 +155,10 @@ class HeaderRows {
     return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
   }
 
-  /** Returns true if each cell is a text, a year among names, or unlike all below the header, and none stands again there. */
+  /**
+   * Returns true if each cell of a row is a text, a year among names, or of a kind that no cell below the header has,
+   * and if no text of the row occurs again below.
+   */
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
     const numbers = cells.filter((cell) => detectValueType(cell) === 'number');
@@ -168,7 +174,10 @@ class HeaderRows {
     });
   }
 
-  /** Returns true if the first row is a title: a line of more names (texts, rising years) is below, above other values. */
+  /**
+   * Returns true if the first row is a title: below it is a row of more names (texts, rising years), which stands above
+   * other values.
+   */
   isTitle(): boolean {
     const nextRowIndex = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
     const cells = this.#rows[nextRowIndex]?.filter(isFilled) ?? [];
@@ -183,7 +192,10 @@ class HeaderRows {
     return isWider && areNames && isAbove;
   }
 
-  /** The text of the cell at a place, which it may share; empty where one from above reaches down. */
+  /**
+   * Returns the text of the cell at a position, which several columns may share; empty if a cell from a row above
+   * reaches down to the position.
+   */
   #textAt(row: number, column: number): string {
     const merge = this.#mergeAt(row, column);
     if (merge && merge.top < row) return '';

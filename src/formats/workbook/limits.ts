@@ -1,7 +1,8 @@
 /** Bounds a workbook's cost: whatever is processed or written is at most a constant times the file's size. */
 
-/** Maximum number of rows and columns of Excel itself. */
+/** Maximum number of rows of Excel itself. */
 export const MAX_ROWS = 1_048_576;
+/** Maximum number of columns of Excel itself. */
 export const MAX_COLUMNS = 16_384;
 
 /** Maximum ratio of unpacked to packed size: ordinary XML shrinks to a tenth, or to a fiftieth if most cells are empty. */

@@ -27,9 +27,11 @@ export class MergedRows {
   readonly #down: Merges['down'];
   readonly #first: number;
   #fills: Fill[];
-  /** Index of the next fill to write; further fields hold the row's new fills, and the start of the current cell's field. */
+  /** Index of the next fill to write. */
   #next = 0;
+  /** New fills, which the current row's cells began. */
   #added: Fill[] = [];
+  /** Position at which the current cell's field starts; -1 if it is not needed. */
   #cellMark = -1;
 
   /** @param firstColumn the sheet's first column with a value, from 0 */

@@ -12,9 +12,9 @@ const MAX_ROW_BYTES = 8 * 1024 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * Writes rows of a sheet as CSV, one line a row, so that a line's number is the row's. Quotes tell texts from numbers,
- * dates and booleans: texts always have them, the others never. Rows without a value are empty lines; the others have
- * at least as many fields as the widest row before them.
+ * Writes rows of a sheet as CSV, one line a row, so that a line's number is the row's number. Quotes distinguish texts
+ * from numbers, dates and booleans: texts always have quotes, the others never. Rows without a value are empty lines;
+ * the others have at least as many fields as the widest row before them.
  * @throws WorkbookTooLarge for a row above {@link MAX_ROW_BYTES}
  */
 export class RowWriter {
@@ -22,8 +22,9 @@ export class RowWriter {
   row: number;
   /** Number of fields of the widest row so far. */
   width: number;
-  /** Number of rows with a value; `narrow` of them stand above the first with two values (all, if none has). */
+  /** Number of rows with a value. */
   filled: number;
+  /** Number of rows with a value above the first row with two values; of all rows with a value, if none has two. */
   narrow: number;
   #out = new Uint8Array(256 * 1024);
   #at = 0;
@@ -74,7 +75,7 @@ export class RowWriter {
     return this.#at === this.#rowStart;
   }
 
-  /** Current position, for `undo` and `getBytesSince`. */
+  /** Current position, for `getBytesSince`. */
   get mark(): number {
     return this.#at;
   }

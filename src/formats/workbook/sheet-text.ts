@@ -6,7 +6,7 @@ import { RowWriter } from './row-writer.ts';
 /** Approximate number of bytes of text that are held in memory before they are passed on. */
 export const TEXT_BYTES = 4 * 1024 * 1024;
 
-/** Text of a sheet that is converted in one go. It is passed on as the rows are written. */
+/** Text of a sheet that is converted in one go. The text is passed on while its rows are written. */
 export class SheetText {
   readonly writer = new RowWriter();
   readonly #write: (text: Uint8Array) => Promise<void>;

@@ -20,11 +20,13 @@ export interface SheetState {
   done: boolean;
   /** Number of written rows, empty ones included; also the number of the last row. */
   row: number;
-  /** First column with a value as far as known, from 0; `width` is the number of fields of the widest row. */
+  /** First column with a value as far as known, from 0. */
   first: number;
+  /** Number of fields of the widest row. */
   width: number;
-  /** `filled`: number of rows with a value. `narrow`: number of rows with a value above the first row with two values. */
+  /** Number of rows with a value. */
   filled: number;
+  /** Number of rows with a value above the first row with two values. */
   narrow: number;
   /** Merged cells to be repeated in the rows below, by column. */
   fills: Fill[];

@@ -22,8 +22,9 @@ export class SharedTexts {
   /** Start of each text: its page, and the offset in the page. */
   readonly #places: Uint32Array[] = [new Uint32Array(POSITIONS_PER_ARRAY)];
   #count = 0;
-  /** Start of the text that is being added, and the end of its bytes so far. */
+  /** Start of the text that is being added. */
   #start = 0;
+  /** End of the bytes so far of the text that is being added. */
   #at = 0;
   #bytes = PAGE_BYTES + POSITIONS_PER_ARRAY * POSITION_BYTES;
 

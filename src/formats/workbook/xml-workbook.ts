@@ -40,7 +40,10 @@ const MAX_STYLES = 65_536;
 const MAX_MERGES = 10_000;
 /** Maximum number of sheets with names that can be chosen. */
 const MAX_SHEETS = 10_000;
-/** Maximum number of times that a value may be found further left: a sheet begins at its leftmost value, else at column A. */
+/**
+ * Maximum number of times that the conversion starts again because a value is further left than all before; after that,
+ * column A is the first column.
+ */
 const MAX_SHIFTS = 5;
 const SPREADSHEET_NAMESPACE = 'urn:schemas-microsoft-com:office:spreadsheet';
 
@@ -82,8 +85,9 @@ class XmlConversion<T> {
   #written = 0;
   #rest: Uint8Array = new Uint8Array();
   #current: OpenSheet<T> | null = null;
-  /** Names of the sheets so far; `#table` is the sheet that is the table, once known: then only names are read. */
+  /** Names of the sheets so far. */
   readonly #names: string[] = [];
+  /** Sheet that is the workbook's table, once known: then only the names of further sheets are read. */
   #found: ConvertedSheet<T> | null = null;
   readonly #seen: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
 
@@ -234,7 +238,7 @@ class XmlConversion<T> {
     return true;
   }
 
-  /** Reads the position of a row or cell, from 1; without one it follows the previous row or cell. */
+  /** Reads the position of a row or cell, from 1; a row or cell without one follows the previous row or cell. */
   #index(reader: XmlReader, previousIndex: number): number {
     const writtenIndex = this.#value(reader, 'Index');
     if (writtenIndex === undefined) return previousIndex + 1;
@@ -407,7 +411,10 @@ const FORMATS_BY_NAME: Record<string, NumberFormat> = {
 
 const findFormat = (code: string): NumberFormat => FORMATS_BY_NAME[code] ?? parseCustomFormat(code);
 
-/** Formats a moment by its number format: without one, midnight is a day. Null for a text that is no moment. */
+/**
+ * Formats a moment by its number format; without a format, a moment at midnight becomes a day. Null for a text that is
+ * no moment.
+ */
 function formatMoment(text: string, style: NumberFormat): string | null {
   const [, time] = /^\s*\d{4}-\d\d-\d\dT(\d\d:\d\d(?::\d\d)?)(?:\.\d*)?Z?\s*$/.exec(text) ?? [];
   if (style.kind === 'time' && time) return time;

@@ -6,7 +6,10 @@ import { XmlUnreadable } from './text.ts';
 /** Number of first bytes that contain the declaration. */
 const HEAD_BYTES = 256;
 const UTF8_NAME_PATTERN = /^(?:utf-?8|(?:us-)?ascii)$/;
-/** Pattern of UTF-16's names in a document of ASCII bytes. The bytes are right: some programs keep the text's own declaration. */
+/**
+ * Pattern of UTF-16's names in a document of ASCII bytes. The bytes decide, not the declaration: some programs keep the
+ * declaration of the original text.
+ */
 const UTF16_NAME_PATTERN = /^utf-?16(?:le|be)?$/;
 
 /** Converts XML to UTF-8 piece by piece: UTF-8 and UTF-16, by mark or declaration, and Windows-1252 if `western`. */

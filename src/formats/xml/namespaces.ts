@@ -66,7 +66,7 @@ export class NamespaceScopes {
     this.#findDefault();
   }
 
-  /** Removes the declarations of elements that lie deeper than this: they are closed. */
+  /** Removes the declarations of elements at a greater depth than `depth`, which are closed. */
   dropDeeper(depth: number): void {
     const countBefore = this.#scopes.length;
     while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > depth) this.#scopes.pop();

@@ -3,7 +3,7 @@ import { decodeText, findText, hasTextAt, sliceText, XmlUnreadable } from './tex
 
 /** Reads XML as bytes by tokens: sheets have tens of megabytes. Knows XML's five entities, ends at a document type. */
 
-/** Kinds of tokens; this one means that the bytes end within a token. */
+/** Kind of token: the bytes end within a token. */
 export const CUT_TOKEN = 0;
 export const OPEN_TAG = 1;
 export const CLOSE_TAG = 2;
@@ -35,11 +35,13 @@ export class XmlReader {
   readonly bytes: Uint8Array;
   /** Offset of the next token. */
   at: number;
-  /** Current token: a text, or a tag's content after its name. */
+  /** Start of the current token: of a text, or of a tag's content after its name. */
   start = 0;
+  /** End of the current token: of a text, or of a tag's content after its name. */
   end = 0;
-  /** Start and end of the value found by {@link findAttribute}. */
+  /** Start of the value found by {@link findAttribute}. */
   valueStart = 0;
+  /** End of the value found by {@link findAttribute}. */
   valueEnd = 0;
   #attributeStart = 0;
   #attributeEnd = 0;
@@ -51,7 +53,7 @@ export class XmlReader {
   readonly #scopes: NamespaceScopes;
   readonly #passedOver: string;
 
-  /** @param from the offset to begin at, with the namespaces there; `alternative`: which of a part's alternatives is read */
+  /** @param from the offset to begin at, the namespaces there, and which of a part's alternatives is read */
   constructor(
     bytes: Uint8Array,
     from: { at?: number; names?: Namespaces | null; alternative?: 'Choice' | 'Fallback' } = {},

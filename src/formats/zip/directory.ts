@@ -12,8 +12,9 @@ export interface ZipEntry {
   /** Compression method: 0 stored, 8 deflated; others are rare. */
   method: number;
   encrypted: boolean;
-  /** Number of packed bytes in the file; `size` is the number of unpacked bytes. */
+  /** Number of packed bytes in the file. */
   compressed: number;
+  /** Number of unpacked bytes. */
   size: number;
   crc: number;
   /** Offset of its local header, which precedes its data. */
@@ -123,7 +124,9 @@ function readEntry(view: DataView, at: number, name: Uint8Array, extra: Uint8Arr
   };
 }
 
-/** Replaces numbers by those in the extra field, which holds only the replaced ones, in this order. */
+/**
+ * Replaces numbers by those in the extra field, which has only the numbers to be replaced, in the order of `numbers`.
+ */
 function readExtendedNumbers(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
   const view = createDataView(extra);
   for (let at = 0; at + 4 <= extra.length; ) {

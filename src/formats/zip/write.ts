@@ -7,12 +7,16 @@ import { concatBytes, createDataView } from '../../kernel/bytes.ts';
 
 /** Entry as the directory names it. */
 export interface WrittenEntry {
-  /** Path of the entry with `/` between its parts; unpacked, it stays beneath the folder: see `makePathPart`. */
+  /**
+   * Path of the entry with `/` between its parts; the unpacked file stays beneath the target folder: see
+   * `makePathPart`.
+   */
   path: string;
   isDeflated: boolean;
   crc: number;
-  /** Number of packed bytes in the file; `size` is the number of unpacked bytes; both below 4 GiB. */
+  /** Number of packed bytes in the file, below 4 GiB. */
   compressed: number;
+  /** Number of unpacked bytes, below 4 GiB. */
   size: number;
   /** Offset of its local header. */
   offset: number;
@@ -33,7 +37,7 @@ const COUNT_IN_EXTRA = 0xffff;
 /** Flags of an entry: sizes and checksum follow the data; the name is UTF-8. */
 const ENTRY_FLAGS = 0x0808;
 const [VERSION, VERSION_64] = [20, 45];
-/** Date of all entries, 1980-01-01, the earliest possible: the manifest tells when entries were packed. */
+/** Date of all entries, 1980-01-01, the earliest possible: the manifest states when entries were packed. */
 const EARLIEST_DATE = 0x21;
 
 type RecordField = readonly [bytes: 2 | 4 | 8, value: number];
@@ -110,7 +114,10 @@ function makeDirectoryRecord({
 /** Number of entries whose directory records are made together. */
 const RECORDS_PER_BATCH = 1_000;
 
-/** Writes the end of a zip file: its directory, some records at a time. @param start offset at which it begins */
+/**
+ * Writes the end of a zip file: its directory, some records at a time.
+ * @param start the offset at which the directory begins
+ */
 export function* writeDirectory(entries: readonly WrittenEntry[], start: number): Generator<Uint8Array<ArrayBuffer>> {
   let length = 0;
   for (let at = 0; at < entries.length; at += RECORDS_PER_BATCH) {

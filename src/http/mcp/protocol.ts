@@ -3,7 +3,10 @@
  */
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'];
 
-/** All supported protocol versions, the newest first. In the newest each message stands for itself. */
+/**
+ * All supported protocol versions, the newest first. In the newest version, each message is independent of earlier
+ * messages.
+ */
 export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...LEGACY_VERSIONS];
 
 /** Makes a refusal by JSON-RPC, of a text that is no message that could be answered. */

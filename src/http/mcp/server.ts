@@ -62,7 +62,10 @@ function createServer(tools: ToolServer, supportedProtocolVersions: readonly str
   return server;
 }
 
-/** Handles a message by its protocol version: versions before 2026-07-28 begin with a handshake. Nothing is stored between. */
+/**
+ * Handles a message by its protocol version: versions before 2026-07-28 begin with a handshake. Nothing is stored
+ * between messages.
+ */
 export async function handleMessage(request: Request, message: unknown, tools: ToolServer): Promise<Response> {
   const bodilessRequest = copyWithoutBody(request);
   if (!(await isLegacyRequest(bodilessRequest, message))) {
@@ -96,7 +99,8 @@ export async function handleMessage(request: Request, message: unknown, tools: T
 const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /**
- * Copies the request without its body, which was already read. Clients that accept only `application/json` are answered so, too.
+ * Copies the request without its body, which was already read. Clients that accept only `application/json` are
+ * answered, too.
  */
 function copyWithoutBody({ url, headers }: Request): Request {
   const repeatedHeaders = REPEATED_HEADERS.flatMap((name): [string, string][] => {

@@ -26,8 +26,9 @@ export interface Tool {
   allowedValues?: Readonly<Record<string, readonly string[]>>;
   /** Argument that may hold the whole body instead of the single arguments. */
   bodyArgument?: string;
-  /** Default parameters of the query; `fixedParameters` are parameters that callers cannot set. */
+  /** Default parameters of the query. */
   defaults?: Readonly<Record<string, string>>;
+  /** Parameters of the query that callers cannot set. */
   fixed?: Readonly<Record<string, string>>;
 }
 
@@ -156,7 +157,10 @@ interface JsonSchema {
 
 const acceptsText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(acceptsText) ?? false);
 
-/** Finds the problems of lists among a query's arguments. To its schema a list is a parameter that was sent several times. */
+/**
+ * Finds the problems of lists among a query's arguments. To the query's schema, a list is a parameter that was sent
+ * several times.
+ */
 const findLists = (queryArguments: Record<string, unknown>, properties: Record<string, JsonSchema>): FieldProblem[] =>
   Object.entries(queryArguments)
     .filter(([name, value]) => name !== 'filter' && Array.isArray(value))

@@ -56,8 +56,8 @@ export const readAccounts = (
   );
 
 /**
- * Clears the default flag of the current default account, in the batch that sets it on another: on one that the batch inserts, or
- * on `next`, if that exists and is active or is activated by the change.
+ * Clears the default flag of the current default account, in the batch that sets it on another: on one that the batch
+ * inserts, or on the account `newDefault`, if that account exists and is active or is activated by the change.
  */
 export const clearDefault = (
   db: ControlDb,

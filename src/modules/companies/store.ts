@@ -31,7 +31,7 @@ const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2
     ssoOnly === undefined ? undefined : eq(companies.ssoOnly, ssoOnly),
   );
 
-/** Changes a company's brand, unless the stored brand differs from `before` by now. */
+/** Changes a company's brand, unless the brand in the database differs from `storedBranding` by now. */
 export const updateBranding = (db: ControlDb, id: string, storedBranding: Branding, branding: Branding, now: number) =>
   db
     .update(companies)
@@ -75,8 +75,8 @@ export const readCompanies = (
   );
 
 /**
- * Renames, suspends or reactivates a company. Suspending a suspended company keeps the first time. A company scheduled for
- * deletion can only be renamed.
+ * Renames, suspends or reactivates a company. Suspending a suspended company keeps the time of the first suspension. A
+ * company scheduled for deletion can only be renamed.
  */
 export const updateCompany = (
   db: ControlDb,

@@ -120,7 +120,10 @@ const exportLogo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** The maximum size of the knowledge document, which is made in memory. Records beyond it are still exported as records. */
+/**
+ * The maximum size of the knowledge document, which is made in memory. Knowledge beyond this size is still exported as
+ * records.
+ */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {

@@ -53,8 +53,9 @@ export const EXPORTED_DATABASE_TABLES = Object.entries(DATABASE_TABLE_EXPORTS).f
   typeof kind === 'string' ? [] : [{ name, shownColumns: kind.shownColumns }],
 );
 
-/** The maximum number of rows that are read at once, and the bytes after which no further row is read. */
+/** The maximum number of rows that are read at once. */
 const MAX_ROWS_PER_READ = 2_000;
+/** The number of bytes of rows after which no further row is read at once. */
 const MAX_BYTES_PER_READ = 1_000_000;
 
 /** Reads rows after an id, each as its JSON; none before provisioning. One batch fits into memory. */

@@ -4,7 +4,10 @@ export const exportNotFound = defineNotFound('export', {
   message: 'There is no such export. Exports are deleted a day after they end.',
 });
 
-/** Failures of an export: stored in its record, not thrown to a caller. */
+/**
+ * The archive of an export would be too large. Failures of exports are stored in the export's record, not thrown to a
+ * caller.
+ */
 export const archiveTooLarge = defineFailure('export.too_large', 'too_large', {
   message: 'The archive would be larger than 78 GiB.',
 });

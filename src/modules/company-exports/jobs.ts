@@ -128,7 +128,7 @@ class ExportAttempt {
     clearInterval(this.#renewals);
   }
 
-  /** @returns whether this attempt still holds the export */
+  /** Changes the record of the export. @returns whether this attempt still holds the export */
   async update(changes: Partial<CompanyExport>): Promise<boolean> {
     const { db } = this.#ctx;
     const { updated } = await commit(db, {
@@ -148,7 +148,10 @@ class ExportAttempt {
     if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new AttemptSuperseded();
   }
 
-  /** @returns whether the export has ended */
+  /**
+   * Writes files of the archive until the limits are reached or the export ends.
+   * @returns whether the export has ended
+   */
   async runStep(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
     const startedAt = Date.now();

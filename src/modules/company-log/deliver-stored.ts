@@ -6,14 +6,13 @@ import { callObject } from '../../platform/objects.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { appendToLog } from './feed.ts';
 
-/**
- * The number of files per page, and the maximum number of pages per source and scheduled run. A file that fails stays, and does
- * not block the others.
- */
+/** The number of files per page. A file that fails stays, and does not block the others. */
 const FILES_PER_PAGE = 20;
+/** The maximum number of pages per source that one scheduled run reads. */
 const MAX_PAGES_PER_RUN = 10;
-/** The maximum number of files that one run delivers per source, and of calls of logs that it makes in total. */
+/** The maximum number of files per source that one scheduled run delivers. */
 const MAX_FILES_PER_RUN = 20;
+/** The maximum number of calls of logs that one scheduled run makes. */
 const MAX_CALLS_PER_RUN = 400;
 /** The maximum time of one run: an unavailable log takes seconds to fail. */
 const MAX_RUN_MS = 2 * MINUTE_MS;

@@ -16,8 +16,8 @@ const TIMEOUT_MS = 8_000;
 const MESSAGES_PER_BATCH = 100;
 
 /**
- * The milliseconds that a record waits for others to share a call with: a share event waits for the audit record of its request,
- * which is stored last.
+ * The milliseconds that a record waits for other records, to be stored by the same call: a share event waits for the
+ * audit record of its request, which is stored last.
  */
 const GATHERING_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
@@ -30,8 +30,9 @@ interface RecordBatch {
   handedOver?: Promise<void>;
 }
 
-/** The records of this isolate that wait for the running call, and that call, by company. */
+/** The records of this isolate that wait until the running call of their log ends, by company. */
 const waitingBatches = new Map<string | null, RecordBatch>();
+/** The running calls of logs, by company. */
 const pendingCalls = new Map<string | null, Promise<void>>();
 
 const countRecords = (records: RecordsByKind): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);

@@ -102,9 +102,10 @@ export const listWidgetIds = (layout: readonly Widget[]): string[] => [
 type DashboardDefinition = { layout: readonly Widget[]; filters: readonly Filter[] };
 
 /**
- * Returns the filters of a dashboard to store: a caller who is denied a visualization cannot newly apply a filter to it, as the
- * kind of its parameter, which would not be checked, is unknown to the caller. Stored filters still apply to what they applied
- * to. @param denied ids of the visualizations that the caller is denied
+ * Returns the filters of a dashboard to store: a caller who is denied a visualization cannot newly apply a filter to
+ * it, as the kind of its parameter, which would not be checked, is unknown to the caller. Stored filters still apply to
+ * the same visualizations.
+ * @param denied ids of the visualizations that the caller is denied
  */
 export function restrictFilters(
   { layout, filters }: DashboardDefinition,

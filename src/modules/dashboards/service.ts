@@ -210,9 +210,10 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 }
 
 /**
- * Runs the visualizations of a dashboard with the values of `boundValues`. @param limits the visualizations not to run, and why;
- * the slugs with enforced values; the number of connections it may use at once; the only one to run @returns one execution for
- * each visualization, in the order of the layout
+ * Runs the visualizations of a dashboard with `values`.
+ * @param limits the failures by which some visualizations are not run, the slugs whose values are enforced, the number
+ * of connections that may be used at once, and the only visualization to run
+ * @returns one execution for each visualization, in the order of the layout
  */
 export async function runDashboard(
   ctx: CompanyContext,

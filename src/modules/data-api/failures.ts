@@ -8,8 +8,8 @@ export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
 });
 
 /**
- * @returns the failure when a published visualization has a parameter `format`, which conflicts with the query parameter of that
- * name
+ * Makes the failure for publishing a visualization with a parameter `format`, which conflicts with the query parameter
+ * of that name.
  */
 export const makeFormatConflictFailure = () =>
   invalid([

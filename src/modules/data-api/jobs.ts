@@ -38,9 +38,10 @@ const BATCH_DIVISOR = 30;
 const INTERRUPTED_MESSAGE = 'The job was interrupted too often.';
 
 /**
- * Streams the result of a job to R2. A message does nothing while another attempt holds the job, or while as many jobs of the
- * company run as may: when one of them ends, the messages of those that wait are sent again. After an interrupted attempt, a new
- * one starts over and the objects of the old one are deleted. Only the current attempt sets the outcome of the job.
+ * Streams the result of a job to R2. A message does nothing while another attempt holds the job, or while the maximum
+ * number of the company's jobs are running: when one of these ends, the messages of the waiting jobs are sent again.
+ * After an interrupted attempt, a new one starts over and the objects of the old one are deleted. Only the current
+ * attempt sets the outcome of the job.
  */
 export async function writeResult(ctx: CompanyContext, jobId: string, limits = JOB_LIMITS): Promise<void> {
   const now = ctx.now();
@@ -86,8 +87,8 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
 }
 
 /**
- * Sends the messages of waiting jobs again. A message too many does nothing.
- * @param isNew sends those of the jobs that no attempt has begun, and no others
+ * Sends the messages of waiting jobs again. A superfluous message does nothing.
+ * @param isNew sends only the messages of jobs that no attempt has begun
  */
 async function resendWaitingJobs(ctx: CompanyContext, { isNew = false } = {}): Promise<void> {
   const { companyId } = ctx.actor;

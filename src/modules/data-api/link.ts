@@ -20,7 +20,7 @@ interface ResultClaims {
 /** The holder of a result link. */
 export type ResultViewer = ViewerActor<ResultClaims>;
 
-/** Creates a link to the result of a succeeded job. @returns its end as `expiresAt`, in ms */
+/** Creates a link to the result of a succeeded job. @returns the link, and the time at which it expires (ms) */
 export async function createResultLink(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
   const validity = makeValidity(ctx, Math.min(LINK_SECONDS, countSecondsUntil(ctx, job.createdAt + JOB_RETENTION_MS)));
   const claims = { sub: job.id, company_id: job.companyId, sid: job.id, jti: ctx.newId(), token_type: 'access' };

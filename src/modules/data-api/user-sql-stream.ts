@@ -9,17 +9,20 @@ import { makeFetchSteps, makeOpeningSteps, type UserSqlSteps } from '../../tenan
 const INITIAL_BATCH_ROWS = 100;
 /** The maximum number of rows of a batch. */
 export const MAX_ROWS = 10_000;
-/** The target number of bytes per batch, and the maximum. Two batches are held in memory at once. */
+/** The target number of bytes per batch. Two batches are held in memory at once. */
 const BATCH_BYTES = 1024 * 1024;
+/** The maximum number of bytes per batch. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
 
 /**
- * Runs user SQL as `runUserSql` does, and yields its rows batch by batch, from one snapshot, in memory that does not depend on
- * their number. While a batch is processed, the next one is fetched. The first batch may be empty. @param sql opened with the
- * read-only login and used for nothing else; to be closed afterwards, which ends the transaction @param limits `batchRows` is the
- * maximum number of rows of a batch @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` it may fit
+ * Runs user SQL as `runUserSql` does, and yields its rows batch by batch, from one snapshot, in memory that does not
+ * depend on the number of rows. While a batch is processed, the next one is fetched. The first batch may be empty.
+ * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the
+ * transaction
+ * @param limits `batchRows` is the maximum number of rows of a batch
+ * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` the rows may fit
  */
 export async function* streamUserSql(
   sql: TenantSql,

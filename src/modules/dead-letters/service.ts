@@ -3,11 +3,9 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 
-/**
- * The number of dead letters on a page, and the number of resent letters after which a scheduled run stops; the maximum number of
- * pages that it reads.
- */
+/** The number of dead letters on a page, and the number of resent letters after which a scheduled run stops. */
 const MAX_SENT_PER_RUN = 100;
+/** The maximum number of pages that a scheduled run reads. */
 const MAX_PAGES_PER_RUN = 10;
 
 /** The time for which a letter is kept after it was resent. */
@@ -23,12 +21,13 @@ const LETTER_FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', 
 export interface DeadLetter {
   /** The id of the message. */
   id: string;
-  /** The queue it came from, without the suffix of the dead letter queue. */
+  /** The queue that the message was sent to, without the suffix of the dead letter queue. */
   queue: string;
   body: unknown;
   attempts: number;
-  /** When the message was sent and when its delivery was given up (ms). */
+  /** When the message was sent (ms). */
   sentAt: number;
+  /** When the delivery of the message was given up (ms). */
   diedAt: number;
 }
 

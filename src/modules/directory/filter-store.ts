@@ -119,7 +119,10 @@ export function compileFilter(
     throw invalidFilter(`names ${printAttribute({ name, ...path })}, which is no attribute of a ${kind}`);
   };
 
-  /** @param outerAttribute the complex attribute whose value path contains the comparison */
+  /**
+   * Makes the SQL of a comparison from that of the compared attribute.
+   * @param outerAttribute the complex attribute whose value path contains the comparison
+   */
   const makeComparison = (
     path: AttributePath,
     outerAttribute: ComplexAttribute | undefined,

@@ -174,8 +174,9 @@ export async function createDirectoryUser(ctx: PrincipalContext, input: Complete
 export const USER_WRITE_PERMISSIONS = ['users:update', 'users:activate', 'users:deactivate'] as const;
 
 /**
- * Changes the values of a user that differ from the stored ones; writes nothing where none does. Somebody who is only invited is
- * shown as not active: `active: false` differs there while the invitation is open, and ends it.
+ * Changes the values of a user that differ from the stored ones; writes nothing where none does. Somebody who is only
+ * invited is shown as not active: for such a user, `active: false` is a change while the invitation is open, and ends
+ * the invitation.
  */
 export async function changeDirectoryUser(
   ctx: PrincipalContext,

@@ -66,7 +66,8 @@ interface TokenPayload {
   thm?: Branding;
   loc?: Locale;
   /**
-   * When the token was issued, in fractional seconds: a revocation covers only tokens issued before it, even within its second.
+   * When the token was issued, in fractional seconds: a revocation covers only tokens issued before it, even within the
+   * same second.
    */
   iat: number;
   exp: number;

@@ -20,8 +20,9 @@ import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { importVerifyingKey, parseCompanyId, type SigningKey } from './signing-keys.ts';
 import { parseTarget } from './token-id.ts';
 
-/** The maximum remaining lifetime of a host's token, and how far its clock may be ahead of ours. Seconds. */
+/** The maximum remaining lifetime of a host's token, in seconds. */
 const MAX_LIFETIME_LEFT_SECONDS = 24 * 60 * 60;
+/** The maximum number of seconds by which a host's clock may be ahead of ours. */
 const MAX_AHEAD_SECONDS = 60;
 
 const targetId = z.string().regex(ID_PATTERN).optional();

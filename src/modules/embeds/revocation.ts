@@ -130,7 +130,10 @@ function toDetails(revocation: Revocation): Record<string, unknown> {
   return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
 }
 
-/** @param field the field that names the token or viewer to be revoked */
+/**
+ * Makes the failure for more than `MAX_REVOCATIONS` revocations.
+ * @param field the field that names the revoked token or viewer
+ */
 const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
   invalid([
     {

@@ -47,7 +47,7 @@ export const upsertRevocation = (
     .returning({ subject: embedRevocations.subject });
 };
 
-/** Deletes revocations that a newer one covers: subjects in a range, revoked until `until` (ms). */
+/** Deletes revocations that a newer one covers: subjects in a range, revoked until `revokedUntil` (ms). */
 export const deleteTargetRevocations = (
   db: ControlDb,
   companyId: string,

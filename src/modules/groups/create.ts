@@ -9,8 +9,9 @@ import type { Group } from './store.ts';
 import { makeAddUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
 
 /**
- * Creates a group with the members `userIds`. It may not allow more than the caller may. A taken slug made from the name gets a
- * suffix. @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
+ * Creates a group with the members `userIds`. The group may not allow more than the caller may do. A taken slug made
+ * from the name gets a suffix.
+ * @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
  */
 export async function createGroup(
   ctx: PrincipalContext,

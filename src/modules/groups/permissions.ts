@@ -48,8 +48,9 @@ export async function removeGroupPermissions(
 }
 
 /**
- * @param makeStatements makes the statements from the ids that the group does not have yet (only these were checked, and only
- * these are added), and from the ids that it has
+ * Changes the permissions of a group by the statements that `makeStatements` makes.
+ * @param makeStatements makes the statements from the ids that the group does not have yet (only these were checked,
+ * and only these are added), and from the ids that the group has
  */
 async function changePermissions(
   ctx: PrincipalContext,

@@ -41,7 +41,10 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
       includesAll(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
   }));
 
-/** Removes a user from groups, which may include others. The user may not gain permissions that the caller lacks. */
+/**
+ * Removes a user from groups; groups that the user is not in are ignored. The user may not gain permissions that the
+ * caller lacks.
+ */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
   changeUserGroups(ctx, userId, ids, (current) => ({
     joinIds: [],

@@ -116,7 +116,10 @@ export function changeGroupOfUsers(
   });
 }
 
-/** @throws membersUnknown naming the ids that are not current users of the company, or that the caller may not see */
+/**
+ * Throws unless all ids are those of users whom the caller may see.
+ * @throws membersUnknown naming the ids that are not current users of the company, or that the caller may not see
+ */
 export async function requireKnownUsers(ctx: PrincipalContext, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const foundUsers = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, findDeniedEverywhere(ctx.actor, 'user'));

@@ -12,8 +12,9 @@ export const EXPORTED_KINDS: ReadonlyMap<string, TableKind> = new Map(
   ]),
 );
 
-/** The maximum number of rows of one query, and the number of characters after which no further row is returned. */
+/** The maximum number of rows of one query. */
 const MAX_ROWS_PER_QUERY = 2_000;
+/** The number of characters of rows after which a query returns no further row. */
 const MAX_CHARACTERS_PER_QUERY = 500_000;
 
 /** Exported rows of a company, and the `rowid` of the last one, after which to continue; null at the end. */

@@ -22,8 +22,9 @@ import { buildSections, type PromptMaterial } from './prompt-material.ts';
 const MAX_CHOICE_ATTEMPTS = 2;
 /** The maximum number of attempts at a provider that is slow or fails: few, as a user waits for the answer. */
 const PROVIDER_ATTEMPTS = 2;
-/** The maximum length of an invalid answer sent back to the model, and of its problems, in characters. */
+/** The maximum length of an invalid answer that is sent back to the model, in characters. */
 const MAX_REPEATED_CHARACTERS = 4000;
+/** The maximum length of the problems of an invalid answer that are sent back to the model, in characters. */
 const MAX_PROBLEMS_CHARACTERS = 2000;
 
 /** A valid query, with the items' own names. */

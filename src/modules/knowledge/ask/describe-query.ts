@@ -4,8 +4,9 @@ import type { PreparedQuery } from '../metrics/service.ts';
 
 type Filter = PreparedQuery['query']['filters'][number];
 
-/** The maximum number of values of a filter that are written out, and the maximum length of each. */
+/** The maximum number of values of a filter that are written out. */
 const MAX_WRITTEN_VALUES = 5;
+/** The maximum length of a value that is written out, in characters. */
 const MAX_VALUE_LENGTH = 60;
 
 /** The words for a filter's comparison, placed before its values. */

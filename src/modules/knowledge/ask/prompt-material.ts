@@ -7,19 +7,21 @@ import { denyHiddenQuestions, makeQuestionKey } from '../questions/service.ts';
 import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
-/** The maximum number of items and of verified questions that are read, and the maximum length of an item's description. */
-const MATERIAL_LIMITS = { items: 500, description: 300, verified: 200 };
 /**
- * The maximum number of dimensions whose values are sampled, the maximum number of values of each, and the maximum length of a
- * value.
+ * Maximum numbers of read items and verified questions, and the maximum length of an item's description in characters.
  */
+const MATERIAL_LIMITS = { items: 500, description: 300, verified: 200 };
+/** The maximum number of dimensions whose values are sampled. */
 const MAX_SAMPLED_DIMENSIONS = 30;
+/** The maximum number of sampled values of a dimension, and the maximum length of a value in characters. */
 const SAMPLE_LIMITS = { count: 25, length: 80 };
-/** The maximum number of verified questions in the prompt, and the maximum number of synonyms of an item. */
+/** The maximum number of verified questions in the prompt. */
 const MAX_EXAMPLES = 20;
+/** The maximum number of synonyms of an item in the prompt. */
 const MAX_SYNONYMS = 20;
-/** The maximum number of characters of the items, and of the examples, in the prompt. */
+/** The maximum number of characters of the items in the prompt. */
 const MAX_ITEMS_LENGTH = 60_000;
+/** The maximum number of characters of the verified questions in the prompt. */
 const MAX_EXAMPLES_LENGTH = 20_000;
 
 /** A metric or dimension that can be queried. */

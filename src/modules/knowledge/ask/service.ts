@@ -30,12 +30,14 @@ import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';
 
-/** The maximum number of questions that are stored for a company, and how long each is stored. */
+/** The maximum number of questions that are stored for a company. */
 const MAX_KEPT_QUESTIONS = 10_000;
+/** The time for which a question is stored. */
 const QUESTION_RETENTION_MS = 90 * DAY_MS;
 const PURGE_BATCH_SIZE = 1000;
-/** The maximum number of items, and the maximum number of verified questions, that a refusal names as alternatives. */
+/** The maximum number of items that a refusal names as alternatives. */
 const MAX_NAMED_ITEMS = 20;
+/** The maximum number of verified questions that a refusal names as alternatives. */
 const MAX_NAMED_QUESTIONS = 5;
 
 /** Another query, item or verified question that the caller can use instead. */
@@ -43,7 +45,7 @@ export interface Alternative {
   kind: 'query' | 'metric' | 'dimension' | 'verified_question';
   /** The id of the item or verified question; null for a query. */
   id: string | null;
-  /** The name; for a query, a description of what it computes. */
+  /** The name of the item or verified question; for a query, a description of what the query computes. */
   name: string;
   query: MetricQueryInput | null;
 }

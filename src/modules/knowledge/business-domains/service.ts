@@ -12,7 +12,7 @@ export const businessDomain = z
   .object({ key: slugSchema, name, description: description.or(z.literal('')).default('') })
   .meta({ id: 'BusinessDomain' });
 
-/** Returns the business domains of the company, in its own order. */
+/** Returns the business domains of the company, in the order that the company chose. */
 export async function getBusinessDomains(ctx: CompanyContext): Promise<BusinessDomain[]> {
   const [row] = await selectDomains(ctx.db, ctx.actor.companyId);
   return row?.domains ?? [];

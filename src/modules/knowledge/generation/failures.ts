@@ -15,21 +15,21 @@ export const jobEnded = defineFailure('knowledge_job.ended', 'conflict', {
   console: 'JOB_ENDED',
 });
 
-/** @param jobId the id of the running job, where that is known */
+/** Another job of the type is running. @param jobId the id of the running job, where that is known */
 export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
   message: 'Another job of this type is running. Wait until it ends, or cancel it.',
   detail: (jobId?: string) => ({ ...(jobId !== undefined && { job_id: jobId }) }),
   console: 'JOB_RUNNING',
 });
 
-/** @param field the missing prerequisite */
+/** Makes the failure for a missing prerequisite of a generation. @param field the missing prerequisite */
 export const makePrerequisiteFailure = (field: string, message: string) =>
   invalid([{ field, message }], 'Something that the generation needs is missing.');
 
 /** Returns the failure for a problem with the file, reported for the field `file`. */
 export const makeFileFailure = (message: string) => invalid([{ field: 'file', message }]);
 
-/** @param limit the maximum size in bytes */
+/** The file is larger than the route accepts. @param limit the maximum size in bytes */
 export const fileTooLarge = defineFailure('knowledge_file.too_large', 'too_large', {
   message: 'The file is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The file is larger than ${limit} bytes.`, limit }),

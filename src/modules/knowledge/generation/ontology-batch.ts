@@ -28,9 +28,9 @@ import {
 import { readBatch } from './sources.ts';
 
 const ONTOLOGY_PROMPT = PROMPTS.ontologyGeneration;
-/** The maximum number of nodes, and the maximum number of relations, read from one answer. */
+/** The maximum number of nodes that are read from one answer; as many relations are read. */
 const MAX_CANDIDATES = 300;
-/** The maximum number of nodes, and the maximum number of relations, of the company that are read. */
+/** The maximum number of nodes of the company that are read; as many relations are read. */
 const MAX_KNOWN_ITEMS = 5000;
 
 const nullableText = z.string().nullable();

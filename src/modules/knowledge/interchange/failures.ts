@@ -5,7 +5,10 @@ export const importTooLarge = defineFailure('knowledge_import.too_large', 'too_l
   detail: (limit: number) => ({ message: `The document is larger than ${limit} bytes.`, limit }),
 });
 
-/** @param line the line from which the document could not be read, where that is known */
+/**
+ * The document cannot be read in its format.
+ * @param line the line from which the document could not be read, where that is known
+ */
 export const importUnreadable = defineFailure('knowledge_import.unreadable', 'invalid', {
   message: 'The document is not in the format that `Content-Type` says.',
   detail: (message: string, line?: number) => ({

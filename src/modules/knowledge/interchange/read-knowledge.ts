@@ -1,8 +1,9 @@
 import { LIST_NAMES, type ListName } from './document.ts';
 import { importUnreadable } from './failures.ts';
 
-/** The maximum number of entries that a document may have, and the maximum number of errors that are reported. */
+/** The maximum number of entries that a document may have. */
 export const MAX_ENTRIES = 5000;
+/** The maximum number of errors that are reported. */
 export const MAX_ERRORS = 1000;
 
 export const makeTooManyEntriesFailure = () => importUnreadable(`it has more than ${MAX_ENTRIES} entries`);

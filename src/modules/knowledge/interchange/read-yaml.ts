@@ -2,7 +2,10 @@ import { isCollection, Lexer, LineCounter, type Node, parseDocument } from 'yaml
 import { importUnreadable } from './failures.ts';
 import type { LocatedValue } from './read-knowledge.ts';
 
-/** Limits for the YAML parser: it recurses for each level, and its work grows with the number of tokens. */
+/**
+ * The maximum nesting of a document: the YAML parser recurses for each level, and its work grows with the number of
+ * tokens.
+ */
 const MAX_DEPTH = 50;
 const MAX_INDENT = 200;
 const MAX_TOKENS = 300_000;

@@ -20,8 +20,9 @@ export interface AnsiSql {
   tables: Table[];
 }
 
-/** The maximum number of metrics that one metric is made of, repetitions included, and the maximum length of an expression. */
+/** The maximum number of metrics that one metric is made of, repetitions included. */
 const MAX_NESTED_METRICS = 300;
+/** The maximum length of an expression in characters. */
 const MAX_SQL_LENGTH = 50_000;
 
 /** Returns the SQL of a dimension. @throws what `Model.dimension` throws; ExpressionError where it would be too long */

@@ -9,14 +9,13 @@ import { mayReadTables, type PreparedQuery } from './prepare.ts';
 import { readQueryItems } from './resolve.ts';
 import { makeEqualValuesSql, makeSampleSql, makeSimilarValuesSql, type ValuesSql } from './values.ts';
 
-/** The limits of one statement that reads values. A sample reads few rows; a lookup reads all of them. */
+/** The limits of a statement that samples values, which reads few rows. */
 const SAMPLE_LIMITS: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
+/** The limits of a statement that looks up values, which reads all rows. */
 const LOOKUP_LIMITS: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
-/**
- * The maximum number of values that are looked up at once, and the maximum number of similar values that are suggested for
- * missing ones.
- */
+/** The maximum number of values that are looked up at once. */
 const MAX_LOOKUP_VALUES = 50;
+/** The maximum number of similar values that are suggested for a missing value. */
 const MAX_SIMILAR_VALUES = 5;
 const MAX_DESCRIBED_VALUES = 3;
 

@@ -34,7 +34,10 @@ export interface QueryScope {
   conditions: readonly Condition[];
 }
 
-/** Aggregates computed together: all of one table; a semi-additive one alone, as only some rows count for it. */
+/**
+ * Aggregates that are computed together: all of one table, except that a semi-additive one is computed alone, as only
+ * some rows count for it.
+ */
 export interface Fact {
   root: Table;
   measures: Measure[];

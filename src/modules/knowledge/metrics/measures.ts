@@ -31,10 +31,9 @@ export interface Measure {
   semiAdditive: SemiAdditive | null;
 }
 
-/**
- * The maximum number of aggregates of a query, and the maximum number of metrics visited to collect them, repetitions included.
- */
+/** The maximum number of aggregates of a query. */
 const MAX_MEASURES = 100;
+/** The maximum number of metrics that are visited to collect the aggregates of a query, repetitions included. */
 const MAX_VISITED_METRICS = 300;
 
 /** Creates a renderer whose text is equal for expressions that mean the same. */

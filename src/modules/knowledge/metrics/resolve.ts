@@ -17,8 +17,9 @@ import { readTables } from './tables.ts';
 import { listMetricNames } from './tokens.ts';
 import { describeExpectation, encodeValue } from './types.ts';
 
-/** The maximum number of relations, and the maximum number of metrics that build on one another, that a query reads. */
+/** The maximum number of relations that a query reads. */
 const MAX_RELATIONS = 2_000;
+/** The maximum number of metrics building on one another that a query reads. */
 const MAX_ITEMS = 200;
 
 type ItemKind = 'metric' | 'dimension';

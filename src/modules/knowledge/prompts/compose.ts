@@ -38,8 +38,8 @@ export interface PromptSection {
 }
 
 /**
- * Composes a prompt with its sections. Each stands between tags with a random word that no text can know, so that no text can end
- * its section or pass for another.
+ * Composes a prompt with its sections. Each stands between tags with a random word that no text can contain, so that no
+ * text can end its section or imitate another section.
  */
 export function composePrompt(
   { text, rule = dataRule }: Prompt,

@@ -58,7 +58,7 @@ export const replaceQuestion = (db: ControlDb, row: QuestionRow, isRestored: boo
     .returning();
 };
 
-/** Selects questions with an id after `after`, without archived ones. */
+/** Selects questions with an id after `afterId`, without archived ones. */
 export const selectQuestionsAfter = (db: ControlDb, companyId: string, afterId: string, limit: number) =>
   db
     .select()

@@ -35,8 +35,9 @@ export async function recheckIfOutdated<C extends Content>(
   return { ...resource, validationErrors: await recordCheck(ctx, resource, () => check(ctx, resource.content)) };
 }
 
-/** The pause while the company's database cannot be reached; it doubles each time. */
+/** The first pause while the company's database cannot be reached; each further pause is twice as long. */
 const MIN_PAUSE_SECONDS = 60;
+/** The maximum pause while the company's database cannot be reached. */
 const MAX_PAUSE_SECONDS = 3_600;
 /** The maximum number of pauses, about a day, after which a message goes to the dead-letter queue. */
 export const MAX_PAUSES = 30;

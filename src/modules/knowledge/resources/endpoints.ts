@@ -23,8 +23,9 @@ import { versionRecord, viewVersion } from './views.ts';
 interface ResourceRoutes<C extends Content, Shown extends ZodType, Query> {
   definition: ResourceDefinition<C>;
   path: `/api/v1/domain-knowledge/${string}`;
-  /** The actions of the permission catalogue, and the type of their resource where their service has several. */
+  /** The actions of the permission catalogue. */
   actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
+  /** The type of the actions' resource, where their service has several types. */
   resource?: ResourceType;
   /** The names of the type in texts: with its article, `an ontology node`; the plural; and a short name, `node`. */
   names: { singular: string; plural: string; short: string };

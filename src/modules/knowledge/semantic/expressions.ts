@@ -20,8 +20,9 @@ interface Expression {
   field: string;
   as: 'formula' | 'filter';
   text: string;
-  /** Makes the statement that Postgres can plan, with the expression in it, over the tables of `from`. */
+  /** The expression in SQL that Postgres can plan. */
   sql: string;
+  /** Makes the statement for Postgres to plan, which contains the expression. @param from the FROM clause */
   makeStatement(from: string): string;
 }
 

@@ -5,8 +5,9 @@ import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependentItems } from './store.ts';
 
-/** The maximum number of items that one message checks, and the time after which it starts no further check. */
+/** The maximum number of items that one message checks. */
 const ITEMS_PER_MESSAGE = 20;
+/** The time after which one message starts no further check. */
 const MILLISECONDS_PER_MESSAGE = 30_000;
 
 /** The progress of a recheck of items. */

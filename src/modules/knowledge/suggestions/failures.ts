@@ -15,7 +15,10 @@ export const suggestionNotPending = defineFailure('suggestion.not_pending', 'con
   console: 'SUGGESTION_NOT_PENDING',
 });
 
-/** @param ids the suggestions that must be accepted first */
+/**
+ * A suggestion depends on suggestions that were not accepted.
+ * @param ids the suggestions that must be accepted first
+ */
 export const dependencyPending = defineFailure('suggestion.dependency_pending', 'conflict', {
   message: 'The suggestion depends on others that have not been accepted: those in `details.suggestion_ids`.',
   detail: (ids: string[]) => ({ suggestion_ids: ids }),

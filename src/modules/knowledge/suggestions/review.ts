@@ -49,8 +49,8 @@ export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<
 }
 
 /**
- * Accepts a suggestion with its payload changed by `override`: creates or updates its target, which needs that permission too. Of
- * several concurrent calls, one succeeds.
+ * Accepts a suggestion with its payload changed by `override`: creates or updates the target of the suggestion, for
+ * which the caller also needs permission. Of several concurrent calls, one succeeds.
  */
 export async function acceptSuggestion(
   ctx: PrincipalContext,
