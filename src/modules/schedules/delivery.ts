@@ -51,8 +51,8 @@ export const toOutcome = (problem: RunProblem): Pick<Delivery, 'status' | 'probl
 });
 
 /**
- * Records that a recipient gets no mail of a run, as an address that has not agreed, has ended all mails, or has reached its
- * limit of a day. @returns false where nothing forbids the mail
+ * Records that an address gets no mail of a run, because it has not consented or has reached its daily limit; for an
+ * address that has ended all mails nothing is recorded. @returns false where nothing forbids the mail
  */
 export async function recordRefusal(
   ctx: CompanyContext,
@@ -205,7 +205,9 @@ async function recordUnlessMet(
   return undefined;
 }
 
-/** Builds the content of a mail; for outsiders without web addresses, which people of the company could invent. */
+/**
+ * Builds the content of a mail; for outsiders without web addresses, which users of the company could insert as links.
+ */
 async function buildContent(
   ctx: CompanyContext,
   runDelivery: RunDelivery,

@@ -14,8 +14,9 @@ import {
   selectStalledCompanies,
 } from './run-store.ts';
 
-/** The maximum number of schedules that one unit of work hands out, and the maximum number of units of one scheduled run. */
+/** The maximum number of schedules for which one transaction creates runs. */
 const BATCH_SIZE = 1000;
+/** The maximum number of such transactions in one scheduled run. */
 const MAX_UNITS = 30;
 
 /**
