@@ -111,7 +111,7 @@ const ID_CHARACTERS = 36;
 const INITIAL_BATCH_ROWS = 500;
 /** The number of buffers in which complete lines wait for the reader. */
 const BUFFER_COUNT = 16;
-/** The size of one buffer. */
+/** The size of one buffer, in bytes. */
 const BUFFER_BYTES = 512 * 1024;
 /** The smallest batch to request from Postgres: it fits into the buffers even if nothing is read meanwhile. */
 const MIN_BATCH_BYTES = 12 * BUFFER_BYTES;

@@ -16,7 +16,7 @@ import {
 
 /** The maximum number of schedules for which one transaction creates runs. */
 const BATCH_SIZE = 1000;
-/** The maximum number of such transactions in one scheduled run. */
+/** The maximum number of transactions with which one scheduled run creates runs. */
 const MAX_UNITS = 30;
 
 /**

@@ -20,7 +20,9 @@ import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafe
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { type JobWork, saveProgress } from './work.ts';
 
-/** The progress of fetching a file from a URL. It holds the URL encrypted, and is deleted with it. */
+/**
+ * The progress of fetching a file from a URL. Contains the URL encrypted, which is deleted together with this state.
+ */
 export interface FetchState {
   fetching: 1;
   /** The whole URL, encrypted. */

@@ -48,8 +48,9 @@ export const readVisualizations = (db: ControlDb, companyId: string, listRequest
   readNewest(db, visualizations, companyId, listRequest);
 
 /**
- * Updates the visualization while it is still the version that was read. @param unpublished only while no endpoint of the Data
- * API publishes it @param unseen only while nobody else sees it at that time
+ * Updates the visualization while it is still the version that was read. @param unpublished whether to update only
+ * while no endpoint of the Data API publishes the visualization @param unseen the time (ms), if any, at which nobody
+ * else may see the visualization
  */
 export const updateVisualization = (
   db: ControlDb,
