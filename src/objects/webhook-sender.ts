@@ -161,7 +161,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     return newDeliveryIds;
   }
 
-  /** Called when the endpoint was changed; if `resumed`, sends again and restarts the count of failures. */
+  /**
+   * Called when the endpoint was changed. If `resumed`, also restarts the count of failures, and sends due deliveries.
+   */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
     if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE_KEY);

@@ -22,7 +22,10 @@ export type MailKind = MailRequestRecord['kind'];
 
 export interface MailRequest<Kind extends MailKind = MailKind> {
   kind: Kind;
-  /** The company; null only for password resets, which are about every company that knows the email address. */
+  /**
+   * The id of the company; null only for password resets, which are about every company with a user of the email
+   * address.
+   */
   companyId: Kind extends 'password_reset' ? string | null : string;
   /** The email address, lower-case. */
   email: string;

@@ -70,7 +70,7 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
   return row && toTable(row);
 }
 
-/** Reads the company's table with the next id after this one, skipping deleted tables. */
+/** Reads the company's table with the smallest id greater than `id`, skipping deleted tables. */
 export async function readTableAfter(tx: TenantTx, companyId: string, id: string): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables

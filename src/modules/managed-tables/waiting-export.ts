@@ -38,7 +38,10 @@ export class BufferedExport {
   /** The error that ended the sending. */
   #failure: { error: unknown } | undefined;
 
-  /** @param begin resolves when the bytes written before were sent @param sendBytes resolves when bytes were accepted */
+  /**
+   * Creates an empty buffer. @param begin resolves when the bytes written before were sent @param sendBytes resolves
+   * when bytes were accepted
+   */
   constructor(ctx: CompanyContext, begin: Promise<void>, sendBytes: (bytes: Uint8Array) => Promise<void>) {
     this.#ctx = ctx;
     this.#id = ctx.newId();

@@ -50,7 +50,7 @@ export const prepareMessages = <S extends Statement>(
 export interface StoredMessage {
   /** Resolves once the message is stored: to be awaited before the change is committed. */
   whenStored: Promise<unknown>;
-  /** Sends the given message after the change is committed; it may say more than the stored one. */
+  /** Sends the given message, which may contain more than the stored one, after the change is committed. */
   send(message: JobMessage): void;
   /** Leaves the stored message to the scheduled run, for when it is not known whether the change was committed. */
   sendLater(): void;

@@ -44,7 +44,7 @@ const DELIVERY_FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
   'unconfirmed',
 ]);
 
-/** The outcome of a delivery with a problem. */
+/** Makes the outcome of a delivery with a problem. */
 export const toOutcome = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
   status: DELIVERY_FAILURES.has(problem) ? 'failed' : 'skipped',
   problem,
@@ -144,7 +144,7 @@ async function prepareMailings(
   return mailings;
 }
 
-/** Tells whether the recipients are denied a visualization: the mail then says nothing of it, not even that it exists. */
+/** Tells whether the recipients are denied a visualization: the mail then does not mention the visualization. */
 const isDenied = (execution: Execution): boolean => 'failure' in execution && accessDenied.matches(execution.failure);
 
 /** Returns the problem for which these results cannot be sent; undefined if there is none. @throws where a retry may help */
@@ -242,8 +242,8 @@ async function buildSummaryOrFiles(
 }
 
 /**
- * Sends one mail, at most once: the delivery is recorded before, and taken back only where the mail service says that it did
- * not accept the mail.
+ * Sends one mail, at most once: the delivery is recorded before the mail is sent, and the record is deleted only where
+ * the mail service reports that it did not accept the mail.
  */
 async function sendMail(
   ctx: CompanyContext,

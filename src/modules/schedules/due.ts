@@ -62,7 +62,10 @@ function makeRunMessages(companyId: string, sentMessageCounts: Map<string, numbe
   return [{ type: 'schedules.run', companyId }];
 }
 
-/** Returns the next occurrence: at least the shortest interval after this one, even where the time zone's clock changes. */
+/**
+ * Returns the next occurrence, at least the shortest interval after the current one, even where the time zone's clock
+ * changes; null if there is none.
+ */
 function findNextAfter(schedule: DueSchedule, now: number): number | null {
   try {
     return findNextOccurrence(schedule, Math.max(now, schedule.nextRunAt + MIN_INTERVAL_MS - 1));

@@ -184,8 +184,8 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
 }
 
 /**
- * Prepares the event of a change of a context. Its target is that of the context's only grant; with several grants of one type,
- * only that type.
+ * Prepares the event of a change of a context. The event's target is that of the context's only grant; with several
+ * grants of one type, the target has only the type.
  */
 export function makeContextEvent(
   ctx: PrincipalContext,

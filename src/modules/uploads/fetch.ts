@@ -371,7 +371,7 @@ class Download {
   }
 }
 
-/** Returns the ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
+/** Returns the ETag if it is strong: equal weak ETags do not guarantee equal bytes. */
 const toStrongEtag = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
 
 const toStatusProblem = (status: number): Error =>

@@ -54,8 +54,8 @@ interface StoredBytes {
  */
 export type Item =
   /**
-   * `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. `holdsAllKinds`: an archive may
-   * hold more kinds of files than a form may.
+   * `isUnpacked`: the name still ends in that of a gzip file, but the bytes are the unpacked ones. `holdsAllKinds`: an
+   * archive may hold more kinds of files than a form accepts.
    */
   | ({ kind: 'file'; isUnpacked?: true; holdsAllKinds?: boolean } & StoredBytes)
   | { kind: 'entry'; name: string; archive: StoredBytes; entry: ZipEntry }

@@ -44,7 +44,7 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
   return new Map(rows.map(({ day, rows: count }) => [day, Number(count)]));
 }
 
-/** The times (ISO 8601) before which the last change of a silent job lies. */
+/** The times (ISO 8601) since which a silent job has not changed. */
 export interface SilentSince {
   /** The time for jobs that wait for their confirmation. */
   waiting: string;

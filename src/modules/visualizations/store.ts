@@ -32,7 +32,10 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
     .from(visualizations)
     .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, makeIdListSql(ids))));
 
-/** Selects the greatest total length of the other visualizations on a dashboard with this one. */
+/**
+ * Selects the greatest total length of the other visualizations on a dashboard, over all dashboards with this
+ * visualization.
+ */
 export const selectMaxOtherLength = (db: ControlDb, companyId: string, id: string) =>
   db.all<{ length: number | null }>(sql`
     select max(total) as length from (

@@ -49,7 +49,7 @@ export async function eraseDueCompanies(ctx: Context, runInCompany: RunInCompany
   }
 }
 
-/** @returns when the erasure will continue (ms) */
+/** Continues the erasure of a company. @returns when to continue again (ms) */
 async function continueErasure(
   ctx: CompanyContext,
   { id, stores }: store.CompanyErasure,
