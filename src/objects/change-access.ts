@@ -8,7 +8,7 @@ import { callObject } from '../platform/objects.ts';
 import type { AnnouncedChange } from './access-versions.ts';
 import type { OrganizationGate } from './organization-gate.ts';
 
-/** The time within which the gate must confirm the announcement of a change, else the change is given up. */
+/** The time within which the gate must confirm the announcement of a change, else the change is not made. */
 const MAX_ANNOUNCE_MS = 5_000;
 
 /**

@@ -52,8 +52,9 @@ import { eraseStorage } from './erase-storage.ts';
 
 /** The maximum duration of a run that moves records. */
 const MAX_RUN_MS = 20_000;
-/** The time until late records are sorted into their place, and until a failed step is tried again. */
+/** The time until records that arrived late are merged into the files. */
 const LATE_RECORDS_DELAY_MS = 5_000;
+/** The time until a failed step is tried again. */
 const RETRY_DELAY_MS = 5 * MINUTE_MS;
 
 const NAME_KEY = 'name';
@@ -86,8 +87,8 @@ interface LogBindings {
 const yieldToOtherTasks = (): Promise<void> => scheduler.wait(0);
 
 /**
- * The log of a company, or the one for records of no company: its audit records and its share events. Days older than the
- * retention are moved to R2, from where lists go on; they are moved early when the object is nearly full.
+ * The log of a company, or of records that belong to no company: audit records and share events. Days older than the
+ * retention are moved to files in R2, where lists continue; they are moved early when the object is nearly full.
  */
 export class CompanyLog extends DurableObject<LogBindings> {
   readonly #sql = this.ctx.storage.sql;
@@ -249,8 +250,8 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   /**
-   * Returns the next records in the log's order, also from files, and the same ones until `followed` is called; undefined if
-   * nobody follows.
+   * Returns the next records in the log's order, also from files; repeated calls return the same records until
+   * `followed` is called. Undefined if nobody follows the log.
    */
   following(kind: LogKind, limit: number): Promise<FollowedRecords | undefined> {
     return this.#runExclusively(async () => {
@@ -307,7 +308,10 @@ export class CompanyLog extends DurableObject<LogBindings> {
     };
   }
 
-  /** Returns the viewers of the object's own events (see {@link readViewers}), and up to which key events have been moved. */
+  /**
+   * Returns the viewers of the events that the object still has (see {@link readViewers}), and the key up to which
+   * events have been moved to files.
+   */
   viewers(
     filter: LogFilter,
     page: { end: number; after: string; limit: number },

@@ -35,8 +35,8 @@ const RETENTION_MS = DAY_MS;
 export const LEASE_MS = MINUTE_MS;
 
 /**
- * The size of the object's storage beyond which answers are no longer stored, only that requests were done. An object may hold 10
- * GB.
+ * The size of the object's storage beyond which answers are no longer stored, but only the fact that a request was
+ * done. An object may hold 10 GB.
  */
 const MAX_STORAGE_BYTES = 4 * 1024 ** 3;
 

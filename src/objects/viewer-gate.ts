@@ -5,8 +5,9 @@ import { DurableObject } from 'cloudflare:workers';
  * reader's forty connections.
  */
 const MAX_EXECUTIONS = { company: 12, viewer: 8 };
-/** The time that a viewer waits for a slot, and the maximum numbers of waiting requests, of a company and of one viewer. */
+/** The time that a viewer waits for a slot. */
 const MAX_WAIT_MS = 12_000;
+/** The maximum numbers of waiting requests of a company and of one viewer. */
 const MAX_WAITING = { company: 500, viewer: 250 };
 /** The time after which a slot that was not released ends, longer than any execution. */
 const MAX_SLOT_MS = 45_000;

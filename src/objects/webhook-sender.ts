@@ -26,15 +26,18 @@ const BODIES_PER_BATCH = 50;
 const MAX_SHOWN_ATTEMPTS = 50;
 /** The maximum number of concurrent deliveries: a Worker has six connections open at most; one is for the control database. */
 const MAX_CONCURRENT_DELIVERIES = 5;
-/** The maximum duration and number of attempts of a run that sends deliveries. */
+/** The maximum duration of a run that sends deliveries. */
 const MAX_RUN_MS = MINUTE_MS;
+/** The maximum number of attempts of a run that sends deliveries. */
 const MAX_RUN_ATTEMPTS = 900;
 /** The time for which the endpoint's settings are cached, unless a change is announced. Milliseconds. */
 const ENDPOINT_CACHE_MS = 1_000;
-/**
- * The time after which an object that may not send checks again whether it may; it is also notified when its endpoint is resumed.
- */
+/** The time after which the object checks again whether it may send, while its company is suspended. */
 const SUSPENDED_RECHECK_MS = MINUTE_MS;
+/**
+ * The time after which the object checks again whether it may send, while its endpoint is paused or disabled; the
+ * object is also notified when the endpoint is resumed.
+ */
 const PAUSED_RECHECK_MS = HOUR_MS;
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
@@ -158,7 +161,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     return newDeliveryIds;
   }
 
-  /** Called when the endpoint was changed; if `resumed`, sends again and restarts the count of failures. */
+  /**
+   * Called when the endpoint was changed. If `resumed`, also restarts the count of failures, and sends due deliveries.
+   */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
     if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE_KEY);
@@ -243,7 +248,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     return true;
   }
 
-  /** Sends failed deliveries again, of all deliveries created since a time (ms). @returns how many */
+  /** Sends the failed deliveries again that were created since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
     const resentRows = selectRows<{ id: string }>(

@@ -1,4 +1,4 @@
-/** The four verbs of legacy permissions and of roles inside groups (document 2). */
+/** The four verbs of legacy permissions and of roles inside groups. */
 export type LegacyVerb = 'read' | 'create' | 'update' | 'delete';
 
 /**

@@ -17,7 +17,7 @@ export interface GroupRole {
   actions: readonly LegacyAction[];
 }
 
-/** The scope of a legacy permission (document 2). */
+/** The scope of a legacy permission. */
 export interface LegacyTarget {
   /** The id of a company, or `*` for all of them. */
   company_id: string;

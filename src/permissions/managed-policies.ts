@@ -17,7 +17,7 @@ const toActionStrings = (service: string, ...names: string[]): string[] => names
 const DATA_SOURCE_ACTIONS = ['connections:*', 'vpn_profiles:*', 'managed-tables:*', 'metadata:read'];
 const DATA_API_ACTIONS = toActionStrings('data_api', 'execute', 'get_job');
 
-/** The number, name, description, and allowed actions of each policy in document 2. Numbers are never reused. */
+/** The number, name, description, and allowed actions of each managed policy. Numbers are never reused. */
 const POLICY_TABLE: readonly [number: number, name: string, description: string, actions: readonly string[]][] = [
   [1, 'FullAdmin', 'Everything on every resource.', ['*']],
   [
@@ -99,7 +99,7 @@ const POLICY_TABLE: readonly [number: number, name: string, description: string,
   [14, 'DataAPIConsumer', 'Calls the data API.', DATA_API_ACTIONS],
 ];
 
-/** The managed policies, in the order of document 2. */
+/** The managed policies, in the order of `POLICY_TABLE`. */
 export const MANAGED_POLICIES: readonly ManagedPolicy[] = POLICY_TABLE.map(([number, name, description, actions]) => ({
   id: number.toString(16).padStart(24, '0'),
   arn: makePolicyArn(null, 'managed', name),

@@ -26,11 +26,9 @@ export interface PolicyDocument {
 export const POLICY_LIMITS = {
   /** The maximum number of bytes of the document as compact JSON. */
   bytes: 20 * 1024,
-  /**
-   * The maximum number of policies attached to one group, and of bytes of the documents that apply to one principal. Triggers
-   * enforce both.
-   */
+  /** The maximum number of policies attached to one group; a trigger enforces this. */
   attached: 50,
+  /** The maximum number of bytes of the documents that apply to one principal; a trigger enforces this. */
   reaching: 256 * 1024,
   statements: 256,
   /** The maximum number of actions, and of resources, of one statement. */

@@ -50,8 +50,9 @@ export interface AiAnswer<T> {
 const MAX_ATTEMPTS = 3;
 /** The longest pause before a retry that a provider may request. */
 const MAX_PAUSE_MS = 30_000;
-/** The maximum length of a response in tokens, and in bytes. */
+/** The maximum length of a response in tokens. */
 const MAX_ANSWER_TOKENS = 8192;
+/** The maximum length of a response in bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export const makeNoUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });

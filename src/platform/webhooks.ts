@@ -13,8 +13,9 @@ export const retrySecondsField = z
   .string()
   .regex(/^\d{1,7}(,\d{1,7}){0,19}$/, 'must be up to 20 whole numbers of seconds, separated by commas');
 
-/** The maximum time for a receiver's response in milliseconds, and the maximum `Retry-After` that is honoured in seconds. */
+/** The maximum time for a receiver's response. Milliseconds. */
 const RESPONSE_TIMEOUT_MS = 15_000;
+/** The maximum `Retry-After` that is honoured. */
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
 const SECRET_PREFIX = 'whsec_';

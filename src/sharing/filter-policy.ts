@@ -19,7 +19,10 @@ export interface Input extends Parameter {
   takesList: boolean;
   /** The ids of the visualizations whose parameter of this slug gets the value. */
   appliesTo: readonly string[];
-  /** The ids of visualizations that have such a parameter but do not get the value: the filter is not for them. */
+  /**
+   * The ids of visualizations that have such a parameter but do not get the value: the filter does not apply to these
+   * visualizations.
+   */
   skips: readonly string[];
   /** The viewer attributes that set the input's value for viewers: the value is always the intersection of all of them. */
   viewerAttributes: readonly string[];

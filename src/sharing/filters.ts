@@ -39,14 +39,18 @@ function chooseAllowedDefault({ kind, default: value }: Input, allowedValues: re
 export interface OptionsRule {
   /** The values among which the viewer may choose; null for all. */
   allowedValues: readonly string[] | null;
-  /** The values of other filters to bind in the SQL of the options, by slug; null when it may not run for this viewer. */
+  /**
+   * The values of other filters to bind in the SQL of the options, by slug; null when that SQL may not run for this
+   * viewer.
+   */
   boundValues: BoundValues | null;
 }
 
 /**
- * Makes the rule for the options of a filter that a viewer may see. Their SQL must use every value that is enforced on other
- * filters, or it would show what those hide: SQL that does not use them is not run. Values that a policy names are always shown.
- * @param listUsedSlugs the slugs that the SQL of the options uses with these values; null where there is no SQL
+ * Makes the rule for the options of a filter that a viewer may see. The SQL of the options must use every value that is
+ * enforced on other filters, because the options would otherwise reveal what those filters hide: SQL that does not use
+ * all of these values is not run. Values that a policy names are always shown. @param listUsedSlugs the slugs that the
+ * SQL of the options uses with these values; null where there is no SQL
  */
 export function makeOptionsRule(
   { rules, enforced, allowedOnly, unenforceable }: ViewerRules,

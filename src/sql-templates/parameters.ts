@@ -83,7 +83,7 @@ function coerceText(input: unknown, toValue: (text: string) => BoundValue): Coer
   return isStorable(text) ? { value: toValue(text) } : makeProblem(STORABLE_PROBLEM);
 }
 
-/** Whether PostgreSQL has a text like it. */
+/** Tells whether PostgreSQL can store a text. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /**

@@ -72,8 +72,9 @@ class CopyOutRun implements Submittable, RowReceiver {
   readonly #result: CopyOutResult = { rows: 0, bytes: 0, lastLine: new Uint8Array(), isCut: false };
   #buffer: LineBytes;
   #length = 0;
-  /** The beginning of the line that is being sent, and of the last line that is complete. */
+  /** The start of the incomplete line in the buffer. */
   #line = 0;
+  /** The start of the last complete line in the buffer. */
   #lastLine = 0;
   #succeed!: (copied: CopyOutResult) => void;
   #fail!: (error: unknown) => void;

@@ -58,8 +58,8 @@ export const resultTooLarge = defineQueryFailure('too_large', 'The result of the
 export const userSqlFailures = [queryFailed, queryRefused, queryTimedOut, resultTooLarge];
 
 /**
- * Returns the database's message about a failed query, for its author only: it may name what outsiders must not learn. Of one that took
- * too long the database says no more than we do.
+ * Returns the database's message about a failed query, for its author only: the message may name what outsiders must
+ * not learn. For a query that took too long there is none, as the failure itself says as much.
  */
 export function getDatabaseMessage(failure: Failure): string | undefined {
   const isQueryFailure = [queryFailed, queryRefused, resultTooLarge].some((type) => type.matches(failure));

@@ -65,8 +65,8 @@ export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
 }
 
 /**
- * Words a duplicate value as rows show it: Postgres writes `t` and `2030-01-01 00:00:00+00`.
- * @param knownColumns the columns of the table, as they are or are to be
+ * Formats a duplicate value as rows show it, where Postgres writes `t` and `2030-01-01 00:00:00+00`. @param
+ * knownColumns the columns of the table, as they are or are to be
  */
 export function formatDuplicate(
   { columns, value }: IndexRefusal & { why: 'duplicate' },
@@ -83,7 +83,7 @@ export function formatDuplicate(
   return shownValues.join(', ');
 }
 
-/** What the values of each type look like in Postgres's words. */
+/** The pattern of a value of each type in Postgres's message about a duplicate. */
 const VALUES: Record<ColumnType, string> = {
   text: '(.*)',
   integer: '([^,]*)',

@@ -21,7 +21,10 @@ export class LineBuffers {
     return bytes > this.#size ? undefined : this.#free.pop();
   }
 
-  /** Hands on the lines at the beginning of a buffer. The buffer may be a larger one in place of one of these. */
+  /**
+   * Passes the lines at the beginning of a buffer to the reader. A larger buffer may take the place of one of these
+   * buffers.
+   */
   pushLines(lines: LineBytes): void {
     if (lines.length === 0) this.#release(lines);
     else this.#full.push(lines);

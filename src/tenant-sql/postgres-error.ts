@@ -28,7 +28,7 @@ export const isStatementTimeout = (error: unknown): boolean => isPostgresError(e
 /** Tells whether a connection was ended because a transaction took longer than its whole limit: nothing of it is committed. */
 export const isTransactionTimeout = (error: unknown): boolean => isPostgresError(error) && error.code === '25P04';
 
-/** Tells whether the disk of the database is full, or its share of it. */
+/** Tells whether the database's disk, or the database's share of a disk, is full. */
 export const isDiskFull = (error: unknown): boolean => isPostgresError(error) && error.code === '53100';
 
 /** Tells whether a change was rejected because only reading is allowed. */

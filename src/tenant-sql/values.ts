@@ -42,8 +42,9 @@ function toIntegerText(value: unknown): string | undefined {
   return integer >= MIN_BIGINT && integer <= MAX_BIGINT ? String(integer) : undefined;
 }
 
-/** The maximum numbers of digits before and after the point that Postgres's numeric holds. */
+/** The maximum number of digits before the point in a numeric of Postgres. */
 const MAX_WHOLE_DIGITS = 131_072;
+/** The maximum number of digits after the point in a numeric of Postgres. */
 const MAX_FRACTION_DIGITS = 16_383;
 
 /**

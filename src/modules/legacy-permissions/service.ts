@@ -34,7 +34,7 @@ export async function getPermission(ctx: PrincipalContext, id: string): Promise<
   return permission;
 }
 
-/** Creates a permission, which is on no group yet. Only the platform's operator may grant one for all companies. */
+/** Creates a permission, which no group has yet. Only the platform's operator may grant one for all companies. */
 export async function createPermission(
   ctx: PrincipalContext,
   input: Pick<Permission, 'name' | 'description' | 'target' | 'actions'>,

@@ -26,8 +26,9 @@ export interface MailContent {
   subject: string;
   greeting: string;
   before: string;
-  /** A code to type, or a link to open. */
+  /** A code to type. */
   code?: string;
+  /** A link to open. */
   link?: { label: string; url: string };
   /** Sections with results. */
   sections?: MailSection[];

@@ -22,7 +22,10 @@ export type MailKind = MailRequestRecord['kind'];
 
 export interface MailRequest<Kind extends MailKind = MailKind> {
   kind: Kind;
-  /** The company; null only for password resets, which are about every company that knows the email address. */
+  /**
+   * The id of the company; null only for password resets, which are about every company with a user of the email
+   * address.
+   */
   companyId: Kind extends 'password_reset' ? string | null : string;
   /** The email address, lower-case. */
   email: string;
@@ -45,7 +48,7 @@ export type SendMail<Kind extends MailKind = MailKind> = (
 
 type LimitedKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
 
-/** The number of mails of a kind within a period. Further requests are ignored. */
+/** The maximum number of mails of each kind within a period; further requests are ignored. */
 const REQUEST_LIMITS: Record<LimitedKind, { limit: number; periodMs: number }> = {
   sign_in_code: { limit: 5, periodMs: HOUR_MS },
   portal_code: { limit: 5, periodMs: HOUR_MS },
@@ -55,7 +58,7 @@ const REQUEST_LIMITS: Record<LimitedKind, { limit: number; periodMs: number }> =
 };
 /** The time after which the scheduled run sends a mail that the request itself did not send. */
 const FIRST_WAIT_MS = 60_000;
-/** The time for which a mail that cannot be sent is retried: nobody waits longer for a code. */
+/** The time for which sending a mail is retried, by kind: for codes not longer than the codes are valid. */
 const RETRY_PERIOD_MS: Record<MailKind, number> = {
   sign_in_code: HOUR_MS / 6,
   portal_code: HOUR_MS / 6,
@@ -100,9 +103,9 @@ const listLimits = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
 });
 
 /**
- * Prepares the mail of an invitation: the statement that stores the request, and the function that sends it once that is
- * committed. More than 5 a day to one address are silently not stored; `isStored` is the condition for other writes of the same
- * transaction.
+ * Prepares the mail of an invitation: the statement that stores the request, and the function that sends the mail after
+ * the commit. More than five requests a day for one address are silently not stored; `isStored` is the condition for
+ * other writes of the same transaction.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = toRecord(ctx, request);
@@ -113,7 +116,10 @@ export function prepareInvitationMail(ctx: Context, request: MailRequest<'invita
   };
 }
 
-/** Prepares a mail about a change: its statement stores the request if the previous one of the batch changed a row. */
+/**
+ * Prepares a mail about a change: its statement stores the request if the previous statement of the batch changed a
+ * row.
+ */
 export function prepareMailAfterChange<Kind extends MailKind>(
   ctx: Context,
   request: MailRequest<Kind>,
@@ -175,8 +181,8 @@ function toRecord(
 }
 
 /**
- * Sends a request that was just stored, unless it was not stored or was stored as done: because of the limit of requests, or the
- * company's daily quota of mails.
+ * Sends the mail of a request, unless the request was not stored, or was stored as done, because of the limit of
+ * requests or the company's daily quota of mails.
  */
 async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const [open] = await selectOpenRequest(ctx.db, record.id);
@@ -216,8 +222,8 @@ async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: Send
 }
 
 /**
- * Sends a mail for a company other than the request's: it is counted against the daily quota of the company that it is about, and
- * not counted if sending fails. Without quota left it is not sent.
+ * Sends a mail for a company other than the request's, and counts the mail against that company's daily quota. If the
+ * quota is used up, the mail is not sent; if sending fails, the mail is not counted.
  */
 async function sendWithinQuota(ctx: Context, companyId: string, mail: Mail): Promise<void> {
   const by = { companyId, at: ctx.now() };

@@ -89,8 +89,8 @@ const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
   }).format(time);
 
 /**
- * The problems that the mail reports: not those that are no failures, and not whether a condition was true, which the recipient
- * may not be allowed to know.
+ * The problems that the mail reports: without those that are no failures, and without the problem that a condition was
+ * not met, which the recipient may not be allowed to know.
  */
 export type MailedProblem = Exclude<
   RunProblem,

@@ -6,7 +6,7 @@ interface TableColumn {
   isNumber: boolean;
 }
 
-/** A result in a mail: large numbers, or a table, and notes on it. */
+/** A result in a mail: large numbers or a table, with notes. */
 export interface MailSection {
   title: string;
   numbers?: { label: string; text: string }[];

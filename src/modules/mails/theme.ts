@@ -31,7 +31,10 @@ const chooseColours = (theme: MailTheme) => ({
   primary: theme.primary_color ?? STANDARD_COLOURS.primary_color,
 });
 
-/** Formats an inline style for the element: mail programs drop style sheets. */
+/**
+ * Formats the background colour as part of an inline style (mail programs drop style sheets); empty for a brand without
+ * colours.
+ */
 export const formatBackgroundStyle = (theme: MailTheme): string =>
   hasColours(theme) ? `; background-color: ${chooseColours(theme).background}` : '';
 
@@ -44,7 +47,7 @@ export function formatButtonStyle(theme: MailTheme): string {
   return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${chooseTextColour(primary)}; text-decoration: none`;
 }
 
-/** Builds the header: the company's logo, else the name it gave itself. */
+/** Builds the header of a mail: the company's logo, or else its name for outsiders. */
 export function buildHeader({ logo, name, ...theme }: MailTheme, escapeText: (text: string) => string): string[] {
   const escapedName = name === undefined ? '' : escapeText(name);
   if (logo) {

@@ -20,8 +20,9 @@ const EMAIL_OR_BARE_HOST_PATTERN = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]
 const splitHost = (host: string): string => host.replaceAll(/[.。．｡]/gu, ' ');
 
 /**
- * Returns a name as mails show it: on one line, without web addresses. Users choose the names of themselves and their company,
- * and whom an invitation goes to: it must not carry a link of theirs. @param fallback for a name of which nothing is left
+ * Returns a name as mails show it: on one line, without web addresses. Users choose their own names, their company's
+ * name and the recipients of invitations, so a mail must not contain a link from such a name. @param fallback for a
+ * name of which nothing is left
  */
 export function toMailName(name: string, fallback: string): string {
   const plainText = name.normalize('NFKC').replaceAll(/[\s\p{C}]+/gu, ' ');
@@ -36,8 +37,9 @@ export function toMailName(name: string, fallback: string): string {
 }
 
 /**
- * Returns a text of a result (a title, the name of a column, a cell) as mails to outsiders show it: without web addresses, else
- * unchanged. Email addresses stay. For short texts: it takes the square of the length.
+ * Returns a text of a result (a title, the name of a column, a cell) as mails to outsiders show it: without web
+ * addresses, else unchanged. Email addresses stay. Use it for short texts only: the running time grows with the square
+ * of the length.
  */
 export function toOutsiderText(text: string): string {
   // Invisible characters and forms of letters hide an address from us, not from mail programs.

@@ -57,7 +57,10 @@ export class CachedResults {
     }
   }
 
-  /** Caches a result whose tables were read after the context had read their versions. Nothing waits for it. */
+  /**
+   * Caches a result whose tables were read after the context had read their versions. Returns before the result is
+   * stored.
+   */
   storeResult(text: () => string, { length, seconds, tables }: CacheEntry): void {
     if (length <= MAX_RESULT_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }

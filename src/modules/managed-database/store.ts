@@ -129,7 +129,7 @@ export interface OpenChange {
   until: number;
 }
 
-/** The maximum number of tables whose own last change is known; other tables only have an upper bound. */
+/** The maximum number of tables whose last change is stored; other tables share one upper bound. */
 const MAX_KNOWN_TABLES = 100;
 
 /** Records a change of tables, which is running until `endDataChange`, or `until` if that is never called. */

@@ -11,9 +11,9 @@ export class StaleTableError extends Error {}
 const SCHEMA_ERROR_PATTERN = /^42/;
 
 /**
- * Repeats `work` if the table was changed after `work` read it. If Postgres reports a missing or changed name or type, the table
- * is compared; the error is rethrown if the table has not changed. @param work reads the table by the first function passed to
- * it, or reports the table that it relies on by the second
+ * Repeats `work` if the table was changed after `work` read it. If Postgres reports a missing or changed name or type,
+ * the table is compared; the error is rethrown if the table has not changed. @param work calls its first argument to
+ * read the table, or its second to report a table that it has read otherwise
  */
 export function runWithCurrentTable<T>(
   database: TenantSql,

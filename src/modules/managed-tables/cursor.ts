@@ -10,7 +10,7 @@ export interface CursorPosition extends RowPosition {
   type: string;
 }
 
-/** The table, selection and order of a cursor: it cannot be opened with other ones. */
+/** The table, selection and order that a cursor is valid for. */
 export interface CursorScope {
   tableId: string;
   selection: SentSelection;
@@ -18,8 +18,8 @@ export interface CursorScope {
 }
 
 /**
- * Encrypts a position, so that its values cannot be read or made up. It is valid for this company, table, selection and order
- * only; the order of filters and the spelling of the order do not matter.
+ * Encrypts a position, so that its values cannot be read or made up. The cursor is valid for this company, table,
+ * selection and order only; the order of filters and the spelling of the order do not matter.
  */
 export function encryptCursor(ctx: CompanyContext, scope: CursorScope, position: CursorPosition): Promise<string> {
   return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), formatPurpose(ctx, scope));

@@ -21,9 +21,9 @@ export interface AppliedEvolution {
 const SET_UTC_STATEMENT = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
 
 /**
- * Adds columns to a table, and widens others, in one pass over its rows. The table's `shape` must be locked; its other columns
- * stay. @param addedColumns new columns, all nullable @returns the table after that @throws PostgresError 54011 where Postgres has no
- * space for so many columns, or of an index that does not hold a value
+ * Adds columns to a table, and widens others, in one pass over its rows. The table's `shape` must be locked; its other
+ * columns stay. @param addedColumns new columns, all nullable @returns the table after that @throws PostgresError 54011
+ * if Postgres cannot store so many columns, or the error for a value that does not fit into an index
  */
 export async function evolveTable(
   tx: TenantTx,
@@ -53,9 +53,9 @@ export interface EvolutionConflict {
 }
 
 /**
- * Reverts `evolveTable`, unless a value would be lost. The table's `shape` must be locked, its columns not changed since.
- * @returns the column that would lose values; then nothing was changed @throws tableLocked while files are loaded into it, since
- * their loads rely on the columns
+ * Reverts `evolveTable`, unless a value would be lost. The table's `shape` must be locked, its columns not changed
+ * since. @returns the column that would lose values; then nothing was changed @throws tableLocked while files are
+ * loaded into the table, since the loads rely on the columns
  */
 export async function revertEvolution(
   tx: TenantTx,

@@ -38,9 +38,9 @@ export interface ExportSelection extends RowScan {
   hasLongValues: boolean;
 }
 
-/** Writes rows of an export as they are read. */
+/** A writer of the rows of an export, as they are read. */
 export interface ExportWriter {
-  /** Returns the bytes before the first rows; known once the first rows are. */
+  /** The bytes before the first rows; available once the first rows are read. */
   header: Uint8Array;
   /** The maximum number of rows that the format can hold, if there is a limit. */
   maxRows?: number;
@@ -109,11 +109,13 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
 
 const ID_CHARACTERS = 36;
 const INITIAL_BATCH_ROWS = 500;
-/** The number of buffers in which lines wait for the reader, and the bytes of each; no line is split. */
+/** The number of buffers in which complete lines wait for the reader. */
 const BUFFER_COUNT = 16;
+/** The size of one buffer, in bytes. */
 const BUFFER_BYTES = 512 * 1024;
-/** The smallest batch to request from Postgres: it fits into the buffers, even if nothing is read meanwhile; then the largest. */
+/** The smallest batch to request from Postgres: it fits into the buffers even if nothing is read meanwhile. */
 const MIN_BATCH_BYTES = 12 * BUFFER_BYTES;
+/** The largest batch to request from Postgres. */
 const MAX_BATCH_BYTES = 8 * MIN_BATCH_BYTES;
 /** The time after which a batch counts as slow: a batch of twice the size could come near a statement's limit. */
 const SLOW_BATCH_MS = 2_000;

@@ -13,7 +13,7 @@ const EXPORT_LOCK_KEY = 728_346_192;
 const LOCK_EXPORT_SLOT_SQL = `
   SELECT place FROM generate_series(1, ${MAX_CONCURRENT_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place) LIMIT 1`;
 
-/** SQL that sets how values are written as text, and that a cursor is read to its end. */
+/** SQL that sets how dates and times are written as text, and makes Postgres plan cursors for reading all rows. */
 const EXPORT_SETTINGS_SQL = `
   SELECT set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true),
     set_config('cursor_tuple_fraction', '1', true)`;

@@ -59,9 +59,9 @@ export async function listIndexes(ctx: CompanyContext, tableId: string): Promise
 }
 
 /**
- * Builds an index while other requests write to the table. The caller's connection must be its own: it takes no pooled one.
- * @throws tooManyIndexes, makeDuplicatesForIndexFailure, makeTooLongForIndexFailure; `tableInUse` while another index is built
- * for long, or if this one is not built in time
+ * Builds an index while other requests write to the table. Uses a direct connection, as the lock on the table's indexes
+ * does not work through the pooler. @throws tooManyIndexes, makeDuplicatesForIndexFailure, makeTooLongForIndexFailure;
+ * `tableInUse` while another index is built for long, or if this one is not built in time
  */
 export async function createIndex(
   ctx: PrincipalContext,

@@ -12,8 +12,8 @@ const MAX_SMALL_ROW_BYTES = 1024 * 1024;
 const largeRowSemaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
 
 /**
- * Runs `work`, which writes these rows. If one of them is large, only one such `work` of the isolate runs at a time. @throws
- * tooManyLargeRows if too many others wait, or for too long
+ * Runs `work`, which writes these rows. If one of them is large, only one such `work` of the isolate runs at a time.
+ * @throws tooManyLargeRows if too many others wait, or the wait is too long
  */
 export function runWithLargeRowLimit<T>(rows: readonly (UnreadObject | null)[], work: () => Promise<T>): Promise<T> {
   const isLarge = rows.some((row) => row && row.bytes > MAX_SMALL_ROW_BYTES);

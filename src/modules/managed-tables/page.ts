@@ -52,10 +52,10 @@ const cachedTables = new RecentlyUsed<string, ManagedTable>(MAX_CACHED_TABLES);
 const formatTableKey = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 
 /**
- * Reads a table and a page of its rows, undefined when there is no such table. If this isolate has read the table before, both
- * are read in one round trip, and the page is used if it is the one that the table, read with it, needs. @param onTable called
- * with the table that the page is read by @throws PostgresError where the table has changed since this isolate read it; the
- * caller tries again
+ * Reads a table and a page of its rows; undefined when there is no such table. If this isolate has cached the table,
+ * the table and the page for the cached version are read in one round trip; if the table as read needs another page,
+ * that page is read afterwards. @param onTable called with the table by which the page is read @throws PostgresError
+ * where the table has changed since this isolate read it; the caller tries again
  */
 export async function readPage(
   database: TenantSql,

@@ -63,8 +63,9 @@ export type PageRow = { id: string | null } & Record<string, string | boolean | 
     has_rows: boolean | null;
     /** Whether rows follow the page. */
     has_more: boolean;
-    /** For the last row: its value in the ordering column, and its length. Null if it is longer than `MAX_KEY_BYTES`. */
+    /** The last row's value in the ordering column; null for other rows, and if it is longer than `MAX_KEY_BYTES`. */
     key: string | null;
+    /** The length of the last row's value in the ordering column; null for other rows. */
     key_bytes: string | null;
   };
 

@@ -11,7 +11,7 @@ interface ColumnSort {
 }
 
 /**
- * Parses the column and direction of a `sort_by`, in any spelling; without one those of insertion order. @throws makeSortFailure
+ * Parses a `sort_by` to a column and a direction; without one returns those of insertion order. @throws makeSortFailure
  */
 export function parseColumnSort(sortBy: string | undefined): ColumnSort {
   if (sortBy === undefined) return { column: 'id', descending: false };

@@ -70,7 +70,7 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
   return row && toTable(row);
 }
 
-/** Reads the company's table with the next id after this one, skipping deleted tables. */
+/** Reads the company's table with the smallest id greater than `id`, skipping deleted tables. */
 export async function readTableAfter(tx: TenantTx, companyId: string, id: string): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables
@@ -81,9 +81,9 @@ export async function readTableAfter(tx: TenantTx, companyId: string, id: string
 }
 
 /**
- * The purpose of a lock on a table, the strongest first: `shape` to change its name or columns or to delete it, `rows` to load
- * into it, to undo that or to empty it, and to change its upload jobs, `row` to write single rows, which conflicts with `shape`
- * only.
+ * The kind of a lock on a table, the strongest first: `shape` to change the table's name or columns or to delete the
+ * table; `rows` to load into the table, to undo a load, to empty the table, or to change its upload jobs; `row` to
+ * write single rows, which conflicts with `shape` only.
  */
 export type TableLock = 'shape' | 'rows' | 'row';
 

@@ -52,7 +52,7 @@ interface MeasuredTables {
   hasOtherChanges: boolean;
 }
 
-/** Measures the company's tables, under a lock that it acquires, if any. */
+/** Measures the company's tables. @param lockSql an SQL expression that acquires a lock before the measurement */
 async function measureTables(tx: TenantTx, companyId: string, lockSql = 'true'): Promise<MeasuredTables> {
   const otherHoldersQuery = { text: HAS_OTHER_HOLDERS_SQL, values: [] };
   // Others may begin or end in between.
@@ -93,11 +93,12 @@ type RunMeasured = <R>(
 ) => Promise<R>;
 
 /**
- * Runs a change of tables within the company's quota: a change that takes more space and exceeds the quota is rolled back, and
- * the disk pages it took are freed, as they would count. If concurrent changes may have caused the rejection, it is retried once
- * without them. Without a quota nothing is measured. @param spaceEffect its known effect: `adds` is rejected whenever the quota
- * is exceeded, even if it takes no more space; `frees` is never rejected @param change runs the transaction, perhaps twice, and
- * in it `runMeasured` around all its work; it must have no effects outside the transaction
+ * Runs a change of tables within the company's quota: a change that takes more space and exceeds the quota is rolled
+ * back, and the disk pages that the change took are freed, because they would count towards the quota. If concurrent
+ * changes may have caused the rejection, it is retried once without them. Without a quota nothing is measured. @param
+ * spaceEffect its known effect: `adds` is rejected whenever the quota is exceeded, even if it takes no more space;
+ * `frees` is never rejected @param change runs the transaction, perhaps twice, and in it `runMeasured` around all its
+ * work; it must have no effects outside the transaction
  */
 export async function runWithinTableQuota<T>(
   ctx: CompanyContext,
@@ -153,8 +154,8 @@ const MAX_REWRITE_MS = 5_000;
 const MAX_VACUUM_MS = 20_000;
 
 /**
- * Frees the disk pages that a rolled-back change took in tables. In larger tables the indexes keep theirs for later rows. @param
- * maxBytes the size of the company's tables in bytes; if they are no larger, nothing is done
+ * Frees the disk pages that a rolled-back change took in tables. In larger tables the indexes keep their new pages for
+ * later rows. @param maxBytes the size of the company's tables in bytes; if they are no larger, nothing is done
  */
 async function reclaimSpace(
   ctx: CompanyContext,

@@ -5,7 +5,9 @@ import { CURRENT_TABLE_CONDITION, type TableKey } from './store.ts';
 /** The changes after which no earlier load can be undone. */
 export type UndoEndReason = 'columns_changed' | 'truncated';
 
-/** The number up to which loads can no longer be undone, and the change that ended it; null for none. */
+/**
+ * The load number up to which loads can no longer be undone, and the change that caused this; null if no change did.
+ */
 export interface UndoLimit {
   loadNumber: number;
   endedBy: UndoEndReason | null;

@@ -6,7 +6,9 @@ import { scheduleSweep } from '../managed-database/service.ts';
 
 /** The longest time for the reader of an export to read the part that waits in R2. Milliseconds. */
 export const MAX_READING_MS = 12 * HOUR_MS;
-/** The age from which objects were left by an export interrupted without cleanup: no export takes longer. Milliseconds. */
+/**
+ * The age after which an object counts as left behind by an interrupted export: no export takes longer. Milliseconds.
+ */
 const OBJECT_RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;
@@ -36,7 +38,10 @@ export class BufferedExport {
   /** The error that ended the sending. */
   #failure: { error: unknown } | undefined;
 
-  /** @param begin resolves when the bytes written before were sent @param sendBytes resolves when bytes were accepted */
+  /**
+   * Creates an empty buffer. @param begin resolves when the bytes written before were sent @param sendBytes resolves
+   * when bytes were accepted
+   */
   constructor(ctx: CompanyContext, begin: Promise<void>, sendBytes: (bytes: Uint8Array) => Promise<void>) {
     this.#ctx = ctx;
     this.#id = ctx.newId();

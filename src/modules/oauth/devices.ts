@@ -13,8 +13,9 @@ import { parseScopes } from './scopes.ts';
 import { insertDevice, selectPendingDevice } from './store.ts';
 import { findResource } from './tokens.ts';
 
-/** The lifetime of a device's codes, and the time between two polls of the device, in seconds. */
+/** The lifetime of a device's codes. */
 const DEVICE_CODE_SECONDS = 600;
+/** The minimum time between two polls of a device. */
 const POLL_INTERVAL_SECONDS = 5;
 
 /** The letters of a user code. No vowels, so that they form no words, and no letters that look alike. */

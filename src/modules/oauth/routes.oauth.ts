@@ -39,8 +39,8 @@ import { tokensView, viewTokens } from './views.ts';
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
 /**
- * @param prepare runs before a form is rejected because a parameter occurs more than once; it receives the parameters that
- * occur once
+ * Reads the form of a request. @param prepare runs before a form is rejected because a parameter occurs more than once;
+ * it receives the parameters that occur once
  */
 const receiveForm = (
   request: Request,

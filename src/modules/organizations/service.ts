@@ -33,8 +33,8 @@ import { type DayUsage, makeCompanyContext, measureCompanyData, readDataUsage, r
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
 
 /**
- * Creates a company: its default account, the global groups, its owner, and a service account with a key, both administrators.
- * All of it is stored, or nothing.
+ * Creates a company with its default account, the global groups, its owner, and a service account with a key; the owner
+ * and the service account are administrators. Either everything is stored or nothing.
  */
 export async function createOrganization(
   ctx: Context,

@@ -12,9 +12,9 @@ const RESEND_AFTER_MS = MINUTE_MS;
 const MESSAGE_BATCH_SIZE = 1000;
 
 /**
- * Prepares a message about a change. Its statement stores the message if the previous statement of the batch changed a row; call
- * `send` with the rows that it returned. If sending fails, the scheduled run sends it. @param options `work`: does directly what
- * the message requests, so that it need not be sent
+ * Prepares a message about a change. Its statement stores the message if the previous statement of the batch changed a
+ * row; call `send` with the rows that the statement returned. If sending fails, the scheduled run sends it. @param
+ * options `work`: does directly what the message requests, so that it need not be sent
  */
 export function prepareMessage(
   ctx: Context,
@@ -50,7 +50,7 @@ export const prepareMessages = <S extends Statement>(
 export interface StoredMessage {
   /** Resolves once the message is stored: to be awaited before the change is committed. */
   whenStored: Promise<unknown>;
-  /** Sends the given message after the change is committed; it may say more than the stored one. */
+  /** Sends the given message, which may contain more than the stored one, after the change is committed. */
   send(message: JobMessage): void;
   /** Leaves the stored message to the scheduled run, for when it is not known whether the change was committed. */
   sendLater(): void;

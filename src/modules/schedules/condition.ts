@@ -18,11 +18,11 @@ const COMPARISON_TESTS: Record<Exclude<Condition['op'], 'changed'>, (order: numb
 };
 
 /**
- * Evaluates a condition on a result. A comparison holds if it holds in any row; `ne` means every other value, nulls included, as
- * in filters. `changed` holds if the values of the column, in any order, differ from `previousDigest`; the first time it never
- * holds. Of a result that was cut and is not ordered, the rows may differ each time, so that `changed` is `undecidable`. @param
- * isOrdered whether the statement orders its rows @returns `undecidable` also if the result has no such column, or the value is
- * not of its type
+ * Evaluates a condition on a result. A comparison holds if it holds in any row; `ne` means every other value, nulls
+ * included, as in filters. `changed` holds if the values of the column, in any order, differ from `previousDigest`; the
+ * first time it never holds. The rows of a truncated result without an order may differ each time, so that `changed` is
+ * `undecidable`. @param isOrdered whether the statement orders its rows @returns `undecidable` also if the result has
+ * no such column, or the value is not of its type
  */
 export async function evaluateCondition(
   { column, op, value }: Pick<Condition, 'column' | 'op' | 'value'>,

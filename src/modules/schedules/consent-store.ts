@@ -13,7 +13,7 @@ export interface MailAddress {
   email: string;
 }
 
-/** The maximum number of scheduled mails to one outside address since a moment, of all companies together. */
+/** The maximum number of scheduled mails that one outside address gets within a day, from all companies together. */
 const MAX_MAILS_PER_ADDRESS = 50;
 
 const isConsentOfAddress = ({ companyId, email }: MailAddress): SQL =>

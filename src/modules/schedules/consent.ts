@@ -42,7 +42,10 @@ async function readMailRefusal(
   return { refusal: standing.isBelowLimit ? undefined : 'too_many_mails', isAsked };
 }
 
-/** Returns why an address currently gets no mail of a schedule, if so. Asks for its consent if not done yet. */
+/**
+ * Returns the reason why an address currently gets no mail of a schedule; undefined if there is none. Asks the address
+ * for its consent if that was not done yet.
+ */
 export async function readRefusalOrAsk(
   ctx: Context,
   schedule: Schedule,
@@ -56,7 +59,10 @@ export async function readRefusalOrAsk(
   return refusal;
 }
 
-/** Asks the addresses of an active schedule for consent that were not asked yet, so that the first run can reach them. */
+/**
+ * Asks the addresses of an active schedule that were not asked yet for their consent, so that the first run can reach
+ * them.
+ */
 export async function askRecipientsForConsent(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
   for (const { kind, subject } of schedule.recipients)

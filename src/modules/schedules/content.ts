@@ -126,7 +126,10 @@ function listNumberColumns({ columns }: UserSqlResult, namedColumns: readonly st
 
 const shortenText = (text: string): string => shorten(text, SUMMARY_LIMITS.characters);
 
-/** Makes a file for each table while the size allows, else its first rows; of a dashboard without tables, for each widget. */
+/**
+ * Makes a file of each table of a dashboard, or of each widget if there are no tables. A result that exceeds the
+ * remaining bytes is summarized by its first rows instead.
+ */
 export async function attachFiles(
   item: SharedItem,
   widgets: readonly Widget[],

@@ -101,7 +101,7 @@ function isTooFrequent(cron: string, now: number): boolean {
   return overnightGapMs < MIN_INTERVAL_MS && runsOnConsecutiveDays(`0 0 ${day.join(' ')}`, now);
 }
 
-/** Lists the occurrences from one moment to before another, up to the first that comes too soon. */
+/** Lists the occurrences from a time to before another, up to the first that follows the previous one too soon. */
 function listOccurrences(cron: string, from: number, endTime: number): number[] {
   const occurrences: number[] = [];
   for (let at = findNextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < endTime; ) {

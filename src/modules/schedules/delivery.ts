@@ -44,15 +44,15 @@ const DELIVERY_FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
   'unconfirmed',
 ]);
 
-/** The outcome of a delivery with a problem. */
+/** Makes the outcome of a delivery with a problem. */
 export const toOutcome = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
   status: DELIVERY_FAILURES.has(problem) ? 'failed' : 'skipped',
   problem,
 });
 
 /**
- * Records that a recipient gets no mail of a run, as an address that has not agreed, has ended all mails, or has reached its
- * limit of a day. @returns false where nothing forbids the mail
+ * Records that an address gets no mail of a run, because it has not consented or has reached its daily limit; for an
+ * address that has ended all mails nothing is recorded. @returns false where nothing forbids the mail
  */
 export async function recordRefusal(
   ctx: CompanyContext,
@@ -144,7 +144,7 @@ async function prepareMailings(
   return mailings;
 }
 
-/** Tells whether the recipients are denied a visualization: the mail then says nothing of it, not even that it exists. */
+/** Tells whether the recipients are denied a visualization: the mail then does not mention the visualization. */
 const isDenied = (execution: Execution): boolean => 'failure' in execution && accessDenied.matches(execution.failure);
 
 /** Returns the problem for which these results cannot be sent; undefined if there is none. @throws where a retry may help */
@@ -205,7 +205,9 @@ async function recordUnlessMet(
   return undefined;
 }
 
-/** Builds the content of a mail; for outsiders without web addresses, which people of the company could invent. */
+/**
+ * Builds the content of a mail; for outsiders without web addresses, which users of the company could insert as links.
+ */
 async function buildContent(
   ctx: CompanyContext,
   runDelivery: RunDelivery,
@@ -240,8 +242,8 @@ async function buildSummaryOrFiles(
 }
 
 /**
- * Sends one mail, at most once: the delivery is recorded before, and taken back only where the mail service says that it did
- * not accept the mail.
+ * Sends one mail, at most once: the delivery is recorded before the mail is sent, and the record is deleted only where
+ * the mail service reports that it did not accept the mail.
  */
 async function sendMail(
   ctx: CompanyContext,

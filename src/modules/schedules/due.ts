@@ -14,8 +14,9 @@ import {
   selectStalledCompanies,
 } from './run-store.ts';
 
-/** The maximum number of schedules that one unit of work hands out, and the maximum number of units of one scheduled run. */
+/** The maximum number of schedules for which one transaction creates runs. */
 const BATCH_SIZE = 1000;
+/** The maximum number of transactions with which one scheduled run creates runs. */
 const MAX_UNITS = 30;
 
 /**
@@ -61,7 +62,10 @@ function makeRunMessages(companyId: string, sentMessageCounts: Map<string, numbe
   return [{ type: 'schedules.run', companyId }];
 }
 
-/** Returns the next occurrence: at least the shortest interval after this one, even where the time zone's clock changes. */
+/**
+ * Returns the next occurrence, at least the shortest interval after the current one, even where the time zone's clock
+ * changes; null if there is none.
+ */
 function findNextAfter(schedule: DueSchedule, now: number): number | null {
   try {
     return findNextOccurrence(schedule, Math.max(now, schedule.nextRunAt + MIN_INTERVAL_MS - 1));

@@ -28,11 +28,10 @@ const TOKEN_PATTERN = /^(?<version>\d{1,12})-(?<companyId>[a-f0-9]{24})-(?<id>[a
 
 type TokenSubject = Pick<Schedule, 'companyId' | 'id'>;
 
-/**
- * Format the texts that a token signs: for a recipient of a schedule, or for an address asked to consent to a company's mails.
- */
+/** Formats the text that is signed in the token for a recipient of a schedule. */
 const formatRecipientSignedText = ({ companyId, id }: TokenSubject, { kind, subject }: Recipient): string =>
   `data-console unsubscribe: ${companyId}/${id}/${kind}:${subject}`;
+/** Formats the text that is signed in the token for an address asked to consent to a company's mails. */
 const formatConsentSignedText = ({ companyId, id }: TokenSubject): string =>
   `data-console mail consent: ${companyId}/${id}`;
 

@@ -26,7 +26,7 @@ export interface ResultReader {
   email: string;
   name: string;
   view: MailedExecution;
-  /** Whether files may be sent: an outsider gets them only where they may download. */
+  /** Whether the recipient may get files: an outsider only where downloads are allowed. */
   files: boolean;
 }
 
@@ -34,8 +34,9 @@ export interface ResultReader {
 export const VIEW_ACTIONS = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
 
 /**
- * Prepares the view that a recipient may see at present: users by their own access, addresses by the context that grants it. The
- * access of the schedule's maker does not matter. @returns the reason why they see nothing, if so
+ * Prepares the results that a recipient may see at present: a user by the user's own access, an address by the context
+ * that grants the item. The access of the schedule's maker does not matter. @returns the reason why the recipient may
+ * see nothing, if so
  */
 export async function resolveResultReader(
   ctx: CompanyContext,

@@ -29,7 +29,7 @@ const LEASE_MS = 5 * 60_000;
 const MAX_ATTEMPTS = 3;
 const RETRY_WAIT_MS = 60_000;
 
-/** Does the waiting runs of a company, one after another. */
+/** Executes the waiting runs of a company, one after another. */
 export async function runSchedules(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
   const startedAt = performance.now();
@@ -147,7 +147,8 @@ async function finishRun(
 }
 
 /**
- * Prepares the mail to the schedule's maker, if still an active user; it is stored only if the schedule was paused just before.
+ * Prepares the mail to the schedule's maker, if still an active user; the mail is stored only if the previous statement
+ * of the batch paused the schedule.
  */
 async function prepareNoticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
   const schedule = await readSchedule(ctx.db, companyId, scheduleId);

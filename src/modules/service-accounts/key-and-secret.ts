@@ -35,9 +35,9 @@ export const verifyKeyAndSecret = async (
 ): Promise<ServiceAccountActor> => (await readOwner(ctx, accessKey, secret)).actor as ServiceAccountActor;
 
 /**
- * Authenticates an API key that is sent with its secret, `Bearer sa_…:SECRET`, for clients that can hold a fixed header and
- * cannot sign; passes any other credential to `authenticateOther`. Only the control database knows the owner of a key, or an
- * isolate that has asked it before.
+ * Authenticates an API key that is sent with its secret, `Bearer sa_…:SECRET`, for clients that can hold a fixed header
+ * and cannot sign; passes any other credential to `authenticateOther`. The owner of a key is read from the control
+ * database or from the isolate's cache.
  */
 export const authenticateKeyOr =
   (authenticateOther: Authenticate): Authenticate =>

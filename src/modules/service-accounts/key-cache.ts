@@ -17,8 +17,8 @@ export interface KeyProof {
 }
 
 /**
- * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields: it caches up
- * to ten thousand.
+ * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields,
+ * because an isolate caches up to ten thousand keys.
  */
 export function toCachedPrincipal(
   ctx: Pick<Context, 'setOwner'>,

@@ -18,8 +18,9 @@ export interface SignatureHeaders {
   accessKey: string;
   /** 64 lower-case hex digits. */
   signature: string;
-  /** The header `x-date`: its text (`date`), and its time in milliseconds since the epoch (`sentAt`). */
+  /** The text of the header `x-date`. */
   date: string;
+  /** The time in the header `x-date`, in milliseconds since the epoch. */
   sentAt: number;
   nonce: string;
   /** 64 lower-case hex digits. */

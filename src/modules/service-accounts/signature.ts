@@ -14,9 +14,9 @@ const MAX_CLOCK_DIFFERENCE_MS = 300_000;
 const EMPTY_BODY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /**
- * Authenticates a signed request: parse → date → body digest → key → signature. The nonce is checked by the gate. Only the
- * control database knows the owner of a key, or an isolate that has asked it before. How requests are signed:
- * examples/signing/README.md.
+ * Authenticates a signed request by its headers, date, body digest, key and signature, checked in this order. The nonce
+ * is checked later by the `OrganizationGate` object. The owner of a key is read from the control database or from the
+ * isolate's cache. How requests are signed: examples/signing/README.md.
  */
 export const authenticateSignature: Authenticate = async (ctx, request) => {
   const signatureHeaders = readSignatureHeaders(request);

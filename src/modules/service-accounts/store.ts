@@ -65,7 +65,7 @@ export interface ServiceAccountFilter {
 
 export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER_COLUMNS>;
 
-/** A page of a company's service accounts. */
+/** Reads a page of a company's service accounts. */
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
@@ -111,7 +111,9 @@ export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: s
     .where(matchesUndeletedId(serviceAccounts, companyId, id))
     .returning({ id: serviceAccounts.id });
 
-/** Statements for the batch that deletes a service account: they revoke its keys and remove its memberships. */
+/**
+ * Makes the statements, for the batch that deletes a service account, that revoke its keys and remove its memberships.
+ */
 export const endServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   [
     db
@@ -139,7 +141,7 @@ const KEY_ORDER_COLUMNS = {
 };
 export type KeyPageRequest = PageRequest<keyof typeof KEY_ORDER_COLUMNS>;
 
-/** A page of a service account's keys, revoked ones included. */
+/** Reads a page of a service account's keys, revoked ones included. */
 export const readKeys = (
   db: ControlDb,
   companyId: string,

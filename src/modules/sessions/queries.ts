@@ -154,8 +154,8 @@ export const endUserSessions = (
     .where(and(isLiveSession(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
 
 /**
- * Ends the grants of a user to programs, if `passwordHash` was just set: whoever knew the old password may have authorized a
- * program of theirs. Also where the code of the consent was not exchanged yet.
+ * Ends a user's grants to OAuth clients, if `passwordHash` was just set: whoever knew the old password may have
+ * authorized a client. Grants whose authorization code was not exchanged yet end, too.
  */
 export const endUserGrants = (
   db: ControlDb,
@@ -176,7 +176,10 @@ export const endUserGrants = (
 
 const isInactive = or(eq(users.isActive, false), isNotNull(users.deletedAt));
 
-/** Ends every session of a user who is deactivated or deleted: a statement for the same unit of work, after the deactivation. */
+/**
+ * Ends every session of a user who is deactivated or deleted; to be run after the deactivation in the same unit of
+ * work.
+ */
 export const endSessionsOfInactiveUser = (db: ControlDb, companyId: string, userId: string, now: number) =>
   db
     .update(sessions)

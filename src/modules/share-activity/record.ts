@@ -41,9 +41,9 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
 }
 
 /**
- * Prepares the event of a change. Its statement comes in the unit of work right after the one that makes the change, so that
- * both are committed or neither; call `send` with the rows that it returned, which writes the event to the log and its
- * followers.
+ * Prepares the event of a change. Its statement comes in the unit of work right after the one that makes the change, so
+ * that both are committed or neither; call `send` with the rows that the statement returned, to write the event to the
+ * log and notify the log's followers.
  */
 export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>, when?: Condition) {
   const { message, work } = prepareKeepMessage(ctx, event);

@@ -46,9 +46,9 @@ function makeLogFilter({ from, to, ...values }: EventFilter, hiddenRecords: read
 }
 
 /**
- * Selects the events to hide: those about a dashboard or visualization that the caller is denied, or about a context that grants
- * one; about downloads of one; about members that are users or groups which the caller is denied; and those caused by such users,
- * or by denied service accounts.
+ * Selects the events to hide from the caller: about a denied dashboard or visualization, or a context that grants one;
+ * about downloads of a denied visualization; about members that are denied users or groups; and events caused by denied
+ * users or service accounts.
  */
 async function selectDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (

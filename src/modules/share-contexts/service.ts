@@ -52,7 +52,7 @@ export async function listContexts(ctx: PrincipalContext, contextSearch: Context
   });
 }
 
-/** Returns a context all of whose targets the caller may share, and sees. */
+/** Returns a context if the caller may share all of its targets and is denied none of them. */
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await requireSharableContext(ctx, id);
   requireMaySee(ctx, context.grants);
@@ -64,8 +64,8 @@ export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareCon
   readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
 
 /**
- * Returns a context all of whose targets the caller may share. Someone who is denied to see a target may still revoke others'
- * access to it.
+ * Returns a context if the caller may share all of its targets. A caller who is denied seeing a target may still revoke
+ * others' access to the target.
  */
 export async function requireSharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await findContext(ctx, id);
@@ -184,8 +184,8 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
 }
 
 /**
- * Prepares the event of a change of a context. Its target is that of the context's only grant; with several grants of one type,
- * only that type.
+ * Prepares the event of a change of a context. The event's target is that of the context's only grant; with several
+ * grants of one type, the target has only the type.
  */
 export function makeContextEvent(
   ctx: PrincipalContext,

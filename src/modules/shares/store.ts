@@ -120,9 +120,10 @@ export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
     .innerJoin(companies, eq(companies.id, dashboardShares.companyId))
     .where(eq(dashboardShares.tokenDigest, tokenDigest));
 
-/** Make subqueries for the company and the dashboard of a token's share, for reads in the same batch. */
+/** Makes a subquery for the company of a token's share, for reads in the same batch. */
 export const selectCompanyIdOfToken = (tokenDigest: string): SQL =>
   sql`(select company_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
+/** Makes a subquery for the dashboard of a token's share, for reads in the same batch. */
 export const selectDashboardIdOfToken = (tokenDigest: string): SQL =>
   sql`(select dashboard_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 

@@ -13,7 +13,10 @@ import { beginSession, type TokenPair } from './sessions.ts';
 /** The lifetime of a pending sign-in, in seconds, by what it waits for. */
 const PENDING_SECONDS: Record<PendingSignIn['purpose'], number> = { login: 300, setup: 600 };
 
-/** The prefix of the pending token of a single sign-on: only these go on if the company requires single sign-on meanwhile. */
+/**
+ * The prefix of the pending token of a single sign-on. If the company requires single sign-on after the first factor
+ * was proved, other pending tokens are rejected, except the owner's.
+ */
 const SSO_TOKEN_PREFIX = 'sso.';
 
 export interface StartedSession extends TokenPair {

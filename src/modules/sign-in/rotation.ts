@@ -3,8 +3,9 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { computeHmacSha256, computeSha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
-/** The lifetime of a session's refresh token, and the longest life of a session, however often it is refreshed. */
+/** The lifetime of a session's refresh token. */
 const REFRESH_TOKEN_MS = 7 * DAY_MS;
+/** The longest life of a session, however often it is refreshed. */
 const MAX_SESSION_MS = 30 * DAY_MS;
 /** The time after a refresh token's first use in which a retry gets the same answer, unless its successor was used. */
 const RETRY_WINDOW_MS = 10_000;

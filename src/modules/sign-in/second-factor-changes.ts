@@ -55,8 +55,8 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
 }
 
 /**
- * Removes the second factor of another user, who has lost it, and their passkeys. The factors of a user who may do more than the
- * caller stay: removing them would bring the caller a step nearer to that user's access.
+ * Removes the second factor of another user, who has lost it, and their passkeys. The factors of a user who may do more
+ * than the caller stay: without them the caller could sign in as that user more easily.
  */
 export async function resetSecondFactor(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;

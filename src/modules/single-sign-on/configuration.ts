@@ -107,7 +107,7 @@ export async function removeConfiguration(ctx: PrincipalContext): Promise<void> 
   notices.send();
 }
 
-/** Makes the protocol that speaks with a company's provider. */
+/** Creates the protocol for sign-ins with a company's identity provider. */
 export async function createProtocol(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
   const serviceProvider = makeServiceProvider(ctx, company.slug);

@@ -16,8 +16,8 @@ export interface Protocol {
   /** Returns the URL to open at the provider, with `state`, and the values that the provider's answer must match. */
   beginSignIn(state: string): Promise<{ url: string; expectation: string }>;
   /**
-   * Verifies the provider's answer: it must not be forged, stale or meant for another request or recipient. @param expectation
-   * the one that `begin` returned @throws SignInRefusal, or any error of the library or the network
+   * Verifies the provider's answer: it must not be forged, stale or meant for another request or recipient. @param
+   * expectation the value that `beginSignIn` returned @throws SignInRefusal, or any error of the library or the network
    */
   finishSignIn(state: string, expectation: string, answer: URLSearchParams, method: CallbackMethod): Promise<Identity>;
 }

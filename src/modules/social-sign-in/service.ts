@@ -71,8 +71,8 @@ export interface StartedSignIn {
 }
 
 /**
- * Begins a sign-in on our own page: the provider leads back to it with an ID token in the fragment, which no server sees. A code
- * would have to be exchanged with a client secret, which a configuration has not.
+ * Begins a sign-in on our own page: the provider redirects back to that page with an ID token in the fragment, which no
+ * server sees. A code would have to be exchanged with a client secret, which a configuration does not have.
  */
 export async function beginProviderSignIn(
   ctx: Context,

@@ -103,7 +103,7 @@ const beginWidening = (inference: Inference): NonNullable<AnalysisState['widenin
 const isWideningDone = ({ widening }: AnalysisState, { files }: Inference): boolean =>
   !widening || widening.file >= files.length || areCandidatesSettled(widening.doubts);
 
-/** Tries the values of a block on the table's columns that may be too narrow for them. */
+/** Checks the values of a block against the table's columns that may be too narrow for the values. */
 async function tryNextBlock(
   ctx: CompanyContext,
   previousState: AnalysisState,

@@ -31,12 +31,15 @@ export interface LoadState {
 /** Whole rows of a file, in the form that COPY takes. */
 export interface Chunk {
   plan: LoadPlan;
-  /** The position where the rows start in the file, and the file's bytes from there on; `last` when these reach its end. */
+  /** The position in the file where the rows start. */
   from: Position;
+  /** The bytes of the file from `from` on. */
   block: Uint8Array;
+  /** Whether `block` reaches the end of the file. */
   isLast: boolean;
-  /** The number of the file's bytes that the rows take, and the bytes to COPY. */
+  /** The number of the file's bytes that the rows take. */
   bytes: number;
+  /** The bytes to COPY. */
   data: Uint8Array;
   rows: number;
   /** The state of the load after this chunk. */

@@ -63,11 +63,12 @@ function findSource(
 }
 
 /**
- * Matches each confirmed column of an existing table, known by its name, with a column of the files: by `source_index` (null:
- * none), else the one that was inferred for it. Columns that are not confirmed stay null. With a key its columns must be filled;
- * other columns that may not be null need not be, as all rows may exist already. Where columns may be added, a confirmed name
- * that the table lacks is a new column; a column that may be widened keeps its old type if that is confirmed. A column that is
- * not in the table, of another type, not in the files, or null where it must not be is invalid.
+ * Matches each confirmed column of an existing table, known by its name, with a column of the files: by `source_index`
+ * (null: none), else the one that was inferred for it. Columns that are not confirmed stay null. The columns of a key
+ * must be filled; other columns that may not be null need not be, as all rows may exist already. Where columns may be
+ * added, a confirmed name that the table lacks is a new column; a column that may be widened keeps its old type if that
+ * is confirmed. A column that is not in the table, of another type, not in the files, or null where it must not be is
+ * invalid.
  */
 export function matchTableColumns(
   confirmedColumns: SentColumn[],

@@ -67,7 +67,7 @@ export const wrongMode = () => invalid([{ field: 'mode', message: 'must be appen
 
 export const wrongEvolve = () => invalid([{ field: 'evolve', message: 'must be none, add or widen' }]);
 
-/** The load would give the table too many columns. */
+/** Makes the failure for a load that would give the table too many columns. */
 export const tooManyTableColumns = (max: number) =>
   invalid([{ field: 'columns', message: `would be more than ${max} columns in the table` }]);
 

@@ -20,7 +20,9 @@ import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafe
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { type JobWork, saveProgress } from './work.ts';
 
-/** The progress of fetching a file from a URL. It holds the URL encrypted, and is deleted with it. */
+/**
+ * The progress of fetching a file from a URL. Contains the URL encrypted, which is deleted together with this state.
+ */
 export interface FetchState {
   fetching: 1;
   /** The whole URL, encrypted. */
@@ -369,7 +371,7 @@ class Download {
   }
 }
 
-/** Returns the ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
+/** Returns the ETag if it is strong: equal weak ETags do not guarantee equal bytes. */
 const toStrongEtag = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
 
 const toStatusProblem = (status: number): Error =>

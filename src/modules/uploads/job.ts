@@ -152,8 +152,9 @@ export interface UploadJob {
   key: string[] | null;
   /** The numbers of rows of an upsert. */
   result: LoadResult | null;
-  /** The time when the load was undone, and the user who did it. */
+  /** The time when the load was undone; null while it was not. */
   undoneAt: string | null;
+  /** The id of the user who undid the load. */
   undoneBy: string | null;
   /** The URL that the file is fetched from, without query and fragment; null where files were sent. */
   sourceUrl: string | null;

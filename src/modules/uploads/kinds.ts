@@ -51,7 +51,7 @@ export const ACCEPTED_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, {
   ...(packed ? extensions.map((extension) => `${extension}${PACKED_EXTENSION}`) : []),
 ]);
 
-/** These without files packed by gzip: an archive packs its files itself. */
+/** The accepted extensions without those of files packed by gzip: an archive packs its files itself. */
 export const UNPACKED_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions }]) => extensions);
 
 /** The extensions of files accepted in a form. */

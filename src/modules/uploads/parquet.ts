@@ -10,8 +10,9 @@ import * as problems from './problems.ts';
 /** The progress of writing the rows of a Parquet file as a text. Plain data. */
 export interface ParquetReading {
   state: ParquetState;
-  /** The pieces of the text written so far, and their number of bytes. */
+  /** The pieces of the text written so far. */
   text: Segment[];
+  /** The number of bytes of the text written so far. */
   written: number;
 }
 

@@ -43,7 +43,7 @@ export const databaseFullError: JobError = {
     'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
 };
 
-/** The load, or its file, would exceed a quota of the company. */
+/** Makes the error for a load that would exceed a quota of the company, by its rows or its file. */
 export const quotaWouldBeExceeded = ({ quota, limit, use }: FailureDetail): JobError => ({
   code: 'QUOTA_EXCEEDED',
   message: 'Isto passaria de uma cota da organização. Nada foi carregado.',
@@ -52,7 +52,9 @@ export const quotaWouldBeExceeded = ({ quota, limit, use }: FailureDetail): JobE
   use: Number(use),
 });
 
-/** The file could not be fetched; `reason` is a clause without full stop, and contains no URL. */
+/**
+ * Makes the error for a file that could not be fetched; `reason` is a clause without full stop, and contains no URL.
+ */
 export const sourceUnreachable = (reason: string): JobError => ({
   code: 'SOURCE_UNREACHABLE',
   message: `Não foi possível baixar o arquivo: ${reason}. Nada foi carregado.`,
@@ -89,19 +91,19 @@ export const tableDeleted: JobError = {
   message: 'A tabela de destino não existe mais.',
 };
 
-/** The table has changed since the upload was confirmed. */
+/** The error for a table that has changed since the upload was confirmed. */
 export const tableChanged: JobError = {
   code: 'TABLE_CHANGED',
   message: 'As colunas da tabela de destino mudaram durante a carga. Envie os arquivos novamente.',
 };
 
-/** The table cannot have the new columns, as deleted columns count, too. */
+/** The error for a table that cannot have the new columns, as deleted columns count, too. */
 export const tooManyColumnsOverTime: JobError = {
   code: 'TOO_MANY_COLUMNS',
   message: 'A tabela não comporta mais colunas; as que já foram excluídas também contam. Nada foi carregado.',
 };
 
-/** A unique index of the table forbids a row of the files. */
+/** Makes the error for a row of the files that a unique index of the table forbids. */
 export const duplicateValue = (column: string, value: string): JobError => ({
   code: 'MANAGED_TABLE_DUPLICATE_VALUE',
   message: `Um índice da tabela exige valores únicos em "${column}", e o valor "${value}" se repete. Nada foi carregado.`,
@@ -109,7 +111,7 @@ export const duplicateValue = (column: string, value: string): JobError => ({
   value,
 });
 
-/** A row of the files has the key of an earlier one. */
+/** Makes the error for a row of the files that has the same key as an earlier row. */
 export const keyRepeated = (file: string, line: number, keyColumns: string[], value: string): JobError => ({
   code: 'UPSERT_KEY_TWICE',
   message: `A chave "${value}" aparece mais de uma vez nos arquivos, pela segunda vez em "${file}" (linha ${line}).`,
@@ -119,7 +121,7 @@ export const keyRepeated = (file: string, line: number, keyColumns: string[], va
   value,
 });
 
-/** A row of the files has an id that no row of the table has. */
+/** Makes the error for a row of the files with an id that no row of the table has. */
 export const idUnknown = (file: string, line: number, value: string): JobError => ({
   code: 'UPSERT_ID_UNKNOWN',
   message: `Nenhuma linha da tabela tem o id "${value}" (linha ${line} de "${file}"). Nada foi carregado.`,
@@ -129,7 +131,7 @@ export const idUnknown = (file: string, line: number, value: string): JobError =
   value,
 });
 
-/** Rows of the table have the same key. */
+/** Makes the error for an upsert by a key that several rows of the table have. */
 export const keyNotUnique = (keyColumns: string[], value: string): JobError => ({
   code: 'UPSERT_KEY_NOT_UNIQUE',
   message: `Mais de uma linha da tabela tem a chave "${value}". Nada foi carregado.`,
@@ -137,13 +139,13 @@ export const keyNotUnique = (keyColumns: string[], value: string): JobError => (
   value,
 });
 
-/** The key needs an index, and the table has as many as it may have. */
+/** The error for a key that needs an index when the table has the maximum number of indexes. */
 export const noIndexLeft: JobError = {
   code: 'MANAGED_TABLE_TOO_MANY_INDEXES',
   message: 'A chave precisa de um índice único, e a tabela já tem o máximo de índices.',
 };
 
-/** A row would be inserted without a value of a column that may not be null. */
+/** Makes the error for a new row that has no value in a column that may not be null. */
 export const rowWithoutRequiredValue = (file: string, line: number, column: string): JobError => ({
   code: 'COLUMN_MISSING',
   message: `A linha ${line} de "${file}" seria incluída sem a coluna "${column}", que não aceita valores vazios.`,
@@ -152,7 +154,10 @@ export const rowWithoutRequiredValue = (file: string, line: number, column: stri
   column,
 });
 
-/** A value of the files is too long for an index of the table, or a value of the table is too long for the index of a key. */
+/**
+ * Makes the error for a value of the files that is too long for an index of the table, or a value of the table that is
+ * too long for the index of a key.
+ */
 export const tooLongForIndex = (column: string, place: { file?: string; line?: number; value?: string }): JobError => ({
   code: 'VALUE_TOO_LONG_FOR_INDEX',
   message: `Um valor da coluna "${column}"${
@@ -162,7 +167,10 @@ export const tooLongForIndex = (column: string, place: { file?: string; line?: n
   column,
 });
 
-/** Postgres rejects a row that our own check accepts; `place` is where Postgres says the error is. */
+/**
+ * Makes the error for a row that Postgres rejects although our own check accepts the row; `place` is where Postgres
+ * reports the error.
+ */
 export const rowRefused = (file: string, place: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',
   message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${place.line}).`,
@@ -170,7 +178,10 @@ export const rowRefused = (file: string, place: { line: number; column?: string;
   ...place,
 });
 
-/** The load has another number of rows than the analysis: the job fails, as a table that lacks rows would be worse. */
+/**
+ * Makes the error for a load with another number of rows than the analysis: the job fails, as a table that lacks rows
+ * would be worse.
+ */
 export const rowsDiffer = (loaded: number, expected: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,
@@ -185,8 +196,8 @@ export const workbookUnreadable = (file: string) =>
 export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
 
 /**
- * The file is no workbook. A `.xlsx` is never read as another format, so that nothing is guessed; it may be sent again with the
- * extension `ending`.
+ * Makes the error for a file that is no workbook. A `.xlsx` is never read as another format, so that nothing is
+ * guessed; `ending` is the extension with which the file may be sent again.
  */
 export const notWorkbook = (file: string, content: OtherContent | 'texto', ending?: '.csv' | '.xls') =>
   makeFileProblem(
@@ -210,7 +221,7 @@ export const workbookEncrypted = (file: string) =>
 export const workbookEmpty = (file: string) =>
   makeFileProblem('NO_ROWS', file, `A planilha "${file}" não tem nenhuma linha de dados.`);
 
-/** The workbook has no sheet of the name that a person gave. */
+/** Makes the error for a workbook without a sheet of the name that a person gave. */
 export const sheetUnknown = (file: string, sheet = '') =>
   makeFileProblem('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
 

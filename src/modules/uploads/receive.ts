@@ -211,7 +211,7 @@ export function toSafeFileName(sentName: string): string {
 /** The maximum number of characters of a path within an archive, which any name fits. */
 const MAX_PATH_LENGTH = 1_000;
 
-/** The path of a file in an archive, each name in it made safe; of a longer one only the last folders. */
+/** Makes the path of a file in an archive safe, name by name; of a path that is too long, keeps the last folders. */
 export function toSafePath(sentPath: string): string {
   let path = '';
   const names = sentPath.split(/[/\\]/).map(toSafeFileName);

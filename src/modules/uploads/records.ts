@@ -34,8 +34,9 @@ export interface RecordsEnvironment {
   newKey(): string;
   /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** The approximate number of bytes that one call reads, and the number that are read at a time. */
+  /** The approximate number of bytes that one call reads. */
   bytesPerCall: number;
+  /** The number of bytes that are read at a time. */
   bytesPerRead: number;
 }
 

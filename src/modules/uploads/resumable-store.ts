@@ -8,15 +8,17 @@ export interface ResumableUpload {
   createdByUserId: string;
   fileName: string;
   mimeType: string;
-  /** The table that the rows go into, and the mode; null and `create` for a new table. */
+  /** The id of the table that the rows go into; null for a new table. */
   userTableId: string | null;
+  /** The way in which the rows enter the table; `create` for a new table. */
   mode: UploadMode;
   evolve: EvolveMode;
   key: string[] | null;
   /** The metadata in the sender's own text. */
   metadata: string;
-  /** The number of bytes of the whole file, and the number of bytes that are stored for good. */
+  /** The number of bytes of the whole file. */
   length: number;
+  /** The number of bytes that are stored for good. */
   received: number;
   /** Names of the objects that hold the received bytes, in order; all but the last are of `PIECE_BYTES`. */
   pieces: string[];

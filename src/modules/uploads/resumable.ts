@@ -204,7 +204,7 @@ export async function appendBytes(
   return now.received < now.length ? now : finishUpload(ctx, database, now);
 }
 
-/** Returns true if a request has any byte, of which none is kept. */
+/** Tells whether a request has any byte. Bytes that are read to find this out are discarded. */
 async function hasBytes({ bytes, announced }: SentBytes): Promise<boolean> {
   if (announced > 0 || bytes === null) return announced > 0;
   const reader = bytes.getReader();

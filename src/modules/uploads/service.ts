@@ -272,7 +272,10 @@ function requirePermittedJob(ctx: PrincipalContext, action: TableAction, job: Up
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 
-/** Confirms the inferred schema with a person's changes, and queues the load. Of several confirmations of one job one wins. */
+/**
+ * Confirms the inferred schema with a person's changes, and queues the load. Of several concurrent confirmations of one
+ * job only one succeeds.
+ */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = toJobKey(ctx, id);
@@ -302,8 +305,8 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
 }
 
 /**
- * Queues another analysis of a waiting job's files with a person's reading options. Of several concurrent requests and the
- * confirmation of one job, one wins.
+ * Queues another analysis of a waiting job's files with a person's reading options. Of concurrent reanalyses and
+ * confirmations of one job only one succeeds.
  */
 export async function reanalyseUpload(
   ctx: PrincipalContext,

@@ -54,8 +54,8 @@ interface StoredBytes {
  */
 export type Item =
   /**
-   * `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. `holdsAllKinds`: an archive may
-   * hold more kinds of files than a form may.
+   * `isUnpacked`: the name still ends in that of a gzip file, but the bytes are the unpacked ones. `holdsAllKinds`: an
+   * archive may hold more kinds of files than a form accepts.
    */
   | ({ kind: 'file'; isUnpacked?: true; holdsAllKinds?: boolean } & StoredBytes)
   | { kind: 'entry'; name: string; archive: StoredBytes; entry: ZipEntry }
@@ -79,7 +79,10 @@ export interface TextConversion {
 /** The maximum number of texts of a job: only malicious archives have more. */
 const MAX_JOB_ITEMS = 100;
 
-/** @param isFetched whether the files come from an address. Of those that were sent, only resumable uploads name their pieces. */
+/**
+ * Makes the items of a job's files. @param isFetched whether the files come from a URL; of sent files, only those of
+ * resumable uploads have `pieces`
+ */
 export const toItems = (files: StoredFile[], isFetched: boolean): Item[] =>
   files.map((file) => ({
     kind: 'file',

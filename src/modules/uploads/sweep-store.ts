@@ -27,8 +27,9 @@ const toSweptJob = (row: SweptRow): SweptJob => ({
   updatedAt: Number(row.updated_at),
 });
 
-/** SQL of the day (UTC) on which a finished job was loaded, and of the number of its loaded rows. */
+/** SQL for the day (UTC) on which a finished job was loaded. */
 const LOADED_DAY_SQL = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::date";
+/** SQL for the number of rows that a finished job has loaded. */
 const LOADED_ROWS_SQL = "(progress ->> 'rows_processed')::bigint";
 
 /** Reads the numbers of rows that jobs have loaded, by day (`2026-01-31`), of days with a load; both ends are included. */
@@ -43,7 +44,7 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
   return new Map(rows.map(({ day, rows: count }) => [day, Number(count)]));
 }
 
-/** The times (ISO 8601) before which the last change of a silent job lies. */
+/** The times (ISO 8601) since which a silent job has not changed. */
 export interface SilentSince {
   /** The time for jobs that wait for their confirmation. */
   waiting: string;

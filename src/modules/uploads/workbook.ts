@@ -47,15 +47,19 @@ export interface ConversionState {
   rows: SheetState;
   /** The number of times that a row began left of the sheet's first column. */
   shifts: number;
-  /** The pieces of the text so far, the row of a header joined from merged cells, and the number of rows that this made empty. */
+  /** The pieces of the text written so far. */
   text: Segment[];
+  /** The row, from 1, of a header joined from merged cells; null for none. */
   header: number | null;
+  /** The number of rows that joining the header made empty. */
   joined: number;
-  /** The numbers of bytes of XML unpacked and of text written so far, of all sheets and including restarts. */
+  /** The number of bytes of XML unpacked so far, of all sheets and including restarts. */
   unpacked: number;
+  /** The number of bytes of text written so far, of all sheets and including restarts. */
   written: number;
-  /** The candidates for the workbook's table among the previous sheets, and the chosen one. */
+  /** The candidates for the workbook's table among the previous sheets. */
   choice: SheetChoice<ConvertedSheet<Segment[]>>;
+  /** The converted sheet that was chosen; null until then. */
   result: ConvertedSheet<Segment[]> | null;
 }
 
@@ -91,8 +95,9 @@ export interface ConversionEnvironment {
   newKey(): string;
   /** The name of the sheet to read, where a person gave it. */
   sheet?: string | undefined;
-  /** The approximate number of bytes of XML that one call converts, and the number that are read at a time. */
+  /** The approximate number of bytes of XML that one call converts. */
   bytesPerCall: number;
+  /** The number of bytes of XML that are read at a time. */
   bytesPerRead: number;
 }
 

@@ -29,7 +29,10 @@ export function findAccessFailures(
   return new Map(ids.flatMap((id) => findDenial(id).map((action) => [id, accessDenied(action)])));
 }
 
-/** Throws unless the caller may share all these visualizations, as sharing a dashboard does, and is denied none of them. */
+/**
+ * Throws unless the caller has the permission to share all these visualizations, which sharing a dashboard requires,
+ * and is denied none of them.
+ */
 export function requireMayShareAll(ctx: PrincipalContext, ids: readonly string[]): void {
   for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
   requireNotDenied(ctx, ids);

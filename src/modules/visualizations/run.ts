@@ -48,8 +48,9 @@ const MAX_CONNECTIONS = 4;
 const MAX_SENT_STATEMENTS = 4;
 /** A request whose connection failed before any run ended is retried once, unless the failure took longer than this. */
 const MAX_FIRST_TRY_MS = 10_000;
-/** The limits of time and of bytes of one request, however many statements it runs. */
+/** The maximum duration of one request, however many statements it runs. */
 const MAX_REQUEST_MS = 30_000;
+/** The maximum number of bytes that all statements of one request receive from the database. */
 const MAX_REQUEST_BYTES = 20 * 1024 * 1024;
 
 /** The state that the runs of one request share. */

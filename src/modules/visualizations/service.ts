@@ -185,8 +185,8 @@ async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void
 }
 
 /**
- * Throws unless the dashboards with the visualization can hold it. Concurrent changes may together exceed their maximum length,
- * which only makes each view read more.
+ * Throws if a dashboard with the visualization would exceed its maximum length. Concurrent changes may together exceed
+ * that length, which only makes each view read more.
  */
 async function requireDashboardsCanHold(ctx: CompanyContext, newVisualization: Visualization): Promise<void> {
   const [beside] = await selectMaxOtherLength(ctx.db, newVisualization.companyId, newVisualization.id);

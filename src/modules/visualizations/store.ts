@@ -32,7 +32,10 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
     .from(visualizations)
     .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, makeIdListSql(ids))));
 
-/** Selects the greatest total length of the other visualizations on a dashboard with this one. */
+/**
+ * Selects the greatest total length of the other visualizations on a dashboard, over all dashboards with this
+ * visualization.
+ */
 export const selectMaxOtherLength = (db: ControlDb, companyId: string, id: string) =>
   db.all<{ length: number | null }>(sql`
     select max(total) as length from (
@@ -48,8 +51,9 @@ export const readVisualizations = (db: ControlDb, companyId: string, listRequest
   readNewest(db, visualizations, companyId, listRequest);
 
 /**
- * Updates the visualization while it is still the version that was read. @param unpublished only while no endpoint of the Data
- * API publishes it @param unseen only while nobody else sees it at that time
+ * Updates the visualization while it is still the version that was read. @param unpublished whether to update only
+ * while no endpoint of the Data API publishes the visualization @param unseen the time (ms), if any, at which nobody
+ * else may see the visualization
  */
 export const updateVisualization = (
   db: ControlDb,

@@ -172,8 +172,9 @@ export const listLogKinds = (eventTypes: readonly string[]): LogKind[] => [
 ];
 
 /**
- * Makes the company's log report new records that the endpoint subscribes to. Called before the commit, so that it is not
- * skipped, and again after it, in case a concurrent run, which did not yet see the endpoint, has stopped the reports meanwhile.
+ * Makes the company's log report new records that the endpoint subscribes to. Called before the commit, so that no
+ * endpoint is stored without this, and again after the commit, in case a concurrent run, which did not yet see the
+ * endpoint, has stopped the reports meanwhile.
  */
 async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
   const kinds = listLogKinds(eventTypes);

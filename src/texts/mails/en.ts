@@ -45,7 +45,7 @@ export const texts = {
     unasked:
       'Do you not know who this is from? Then delete this mail: no account can be used until somebody opens the link.',
   },
-  /** The texts of changes by a user to how all users sign in. */
+  /** The texts of the mails about a change by a user to how all users of a company sign in. */
   notice: {
     subject: (company: string) => `The way people sign in to ${company} was changed`,
     events: {
@@ -71,7 +71,7 @@ export const texts = {
     rules:
       'It is sent nothing until somebody sets its status to active. What failed can then be sent again for 30 days. You get this mail because you are the owner or an administrator.',
   },
-  /** The texts of changes to how one user signs in. */
+  /** The texts of the mails about a change to how one user signs in. */
   security: {
     changes: {
       password_changed: {

@@ -105,7 +105,10 @@ export type NewSuggestion = Omit<
   'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
 >;
 
-/** Returns the columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
+/**
+ * Returns the SQL for the columns of these suggestions, bound as one JSON parameter: a statement takes at most 100
+ * parameters.
+ */
 function toCandidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
@@ -133,7 +136,10 @@ const IDENTIFYING_FIELDS = ['name', 'kind', 'node_type', 'predicate'].concat(
   ['subject', 'object'].flatMap((end) => [`${end}_node_id`, `${end}_suggestion_id`]),
 );
 
-/** The columns that identify a suggestion: the complete payloads of all would be more than an isolate can hold. */
+/**
+ * The columns that identify a suggestion, without the rest of its payload: all payloads together may exceed the memory
+ * of an isolate.
+ */
 const identifyingColumns = {
   id: suggestions.id,
   targetType: suggestions.targetType,
@@ -142,7 +148,7 @@ const identifyingColumns = {
     where key in (select value from json_each(${JSON.stringify(IDENTIFYING_FIELDS)})))`.mapWith(suggestions.payload),
 };
 
-/** The maximum number of suggestions that are read to find existing ones. */
+/** The maximum number of suggestions that are read to find out whether a suggestion exists already. */
 const MAX_READ_SUGGESTIONS = 5000;
 
 const newestFirstOrder = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
@@ -150,7 +156,7 @@ const newestFirstOrder = sql`${suggestions.createdAt} desc, ${suggestions.id} de
 const isStagedByJob = (companyId: string, jobId: string) =>
   and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged'));
 
-/** Selects the suggestions that a job staged last, the newest first. */
+/** Selects the newest staged suggestions of a job, the newest first. */
 export const selectStagedSuggestions = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .select(identifyingColumns)
@@ -171,7 +177,7 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
     .orderBy(newestFirstOrder)
     .limit(MAX_READ_SUGGESTIONS);
 
-/** Selects the resources that were created from accepted suggestions of these ids. */
+/** Selects the resources that were created from the accepted suggestions with these ids. */
 export const selectCreatedResources = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select({ id: suggestions.id, resourceId: sql<string>`${suggestions.resourceId}` })
@@ -236,7 +242,7 @@ export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: strin
       ),
     );
 
-/** Publishes the staged suggestions of a job, with the last of its batches. */
+/** Marks the staged suggestions of a job as pending, in the same batch as the last suggestions of the job. */
 export const publishStagedSuggestions = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)

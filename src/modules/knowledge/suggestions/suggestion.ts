@@ -47,12 +47,12 @@ const relationEnds = z.object({
   object_suggestion_id: z.string().nullable().default(null),
 });
 
-/** The field of a payload that refers to pending suggestions instead of resources. */
+/** The schema of the field of a payload that refers to pending suggestions instead of resources. */
 const suggestedFields = z.object({
   suggested: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
 
-/** A field that will contain the resources created from these suggestions. */
+/** A field of a payload, and the suggestions from which the resources are created that the field will contain. */
 export interface SuggestedReference {
   field: string;
   ids: string[];

@@ -6,8 +6,9 @@ import { log, logError } from '../../../platform/log.ts';
 import * as store from './store.ts';
 import { DATA_STORES, type DataStore } from './stores.ts';
 
-/** The time for which one scheduled run erases companies, and the maximum number of companies that it starts with. */
+/** The maximum time for which one scheduled run erases companies. */
 const MAX_RUN_MS = 2 * MINUTE_MS;
+/** The maximum number of companies whose erasure one scheduled run starts with. */
 const MAX_ERASURES_PER_RUN = 5;
 /** The time for which a run holds the lease of an erasure. */
 const LEASE_MS = 5 * MINUTE_MS;
@@ -22,8 +23,9 @@ const LATE_ERASURE_DELAYS_MS = [HOUR_MS, DAY_MS];
 type RunInCompany = <T>(companyId: string, work: (ctx: CompanyContext) => Promise<T>) => Promise<T>;
 
 /**
- * Erases the companies whose time of deletion has passed, a bounded part in each scheduled run. A store that is unavailable is
- * retried in the next run; only the control records wait for it, as they say where the other data is.
+ * Erases the companies whose time of deletion has passed, a bounded part in each scheduled run. A store that is
+ * unavailable is retried in the next run; only the control records are kept until that store is erased, as they contain
+ * where the other data is.
  */
 export async function eraseDueCompanies(ctx: Context, runInCompany: RunInCompany): Promise<void> {
   const deadline = Date.now() + MAX_RUN_MS;
@@ -47,7 +49,7 @@ export async function eraseDueCompanies(ctx: Context, runInCompany: RunInCompany
   }
 }
 
-/** @returns when the erasure will continue (ms) */
+/** Continues the erasure of a company. @returns when to continue again (ms) */
 async function continueErasure(
   ctx: CompanyContext,
   { id, stores }: store.CompanyErasure,

@@ -67,8 +67,8 @@ async function* findRowsNamingPerson(
 const CHANGES_PER_BATCH = 50;
 
 /**
- * Replaces the person by the pseudonym in events and messages that wait to be sent. Run it before the stores that receive these
- * are cleared, which removes those sent earlier.
+ * Replaces the person by the pseudonym in events and messages that wait to be sent. Run this before the person is
+ * erased from the stores that receive these events and messages: that erasure covers those sent earlier.
  */
 export const pseudonymizeWaitingMessages = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
   replaceByPseudonym(ctx, person, store.WAITING_TABLES);

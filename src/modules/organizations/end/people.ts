@@ -30,9 +30,9 @@ async function readPerson(ctx: CompanyContext, address: string) {
 }
 
 /**
- * Yields all data about a person, as user, outsider, recipient or invited user, in JSON that is written as it is read: of each
- * store the records about them, and those that name them. Rows of managed tables are not searched. @throws administratorsOnly
- * unless it is the caller's own data
+ * Yields JSON with all data about a person (a user, outsider, recipient or invited user): from each store the records
+ * about the person, and the records that name the person. Rows of managed tables are not searched. @throws
+ * administratorsOnly unless it is the caller's own data
  */
 export async function readPersonalData(ctx: PrincipalContext, email: string): Promise<AsyncGenerator<string>> {
   const { actor } = ctx;

@@ -64,8 +64,9 @@ interface PersonDataStore {
   erase(ctx: CompanyContext, person: Person, identifyingData: IdentifyingData): Promise<Record<string, number>>;
 }
 
-/** The maximum number of objects of one list, and how long the bucket may take for it. */
+/** The maximum number of objects that one step lists. */
 const KEYS_PER_STEP = 1000;
+/** The longest time that R2 may take to list objects. Milliseconds. */
 const MAX_LIST_MS = 20_000;
 /** The maximum number of files that one step reads. */
 const FILES_PER_STEP = 50;

@@ -26,22 +26,24 @@ export interface ColumnState {
   forms: number;
   /** The traits (`HAS_…`) that any of the values has. */
   traits: number;
-  /** The number of rows without a value: empty ones, and ones of spaces alone (which a text column keeps as values). */
+  /** The number of rows whose field is empty. */
   nulls: number;
+  /** The number of rows whose field has only spaces: values in a text column, else nulls. */
   blanks: number;
   /** Some distinct values. */
   sample: string[];
-  /** The decimal forms and date orders of a text column's values, used if its type is changed: see {@link Hints}. */
+  /** The decimal forms of a text column's values, used if the column's type is changed: see {@link Hints}. */
   decimals: number;
   dates: number;
-  /**
-   * Deciding values: the first value; the last that narrowed the forms; the first that is no integer, has a time, leaves only
-   * text.
-   */
+  /** The first value. */
   first: DecidingValue | null;
+  /** The last value that narrowed the forms. */
   narrowed: DecidingValue | null;
+  /** The first value that is no integer. */
   notInteger: DecidingValue | null;
+  /** The first value that has a time. */
   withTime: DecidingValue | null;
+  /** The value after which only text fits all values. */
   notTyped: DecidingValue | null;
 }
 

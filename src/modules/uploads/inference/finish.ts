@@ -141,7 +141,10 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
   };
 }
 
-/** The type that files say themselves: text if one of them says so, any other one if all of them do. */
+/**
+ * Chooses the type that the files declare for a column: text if any file declares text, another type only if all files
+ * declare that type.
+ */
 function chooseKnownType(declaredTypes: (KnownType | undefined)[]): KnownType | undefined {
   if (declaredTypes.includes('text')) return 'text';
   return new Set(declaredTypes).size === 1 ? declaredTypes[0] : undefined;

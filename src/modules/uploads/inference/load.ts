@@ -15,8 +15,9 @@ export interface LoadColumn {
   nullable: boolean;
   /** The index of the inferred column that fills this one. */
   source: number;
-  /** The inferred type, and whether any row is null. */
+  /** The inferred type. */
   inferredType: ColumnType;
+  /** Whether any row is null. */
   hasNulls: boolean;
 }
 
@@ -30,8 +31,9 @@ export interface LoadPlan {
   copyOptions: string;
   /** The `DateStyle` that the session must have. */
   dateStyle: 'ISO, DMY' | 'ISO, MDY';
-  /** The position where the first row starts, and the offset after the last row. */
+  /** The position where the first row starts. */
   start: Position;
+  /** The offset after the last row. */
   end: number;
   columns: LoadColumn[];
   file: FileReading;

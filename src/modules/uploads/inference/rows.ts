@@ -249,7 +249,9 @@ export class RecordFold {
     this.#state.irregular = true;
   }
 
-  /** Reads the field's text. A very long text is cut to one character more than is kept of it. */
+  /**
+   * Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept.
+   */
   #text(index: number): string {
     const { starts, ends, quotings } = this.fields;
     const start = starts[index] as number;

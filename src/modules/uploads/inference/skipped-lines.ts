@@ -5,13 +5,14 @@ import { shorten } from '../../../kernel/text.ts';
 import type { FileWithHeaderDecision } from './files.ts';
 import type { SkippedLine } from './schema.ts';
 
-/** The maximum number of skipped lines in the answer, and the maximum number of characters of each. */
+/** The maximum number of skipped lines in a response. */
 const MAX_SHOWN_LINES = 20;
+/** The maximum number of characters of a skipped line in a response. */
 const MAX_SHOWN_LENGTH = 200;
 
 /**
- * Reads the lines before byte `end` that the answer may hold. One of them may still turn out to be the header.
- * @param isSheet the text is a sheet's, in which a row counts as one line, whatever its values hold
+ * Reads the lines before byte `end` that a response may contain as skipped lines. One of them may still turn out to be
+ * the header. @param isSheet the text is a sheet's, in which a row counts as one line, whatever its values hold
  */
 export function readLinesBefore(bytes: Uint8Array, end: number, decode: Decode, isSheet: boolean): SkippedLine[] {
   const text = decode(bytes, 0, end);
@@ -37,7 +38,10 @@ export function readLineText(bytes: Uint8Array, start: number, end: number, deco
   return shorten(isSheet ? formatRows(`${text}\n`).join('\n') : text, MAX_SHOWN_LENGTH);
 }
 
-/** The filled cells of each row of a sheet, parted by tabs: the person never saw the quotes and commas of its text. */
+/**
+ * Formats the filled cells of each row of a sheet, separated by tabs: the person who uploaded the sheet has not seen
+ * the quotes and commas of its text.
+ */
 const formatRows = (text: string): string[] =>
   readRows(text).map((cells) => cells.filter((cell) => cell.trim() !== '').join('\t'));
 

@@ -54,8 +54,9 @@ export interface InferenceState {
   /** The number of preamble records not yet read. */
   preambleLeft: number;
   rowNames: boolean;
-  /** The number of lines of the preamble (`skippedLines`), and the first of these lines (`skipped`). */
+  /** The number of lines of the preamble. */
   skippedLines: number;
+  /** The first lines of the preamble. */
   skipped: SkippedLine[];
 
   /** The preamble's last record, if it may be the header of an R table. */
@@ -69,8 +70,9 @@ export interface InferenceState {
   /** The offset where the last row ends. */
   end: number;
   columns: ColumnState[];
-  /** The first rows as they stand in the file, and the sum of their lengths. */
+  /** The first rows as they stand in the file. */
   sampleRows: string[][];
+  /** The sum of the lengths of the sample rows, in characters. */
   sampleSize: number;
   /** The records with a single value at the current end: footnotes, unless rows follow. */
   trailing: KeptRow[];
@@ -93,8 +95,9 @@ export interface InferenceState {
 
 /** Limits of the data in the state, so that a thousand columns of long values stay small. */
 export interface Bounds {
-  /** The maximum number of distinct values per column, and of characters of each. */
+  /** The maximum number of distinct values per column. */
   maxSamples: number;
+  /** The maximum number of characters of each distinct value. */
   maxSampleLength: number;
   /** The maximum number of characters of a kept cell. */
   maxCellLength: number;

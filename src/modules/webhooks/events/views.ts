@@ -40,8 +40,9 @@ export interface EventConcept {
 export interface RelatedData {
   /** The groups that a user is in on the console. */
   groupIds: string[];
-  /** The permissions and policies that a group lists. */
+  /** The permissions that a group lists. */
   permissionIds: string[];
+  /** The policies that a group lists. */
   policyIds: string[];
   /** The company's managed database. */
   connectionId: string | null;
