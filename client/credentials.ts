@@ -17,7 +17,7 @@ export interface Unsigned {
   ask: Ask;
 }
 
-/** Sends a request as it stands, once, and returns the API's answer. @throws ApiError */
+/** Function that sends a request once, as it is, and returns the API's answer. @throws ApiError */
 export type Ask = (
   method: string,
   url: string,
@@ -48,8 +48,9 @@ interface ServiceToken {
 }
 
 /**
- * Makes a credential of a service account's key. It signs requests to the organization API, and the Data API; for the other
- * surfaces it is exchanged for a service token, which is renewed a minute before it ends, and when it was refused.
+ * Makes a credential of a service account's key. The key signs requests to the organization API and the Data API; for
+ * the other surfaces it is exchanged for a service token, which is renewed a minute before it expires, and when it was
+ * refused.
  */
 export function withKey(key: Key): Credential {
   /** Token of the latest exchange. Each request waits for the one before it, so that concurrent requests make one exchange. */

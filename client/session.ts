@@ -32,8 +32,11 @@ const SIGN_IN_PATH_PATTERN =
 
 export const isSignInPath = (path: string): boolean => SIGN_IN_PATH_PATTERN.test(path);
 
-/** Time before its end at which a token is exchanged: in ms, or as a part of its lifetime (`REFRESH_BEFORE_PART`). */
+/**
+ * Milliseconds before its end at which a token is exchanged, or `REFRESH_BEFORE_PART` of its lifetime if that is less.
+ */
 const REFRESH_BEFORE_MS = 60_000;
+/** Largest part of its lifetime that a token may have left when it is exchanged. */
 const REFRESH_BEFORE_PART = 0.1;
 
 /** Milliseconds that an answer is waited for. The API answers a retry alike for ten seconds. */
@@ -47,9 +50,10 @@ const SESSION_ENDED_STATUSES = [400, 401, 422];
 const currentRefreshes = new WeakMap<SessionStore, { token: string; renewed: Promise<StoredSession | null> }>();
 
 /**
- * The session of a person who has signed in: the caller writes the answer of the sign-in into `store`, and null when the person
- * signs out. Tokens are exchanged before they end and when one was refused, once for all clients, tabs and requests of a store.
- * When the API refuses that, null is written, and the request fails as it did. Without a session, requests are nobody's.
+ * Makes a credential of a person's session: the caller writes the answer of the sign-in into `store`, and null when the
+ * person signs out. Tokens are exchanged before they expire and when one was refused, once for all clients, tabs and
+ * requests of a store. When the API refuses the exchange, null is written, and the request fails with its first
+ * refusal. Without a session, requests are sent unauthenticated.
  */
 export function withSession({ store, lock = 'data-console-session' }: SessionOptions): Credential {
   /** Token and time of the first read of a session that does not say when it was received. */
@@ -101,8 +105,8 @@ function runUnderLock<T>(name: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Exchanges the tokens of the store, unless that has others by now. A refresh token is used up by its exchange: it is never sent
- * after its successor is known, since that would end the session.
+ * Exchanges the tokens of the store, unless the store has others by now. A refresh token is used up by its exchange,
+ * and sending it later would end the session: it is not sent once its successor is known.
  * @returns the session that the store has then
  */
 async function refreshSession(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {

@@ -11,7 +11,7 @@ export interface SentMail {
   headers: Record<string, string>;
   /** The attached files, without the pictures that the HTML shows. `content` is base64. */
   attachments: { filename: string; content_type: string; content: string }[];
-  /** ISO 8601. */
+  /** Time at which the mail was sent, in ISO 8601. */
   sent_at: string;
 }
 

@@ -12,7 +12,7 @@ import { ensureUnprivilegedUser, findHome, type PostgresUser } from './postgres-
 import { findFreePort, isAlive, stopWhenParentDies } from './processes.ts';
 
 export interface LocalPostgresOptions {
-  /** Folder of its data and log; created if missing. */
+  /** Folder of the server's data and log; created if missing. */
   stateDir: string;
   /** Password of the superuser `postgres`; set by the first start in `stateDir`. */
   password: string;

@@ -8,8 +8,9 @@ import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './s
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
-/** Matches the statement that locks the table before its columns are read; below: the statement that then reads rows. */
+/** Matches the statement that locks the table before its columns are read. */
 const LOCK_STATEMENT = /LOCK TABLE/;
+/** Matches the statement that reads rows after the table is locked. */
 const READ_STATEMENT = /COPY|min_scale|bool_or/;
 
 let company: Company;
