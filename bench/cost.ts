@@ -69,7 +69,7 @@ try {
   };
   const sendSharedView = (regiao: string) => sendPlain('POST', `${share}/execute`, { parameters: { regiao } });
 
-  /** Sends one round of each sort of traffic. @returns the number of requests of the round */
+  /** Functions that send one round of a sort of traffic. @returns the number of requests of the round */
   const runRound: Record<TrafficSort, () => Promise<number>> = {
     async api() {
       let requests = 0;

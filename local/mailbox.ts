@@ -19,7 +19,7 @@ export interface SentMail {
 export type OutgoingMail = Pick<SentMail, 'to' | 'subject' | 'text' | 'html'> &
   Partial<Pick<SentMail, 'headers' | 'attachments'>>;
 
-/** Stores the mails of local development. */
+/** Store of the mails of local development. */
 export interface Mailbox {
   /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
   url: string;

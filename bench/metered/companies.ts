@@ -7,7 +7,7 @@ export interface Company {
   keys: Key[];
 }
 
-/** Number of requests under way at once, like a client with that many connections. */
+/** Number of requests that are in progress at once, as from a client with that many connections. */
 const CONCURRENCY = 16;
 
 /** Runs `handleItem` on every item, `CONCURRENCY` items at once. */

@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const runSql = (text: string) => runBehindApi(company.id, (database) => database.query(text));
 
-/** Counts the rows of a complete file with other readers, by format. */
+/** Functions that count the rows of a complete file with other readers, by format. */
 const ROW_COUNTERS: Record<ExportFormat, (file: ArrayBuffer) => number> = {
   csv: (file) => countLines(file) - 1,
   ndjson: (file) => countLines(file),
