@@ -1,10 +1,11 @@
 /**
- * Measures what the most costly bodies cost at every route that takes JSON: of a mebibyte, at every place of its schema.
+ * Measures the CPU time of workerd that the most costly JSON bodies of one mebibyte take, at every route that takes
+ * JSON, and with the costly value at every place of the route's schema.
  *
  *   npm run bench -- bodies
  *
- * CPU of workerd beside that of an honest body of the same size at the same route, which is one long text. Bodies that pass
- * and are worked with are those of `bodies/accepted-bodies.ts`. None may cost more than eight times as much.
+ * Each body may take at most eight times the CPU time of an ordinary body of the same size at the same route, which is
+ * one long text. Bodies that a route accepts and processes are those of `bodies/accepted-bodies.ts`.
  */
 import { COSTLY_VALUES, makeBody } from '../test/contract/costly.ts';
 import { ACCEPTED_BODIES } from './bodies/accepted-bodies.ts';

@@ -1,12 +1,14 @@
 /**
- * What a million API requests and a million shared views use of the platform, by its own counters, and what that costs by
- * the list prices of `cost/prices.ts`. The figures go to `cost/measured.json`, and what a month costs to `docs/operations.md`.
+ * Measures how much of the platform a million API requests and a million shared views use, and computes the cost by the
+ * list prices of `cost/prices.ts`. Writes the measured use to `cost/measured.json`, and the cost of a month to
+ * `docs/operations.md`.
  *
  *   npm run bench -- cost
  *
- * Requests are sent one after the other, so that none shares a call of its log with others. A shared view is one that
- * `view_count` counts: an execution by somebody with the link; every other one is answered by the cache. Their records are
- * billed for as long as they stay in their logs, and then for being moved to R2. Neon stands apart.
+ * Requests are sent one after the other, so that each appends its record to the log in a call of its own. A shared view
+ * is one that `view_count` counts: an execution by a viewer with the link; every second execution is answered from the
+ * cache. The requests' log records are billed for as long as they stay in their logs, and then for being moved to R2.
+ * The costs of Neon are not included.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +22,7 @@ import { createTrafficObjects } from './traffic/work.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_DOLLARS = 3.5;
-/** Rounds of each sort of traffic: four hundred requests, which is a quiet company's day. */
+/** Number of measured rounds of each sort of traffic: 400 requests, as many as a quiet company sends in a day. */
 const ROUND_COUNTS: Record<TrafficSort, number> = { api: 20, views: 200 };
 const WARM_UP_ROUNDS = 2;
 const MEASURED_ROUNDS = 20;
@@ -67,7 +69,7 @@ try {
   };
   const sendSharedView = (regiao: string) => sendPlain('POST', `${share}/execute`, { parameters: { regiao } });
 
-  /** Sends one round of each sort of traffic. @returns the number of requests of the round */
+  /** Functions that send one round of a sort of traffic. @returns the number of requests of the round */
   const runRound: Record<TrafficSort, () => Promise<number>> = {
     async api() {
       let requests = 0;
@@ -154,7 +156,7 @@ try {
   await system.stop();
 }
 
-/** Writes the measured use, and the cost of a month of it. */
+/** Writes the measured use to `cost/measured.json`, and the cost of a month of it to `docs/operations.md`. */
 async function writeCosts(measuredUse: MeasuredUse): Promise<void> {
   const operationsDocument = join(import.meta.dirname, '../docs/operations.md');
   await writeFile(join(import.meta.dirname, 'cost/measured.json'), `${JSON.stringify(measuredUse, null, 2)}\n`);

@@ -1,11 +1,11 @@
 /**
- * Puts D1, the Durable Objects and Postgres 0, 60 and 150 ms away, and counts how many of these ways a request goes one after
- * the other.
+ * Simulates a latency of 0, 60 and 150 ms to D1, the Durable Objects and Postgres, and counts the remote calls that a
+ * request makes one after the other.
  *
  *   npm run bench -- far
  *
- * The least of several tries counts: a machine that is busy may begin one call only when another has been answered. Times are
- * printed beside, as multiples of the distance.
+ * The least of several tries counts: a busy machine may begin one call only after another has been answered. Each
+ * request's duration is also printed, as a multiple of the latency.
  */
 import { signedRequest } from '../examples/signing/sign.ts';
 import {
@@ -22,8 +22,9 @@ import { makeUpperLimit, printVerdict } from './verdict.ts';
 const LATENCIES_MS = [0, 60, 150];
 const TRIES = 5;
 const COMPANIES = 1000;
-/** Requests of each company until its key is cached, and requests that are counted after them. */
+/** Number of requests that each company sends before requests are counted, so that its key is cached. */
 const WARM_UP_REQUESTS = 2;
+/** Number of requests of each company that are counted. */
 const COUNTED_REQUESTS = 10;
 
 /** Sequential remote calls of one request: before its handler, in all, and to Postgres; and its duration in ms. */
@@ -94,7 +95,7 @@ async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: Syst
   await system.setPostgresLatency(0);
 }
 
-/** Sends a request, with Postgres behind this round-trip latency. */
+/** Sends a request while the company's Postgres has this round-trip latency. */
 async function sendWithLatency(request: Request, latencyMs: number): Promise<RequestTrips> {
   await system.setPostgresLatency(latencyMs);
   const startedAt = performance.now();

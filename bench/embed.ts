@@ -5,10 +5,10 @@
  *
  * A cached execution may add 2 ms of the Worker's own time to a bare Hono route in the same workerd: for the token's
  * signature, the rules and the cache's key. In production D1, Durable Objects, queues and the cache are on other
- * machines, so the line with the limit has their calls answered at once; another line has them all in this process. An
- * uncached execution may take 1.5 times as long as the same SQL sent through the bare driver, everything included.
- * Requests are sent one at a time; rounds take turns, and the median of each counts, so that other load on the machine
- * affects all of them.
+ * machines, so the printed line with the limit is measured with their calls answered at once; another line is measured
+ * with their local simulators in this process. An uncached execution may take 1.5 times as long as the same SQL sent
+ * through the bare driver, everything included. Requests are sent one at a time; rounds take turns, and the median of
+ * each counts, so that other load on the machine affects all of them.
  */
 import { startSystem } from './system.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';

@@ -64,8 +64,9 @@ const folder = await mkdtemp(join(tmpdir(), 'data-console-export-'));
 const file = join(folder, 'rows.csv');
 const system = await startSystem();
 
-/** SELECTs that `runPsql` copies, and that an export copies (there in several batches). */
+/** SELECT whose output `runPsql` copies: the columns as they are stored. */
 const PLAIN_SELECT = `(SELECT id, ${COLUMN_NAMES} FROM public.pedidos ORDER BY id)`;
+/** SELECT whose output an export copies, in several batches. */
 const FORMATTED_SELECT = `(SELECT ${makeCsvSelectList(SHOWN_COLUMNS, false, 'source')} FROM ${makeFromSql('pedidos')} ORDER BY source.id)`;
 
 async function runPsql(): Promise<void> {

@@ -46,7 +46,10 @@ function measureReader(reader: string, path: string): ReaderRun {
   };
 }
 
-/** @param limits the largest ratio to the package's CPU and memory; null for no limit */
+/**
+ * Reads bytes with this project's reader and with a package, and prints the ratios of CPU time and peak memory.
+ * @param limits the largest ratio to the package's CPU and memory; null for no limit
+ */
 function compareReaders(
   format: string,
   packageName: string,

@@ -1,7 +1,7 @@
 /** Name of one of the product's two Workers; the other isolates of the local runtime simulate the platform. */
 export type WorkerName = 'api' | 'background';
 
-/** Sends a command of the Chrome DevTools protocol. @returns its result */
+/** Function that sends a command of the Chrome DevTools protocol. @returns the command's result */
 export type SendCommand = (method: string) => Promise<{ usedSize: number; backingStorageSize: number }>;
 
 /** Opens the inspector of a Worker's isolate, by the port of workerd's inspector. */

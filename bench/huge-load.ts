@@ -3,9 +3,9 @@
  *
  *   npm run bench -- huge-load   (or: npx node bench/huge-load.ts [csv] [ndjson] [parquet] [rows in millions])
  *
- * From the first byte sent to done, less the time in which bytes were sent, against `psql \\copy` of the same rows as CSV into an
- * equivalent table with a UUID key in the same database. Prints the peak of resident memory of workerd; the limit of an isolate is
- * held by `npm run test:memory`.
+ * The time from the first byte sent until the job is done, less the time in which bytes were sent, is compared with
+ * `psql \\copy` of the same rows as CSV into an equivalent table with a UUID key in the same database. Prints the peak
+ * of resident memory of workerd; the memory limit of an isolate is tested by `npm run test:memory`.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

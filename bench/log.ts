@@ -1,7 +1,7 @@
 /**
- * The log of one company with ten million records of a hundred days, half of them moved to R2: rows written a record, by the
- * runtime's own count; pages, each documented filter and an export; and the memory of workerd meanwhile. `LOG_RECORDS` sets
- * another number. Needs Linux.
+ * Measures the log of one company with ten million records of a hundred days, half of them moved to R2: rows written
+ * per record, by the runtime's own count; the time of pages, of each documented filter and of an export; and the memory
+ * of workerd meanwhile. `LOG_RECORDS` sets another number. Needs Linux.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -10,7 +10,7 @@ const HEADER = ['pedido', 'cliente', 'cidade', 'quantidade', 'valor', 'pago', 'v
 /** Values of an order as in CSV, without quotes; '' for a missing value. */
 type Order = [string, string, string, string, string, string, string, string, string];
 
-/** Names of the numeric columns, and of the boolean ones: JSON writes their values without quotes. */
+/** Names of the numeric columns: JSON writes their values without quotes. */
 const NUMBER_COLUMNS = new Set(['pedido', 'quantidade', 'valor']);
 
 /** Makes the same orders every time: all six types, some values missing. */

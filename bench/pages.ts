@@ -1,10 +1,12 @@
 /**
- * Opens pages as a phone does that has never seen them: a processor four times as slow, 1.6 Mbit/s down, 150 ms for each request.
+ * Measures how a phone loads pages for the first time, simulated by a processor four times as slow, 1.6 Mbit/s down,
+ * and 150 ms for each request.
  *
  *   npm run bench -- pages
  *
- * The first chart may take two seconds from the page's first byte, and 90 KB of files, gzipped, its data aside. The system stands
- * behind what compresses its answers as Cloudflare does. The best of several tries counts: other load on the machine only adds to it.
+ * The first chart may take two seconds from the page's first byte, and 90 KB of gzipped files, without its data. A
+ * proxy in front of the system compresses answers as Cloudflare does. The best of several tries counts: other load on
+ * the machine only adds to it.
  */
 import { once } from 'node:events';
 import { request as ask, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -63,7 +65,7 @@ try {
   await system.stop();
 }
 
-/** Brings a page to the point before it opens a dashboard. @returns the dashboard's address */
+/** Function that brings a page to the point just before a dashboard is opened. @returns the dashboard's address */
 type OpenPage = (page: Page) => Promise<string>;
 
 async function listDashboardPages({ demo }: RunningSystem, edgeUrl: string): Promise<Record<string, OpenPage>> {

@@ -93,14 +93,17 @@ async function createCasbin<E extends Enforcer>(
   return enforcer;
 }
 
-/** Resources of 64 questions about users, some of which the policies allow. */
+/** Action of all 64 questions, each about another user; the policies allow some of these. */
 const ACTION: Action = 'users:get';
+/** Resources of 64 questions about users, some of which the policies allow. */
 const QUESTION_RESOURCES = Array.from({ length: 64 }, (_, number) =>
   makeResourceArn(ACTION, COMPANY_ID, makeId(number * 3)),
 );
 
 let sink = 0;
-/** Measures operations per second of each, the best of several rounds in turns. A call of `run` does `operations`. */
+/**
+ * Measures the operations per second of each candidate: the best of several rounds, each of which runs every candidate.
+ */
 function measureRates(...candidates: { operations: number; run: () => void }[]): number[] {
   const bestRates = candidates.map(() => 0);
   for (let round = 0; round < ROUNDS; round++) {

@@ -1,14 +1,14 @@
 /**
- * A thousand companies of ten principals each, all of whom send requests in turn to one isolate of the running system.
+ * Has a thousand companies of ten principals each send requests in turn to one isolate of the running system.
  *
  *   npm run bench -- scale   (or: npx node bench/scale.ts [rounds])
  *
- * In a round each principal sends one request: some list users or groups, the others only ask to be let in. Two rounds make
- * all keys known. From then on D1 is asked to let somebody in at most once for a thousand requests, the isolate's memory stays
- * as it is, and no object serves more requests than its own company or address sends. Needs Linux, and 8,000 open files
- * (`ulimit -n`): each of 2,500 objects has three.
- * The storage of two thousand objects is opened and closed all the time: in memory (`TMPDIR=/dev/shm`) it takes five minutes, on
- * a disk several times that. `SCALE_COMPANIES` sets another number.
+ * In a round each principal sends one request: some list users or groups, the others request a route that checks
+ * authorization and does nothing else. After two rounds all keys are cached. From then on authorization queries D1 at
+ * most once in a thousand requests, the isolate's memory stays as it is, and no object serves more requests than its
+ * own company or address sends. Needs Linux, and 8,000 open files (`ulimit -n`): each of 2,500 objects has three. The
+ * storage of two thousand objects is opened and closed all the time: in memory (`TMPDIR=/dev/shm`) it takes five
+ * minutes, on a disk several times that. `SCALE_COMPANIES` sets another number.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readRetainedMemory } from './heap.ts';
@@ -109,7 +109,10 @@ try {
   await system.stop();
 }
 
-/** Measures the memory that the Worker holds. An isolate at rest does not answer the inspector: it gets requests meanwhile. */
+/**
+ * Measures the memory that the Worker retains. An idle isolate does not answer the inspector, so requests are sent
+ * meanwhile.
+ */
 async function measureHeldMemory(): Promise<number> {
   let isAnswered = false;
   const answer = readRetainedMemory(system.inspectorPort).finally(() => {

@@ -36,7 +36,7 @@ export interface System {
   postgresUrl: string;
   /** Sets the round-trip latency of the company's Postgres (ms), and counts its round trips from 0. */
   setPostgresLatency(milliseconds: number): Promise<void>;
-  /** Counts the longest chain of round trips to Postgres since then; opening a connection to Neon is three of them. */
+  /** Counts the longest chain of round trips since `setPostgresLatency`; opening a connection to Neon takes three. */
   countPostgresTrips(): Promise<number>;
   /** Finds the process id of workerd. */
   workerd(): Promise<number>;
@@ -49,7 +49,12 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** @param entry replaces `src/index.ts`. @param background replaces `src/background.ts`. @param given variables that differ */
+/**
+ * Starts the whole system on this machine, with a company that has its Postgres.
+ * @param entry replaces `src/index.ts`
+ * @param given variables that differ
+ * @param background replaces `src/background.ts`
+ */
 export async function startSystem(
   entry?: string,
   given: Record<string, string> = {},
@@ -195,7 +200,11 @@ export async function waitForJob(system: System, jobId: string, status: string):
   }
 }
 
-/** Ignores an error that Postgres seems away: the two Workers share a thread here, and while one converts the other waits. */
+/**
+ * Ignores a 503 answer, which says that Postgres is unavailable: the two Workers share a thread here, and one waits
+ * while the other converts.
+ * @throws any other error
+ */
 function ignoreUnavailable(error: Error): undefined {
   if (!error.message.includes('answered 503')) throw error;
 }

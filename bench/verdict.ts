@@ -7,7 +7,7 @@ export interface Limit {
 export const makeUpperLimit = (value: number): Limit => ({ bound: 'at most', value });
 export const makeLowerLimit = (value: number): Limit => ({ bound: 'at least', value });
 
-/** Prints a figure beside its limit, and makes the run fail if it exceeds that. `run.ts` parses these lines. */
+/** Prints a figure and its limit, which `run.ts` parses; makes the run fail if the figure is beyond the limit. */
 export function printVerdict(label: string, figure: number, limit: Limit, unit = 'times'): void {
   const holds = limit.bound === 'at most' ? figure <= limit.value : figure >= limit.value;
   console.log(`${holds ? '✓' : '✗'} ${label}: ${Number(figure.toFixed(2))} ${unit} (${limit.bound} ${limit.value})`);

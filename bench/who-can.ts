@@ -1,6 +1,7 @@
 /**
- * Measures who can do something among 1,000 principals, each of whom 50 documents of 20 KB reach through groups of their own mixture:
- * CPU from the documents as they are stored, against evaluating them once, as a request of one of these principals does.
+ * Measures the CPU time of finding out who can do something among 1,000 principals, each with 50 policy documents of 20
+ * KB through a different set of groups: from the documents as they are stored, against evaluating them once, as a
+ * request of one of these principals does.
  *
  *   npm run bench -- who-can
  */
@@ -61,7 +62,7 @@ const makeGrants = (id: string, ...documents: PolicyDocument[]): GroupGrants => 
   policies: documents.map((document) => ({ id, document })),
 });
 
-/** Does the work of one request of one principal: its documents are read and compiled, and decide. */
+/** Reads and compiles one principal's documents, and decides one action, as a request does. @returns 1 if allowed */
 function evaluateOnce(): number {
   const groups = [
     ...storedDocuments.map(([id, text]) => makeGrants(id, JSON.parse(text))),

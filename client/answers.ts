@@ -38,8 +38,8 @@ const KEY_IN_USE_CODES = ['IDEMPOTENCY_KEY_IN_USE', 'IdempotencyKeyInUse'];
 export const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 /**
- * Returns true if the same request may be answered differently later: too many requests were sent, or the request is
- * repeatable and was not answered.
+ * Returns true if the same request may be answered differently later: it exceeded a rate limit, or it is repeatable,
+ * and was not answered or met a temporary failure.
  */
 export function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {
   if (!(error instanceof ApiError)) return isRepeatable;

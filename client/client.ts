@@ -126,19 +126,18 @@ export interface Client {
   /** Yields every record of a list, page after page; a page is requested when the previous one has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
-   * Uploads files, 1 to 10 that are loaded into one table: a new one, or the one that `tableId` names. `waitFor` waits
-   * for the outcome. One file of more than 50 MB, up to 5 GiB, is sent in parts, and sending resumes after the
-   * connection was cut. Any other upload that was not answered is not sent again: the files might be loaded twice.
-   * @returns the job that reads the files
+   * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` returns their
+   * result. One file of more than 50 MB, up to 5 GiB, is sent in parts, and resumed where the connection was cut. Any
+   * other upload that was not answered is not sent again, because its rows might be loaded twice.
+   * @returns the job that reads them
    */
   upload(files: File | FileInParts | Iterable<File>, options?: UploadOptions): Promise<UploadJob>;
   /**
-   * Waits until a job has succeeded, has failed, or waits for a person (`waiting_confirm`); `status` of the result says
-   * which. The answers that start a job of the Data API, a generation, or an export of the company are also accepted as
-   * jobs.
+   * Waits until a job waits for a person (`waiting_confirm`), or has ended, successfully or not, as its `status` says.
+   * `job` may also be the answer that starts a job of the Data API or of generation, or an export of the company.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
-  /** Waits for the job that a path answers, until the job has ended or waits for a person. */
+  /** Waits for a job in the same way, by the path that answers the job. */
   waitFor<P extends JobPathOf>(
     path: P,
     input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,
@@ -156,11 +155,12 @@ export interface ClientOptions {
   /** The credential of the caller; without it, requests are sent unauthenticated. */
   credential?: Credential | undefined;
   /**
-   * The number of times that a request is sent again after too many requests, no answer, or a temporary failure: after
-   * the time that the API asks for, else after one second, then two. Twice when left out. Only requests that may be
-   * done twice are sent again: reads, PUT and DELETE, and POST under the idempotency key that each call of an
-   * identified caller carries. A write with `If-Match` is not sent again, since the change made by the first try would
-   * be reported as somebody else's. A sign-in is not sent again, since each try counts against the person.
+   * The number of times that a request is sent again if it exceeded a rate limit, was not answered, or met an
+   * unavailable part of the system: after the time that the API says, else after one second, then two. Two when left
+   * out. After a failure other than a rate limit, only requests that may be done twice are sent again: reads, PUT and
+   * DELETE, and POST under the idempotency key that each call with a credential sends; but no write with a version, as
+   * its own change would be reported as somebody else's. A sign-in is never sent again, as each try counts against the
+   * person.
    */
   retries?: number | undefined;
   /** The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown. */

@@ -17,7 +17,7 @@ export interface Unsigned {
   ask: Ask;
 }
 
-/** Sends a request unchanged and only once, and returns the API's answer. @throws ApiError */
+/** Function that sends a request once, as it is, and returns the API's answer. @throws ApiError */
 export type Ask = (
   method: string,
   url: string,
@@ -51,9 +51,9 @@ interface ServiceToken {
 }
 
 /**
- * Makes a credential from the key of a service account. Requests to the organization API and the Data API are signed
- * with the key. For the other surfaces, the key is exchanged for a service token, which is renewed a minute before it
- * ends, and after it was refused.
+ * Makes a credential of a service account's key. The key signs requests to the organization API and the Data API; for
+ * the other surfaces it is exchanged for a service token, which is renewed a minute before it expires, and when it was
+ * refused.
  */
 export function withKey(key: Key): Credential {
   /** Token of the latest exchange. Each request waits for the one before it, so that concurrent requests make one exchange. */

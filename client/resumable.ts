@@ -12,17 +12,14 @@ export const isSentResumably = ({ name, size }: File): boolean =>
 
 const UPLOADS_PATH = '/v1/managed-tables/uploads';
 const UPLOAD_PATH = `${UPLOADS_PATH}/{uploadId}`;
-/** Size of the pieces that the API stores. */
+/** Bytes of the pieces that the API stores. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 /** Approximate number of parts: of 5 GiB, each part is smaller than what proxies let through. */
 const TARGET_PARTS = 100;
-/**
- * Failures in a row without a new byte after which a part is given up; after a broken request, the API blocks the part
- * for 10 s.
- */
+/** Number of failures in a row without a new byte after which a part fails; a dead request blocks the part for 10 s. */
 const MAX_FAILURES = 8;
 const MAX_PAUSE_S = 5;
-/** Statuses after which the upload's current offset is read and sending goes on. */
+/** Statuses after which the upload's current offset is read, and sending continues there. */
 const TEMPORARY_STATUSES = [408, 409, 423, 500, 502, 503, 504];
 
 interface TusRequest {

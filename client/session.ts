@@ -2,7 +2,7 @@ import { ApiError, mayHelpToRepeat, wait } from './answers.ts';
 import { type Credential, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
-/** Tokens of a person, as a sign-in and a refresh return them; further members of these answers are kept. */
+/** Person's tokens, as a sign-in and a refresh answer them; further members of the answer are kept. */
 export interface StoredSession extends TokenPair {
   /** Time at which the tokens were received, by this machine's clock (ms); without it, the time of the client's first read. */
   received_at?: number | undefined;
@@ -26,23 +26,20 @@ interface Locks {
   request<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/**
- * Pattern of the POST paths that sign a person in or verify an address. Requests to these paths have no token, and are
- * never repeated.
- */
+/** Pattern of the POST paths that sign a person in or verify an address. They carry no token, and are never repeated. */
 const SIGN_IN_PATH_PATTERN =
   /^\/(v1\/(auth\/(login|refresh|social|2fa\/login|passkeys\/(authentication-options|verify)|passwordless\/\w+|sso\/.+)|users\/(accept-invitation|reset-password\/\w+))|oauth\/(token|revoke|register|device_authorization)|api\/v1\/share-auth\/(request|verify|refresh))$/;
 
 export const isSignInPath = (path: string): boolean => SIGN_IN_PATH_PATTERN.test(path);
 
-/** Maximum time before the end of a token at which the token is exchanged, in milliseconds. */
+/**
+ * Milliseconds before its end at which a token is exchanged, or `REFRESH_BEFORE_PART` of its lifetime if that is less.
+ */
 const REFRESH_BEFORE_MS = 60_000;
-/** Maximum time before the end of a token at which the token is exchanged, as a part of its lifetime. */
+/** Largest part of its lifetime that a token may have left when it is exchanged. */
 const REFRESH_BEFORE_PART = 0.1;
 
-/**
- * Milliseconds that an answer to a token exchange is waited for. The API gives a retry the same answer for ten seconds.
- */
+/** Milliseconds that an answer is waited for. The API answers a retry alike for ten seconds. */
 const TRY_MS = 8_000;
 const RETRIES = 2;
 const PAUSE_MS = 300;
@@ -53,10 +50,10 @@ const SESSION_ENDED_STATUSES = [400, 401, 422];
 const currentRefreshes = new WeakMap<SessionStore, { token: string; renewed: Promise<StoredSession | null> }>();
 
 /**
- * Makes a credential from the session of a person who has signed in. The caller writes the answer of the sign-in into
- * `store`, and null when the person signs out. Tokens are exchanged before they end and after one was refused, once for
- * all clients, tabs and requests of a store. When the API refuses the exchange, null is written. Without a session,
- * requests are sent without a credential.
+ * Makes a credential of a person's session: the caller writes the answer of the sign-in into `store`, and null when the
+ * person signs out. Tokens are exchanged before they expire and when one was refused, once for all clients, tabs and
+ * requests of a store. When the API refuses the exchange, null is written, and the request fails with its first
+ * refusal. Without a session, requests are sent unauthenticated.
  */
 export function withSession({ store, lock = 'data-console-session' }: SessionOptions): Credential {
   /** Token and time of the first read of a session that does not say when it was received. */
@@ -108,9 +105,9 @@ function runUnderLock<T>(name: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Exchanges the tokens of the store, unless the store has other tokens by now. A refresh token is used up by its
- * exchange: it is never sent after its successor is known, since that would end the session.
- * @returns the session that the store has afterwards
+ * Exchanges the tokens of the store, unless the store has others by now. A refresh token is used up by its exchange,
+ * and sending it later would end the session: it is not sent once its successor is known.
+ * @returns the session that the store has then
  */
 async function refreshSession(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {
   const sessionBefore = await store.read();

@@ -17,7 +17,7 @@ export interface UploadOptions {
   evolve?: 'none' | 'add' | 'widen' | undefined;
   /** Called at the beginning, as bytes are sent, and at the end; with a custom `fetch`, browsers report nothing in between. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Stops the upload. A started upload is then deleted, unless `onBegun` received its id. */
+  /** Signal that stops the upload. A started upload is then deleted, unless `onBegun` received its id. */
   signal?: AbortSignal | undefined;
   /** Called with the id of an upload that can be resumed within a day: of one file of more than 50 MB. */
   onBegun?: ((id: string) => void) | undefined;

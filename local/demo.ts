@@ -12,7 +12,7 @@ import { makeSchedule } from './demo-schedule.ts';
 /** File of the demo's data: reported collisions of aircraft with wildlife, ten thousand rows of text, dates and numbers. */
 const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
 const TABLE_NAME = 'birdstrikes';
-/** Window in which requests from one address are counted. */
+/** Milliseconds of the window in which requests from one address are counted. */
 const IP_WINDOW_MS = 1_000;
 /** Retries of the demo's requests; many, because rate limits may be set low. */
 const RETRIES = 1_000;

@@ -11,7 +11,7 @@ export interface SentMail {
   headers: Record<string, string>;
   /** The attached files, without the pictures that the HTML shows. `content` is base64. */
   attachments: { filename: string; content_type: string; content: string }[];
-  /** ISO 8601. */
+  /** Time at which the mail was sent, in ISO 8601. */
   sent_at: string;
 }
 
@@ -19,7 +19,7 @@ export interface SentMail {
 export type OutgoingMail = Pick<SentMail, 'to' | 'subject' | 'text' | 'html'> &
   Partial<Pick<SentMail, 'headers' | 'attachments'>>;
 
-/** Stores the mails of local development. */
+/** Store of the mails of local development. */
 export interface Mailbox {
   /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
   url: string;

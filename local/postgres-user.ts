@@ -10,7 +10,11 @@ export interface PostgresUser {
   gid?: number;
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as `postgres`, else `nobody`; no user is added to the machine. */
+/**
+ * Returns the user that PostgreSQL runs as. PostgreSQL refuses to run as root, so for root it is `postgres`, else
+ * `nobody`; no user is added to the machine.
+ * @throws Problem if the machine has neither
+ */
 export async function ensureUnprivilegedUser(): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
@@ -25,9 +29,9 @@ export async function ensureUnprivilegedUser(): Promise<PostgresUser> {
 }
 
 /**
- * The folder of PostgreSQL's data and log, and binaries that its user can reach: normally the state folder and the
- * installation. If root works below a private folder (`/root`, `mktemp -d`), the unprivileged user can enter neither,
- * so both are in a folder of `/var/tmp`, which a file in the state folder names.
+ * Finds the folder of PostgreSQL's data and log, and binaries that its user can reach: normally the state folder and
+ * the installation. If root works below a private folder (`/root`, `mktemp -d`), the unprivileged user can enter
+ * neither, so both are in a folder of `/var/tmp`, which a file in the state folder names.
  */
 export async function findHome(
   stateDir: string,

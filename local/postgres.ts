@@ -12,7 +12,7 @@ import { ensureUnprivilegedUser, findHome, type PostgresUser } from './postgres-
 import { findFreePort, isAlive, stopWhenParentDies } from './processes.ts';
 
 export interface LocalPostgresOptions {
-  /** Folder of its data and log; created if missing. */
+  /** Folder of the server's data and log; created if missing. */
   stateDir: string;
   /** Password of the superuser `postgres`; set by the first start in `stateDir`. */
   password: string;
@@ -31,7 +31,7 @@ export interface LocalPostgres {
   pid: number;
   /** All folders with the server's files: `stateDir`, and another one if root works in a private folder. */
   folders: string[];
-  /** Resolves when the server ends for any reason. */
+  /** Promise that resolves when the server ends for any reason. */
   exited: Promise<void>;
   /** Stops the server, including open sessions, and waits until it has ended. Idempotent. */
   stop(): Promise<void>;

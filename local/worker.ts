@@ -29,7 +29,10 @@ export interface LocalWorkerOptions {
   workers: Awaited<ReturnType<typeof bundleWorkers>>;
   /** Port of 127.0.0.1 to listen on. */
   port: number;
-  /** Variables and secrets, which replace those of `wrangler.toml`. The background Worker asks the API's Worker for its own. */
+  /**
+   * Variables and secrets, which replace those of `wrangler.toml`. The background Worker requests its own from the
+   * API's Worker.
+   */
   variables: Record<string, string>;
   /** Port for Chrome's DevTools; disabled without it. */
   inspectorPort?: number;

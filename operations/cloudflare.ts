@@ -46,9 +46,9 @@ export interface Location {
 export interface Zone {
   id: string;
   name: string;
-  /** `active` once the domain's name servers are Cloudflare's. */
+  /** Status of the domain: `active` once its name servers are Cloudflare's. */
   status: string;
-  /** `free`, `pro`, `business`, `enterprise`. */
+  /** Plan of the domain: `free`, `pro`, `business` or `enterprise`. */
   plan: string;
 }
 

@@ -54,7 +54,7 @@ const QUERY_WORKER_SOURCE = `export default {
   },
 };`;
 
-/** Opens the database of the local state folder, through a running start, if any. @throws Problem without one */
+/** Opens the local database, through the start that runs on it, if any. @throws Problem if there was never a start */
 export async function openLocalDatabase(binding: DatabaseBinding): Promise<Database> {
   const endpoint = await connectToStart(findLocalState());
   if (endpoint) {

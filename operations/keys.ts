@@ -14,7 +14,7 @@ export const KEY_NAMES = Object.keys(KEY_VARIABLES) as KeyName[];
 /** Makes a random secret of 256 bits, base64url. */
 export const makeRandomSecret = (): string => randomBytes(32).toString('base64url');
 
-/** Makes the number of a version created now: Unix time in seconds, so that a version tells its age. */
+/** Makes the number of a version created now: Unix time in seconds, so that the number shows the version's age. */
 export const makeVersion = (now: number): number => Math.floor(now / 1000);
 
 /** Formats the variable of one version of a key, `ENCRYPTION_KEYS_1795309380`; a version with `NEXT` is readable only. */

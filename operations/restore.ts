@@ -1,6 +1,6 @@
 /**
- * Takes the control database of a deployed environment back to a time of the last 30 days, with every company's rows; or puts
- * back what one company had then: docs/operations.md, "Backup and restore".
+ * Takes the control database of a deployed environment back to a time of the last 30 days, with every company's rows;
+ * or puts back what one company had then: docs/operations.md, "Backup and restore".
  *
  *     npm run restore -- --env staging|production --to TIME
  *     npm run restore -- save COMPANY_ID FILE [--env staging|production]
@@ -9,9 +9,10 @@
  * TIME is ISO 8601 (`2026-01-31T12:00:00Z`), or a bookmark that an earlier restore printed. The command prints a
  * bookmark of the present state too, so that a restore can be undone.
  *
- * `save` writes the rows of a company as they are, with what a route must not tell, such as digests; `put-back` restores what
- * people made, with `--access` also users, groups, policies and shares, which decide who may do and see what. Without `--env`
- * these two work on the local state (`LOCAL_STATE_DIR`). The file holds people's data: protect it like a database.
+ * `save` writes the rows of a company as they are, including values that no route may return, such as digests;
+ * `put-back` restores what people made, with `--access` also users, groups, policies and shares, which decide who may
+ * do and see what. Without `--env` these two work on the local state (`LOCAL_STATE_DIR`). The file holds people's data:
+ * protect it like a database.
  */
 import { parseArgs } from 'node:util';
 import { CloudflareAccount, readCredentials } from './cloudflare.ts';

@@ -1,10 +1,10 @@
 import type { System } from '../system.ts';
 
-/** Bodies that a route accepts and processes: the most costly valid one, beside an honest one of its size. */
+/** Pair of bodies that a route accepts: an ordinary one, and the most costly valid one of the same size. */
 export interface AcceptedBodies {
   bodyLabel: string;
   prepare(system: System): Promise<{ method: string; path: string }>;
-  /** Makes an honest body; `n` differs from call to call, where a name must not be taken. */
+  /** Makes an ordinary body. `n` differs in each call, for names that must be unique. */
   honest(n: number): object;
   costly(n: number): object;
 }

@@ -51,7 +51,10 @@ export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
   );
 }
 
-/** @param body JSON, which need not be valid for the route */
+/**
+ * Makes a request to a route, with the credential that the route takes.
+ * @param body JSON, which need not be valid for the route
+ */
 export async function makeRequest(system: System, route: RequestTarget, body: string, token: string) {
   const url = system.baseUrl + route.path;
   if (route.credential === 'signature')

@@ -1,6 +1,6 @@
 /**
- * What the platform's use costs, by list prices in US dollars without what a plan includes and without discounts. Companies'
- * Postgres is billed by Neon by the hours that its computes run, and stands apart.
+ * List price of one kind of use of the platform in US dollars, before discounts and without what a plan includes. The
+ * companies' Postgres has no price here: Neon bills it by the hours that computes run.
  */
 export interface Price {
   /** Name of the counted use, in words. */
@@ -8,8 +8,9 @@ export interface Price {
   /** Price in dollars of `per` units. */
   dollars: number;
   per: number;
-  /** Page that states the price, and the day on which it was read. */
+  /** URL of the page that states the price. */
   page: string;
+  /** Day on which the page was read. */
   read: string;
 }
 

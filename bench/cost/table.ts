@@ -1,7 +1,10 @@
 import { computeCost, computeTotalCost, PLAN_DOLLARS, type PricedUse } from './prices.ts';
 import { MONTHS_STORED, RECORD_BYTES } from './usage.ts';
 
-/** Use of a million requests of each sort, use of moving their records to R2, and log records that one request leaves. */
+/**
+ * Use of a million requests of each sort, use of moving the requests' log records to R2, and log records that one
+ * request leaves.
+ */
 export type MeasuredUse = Record<TrafficSort, { used: Usage; moving: Usage; recordsEach: number }>;
 
 type Usage = Record<PricedUse, number>;
@@ -12,7 +15,7 @@ export type TrafficSort = keyof typeof TRAFFIC_SORTS;
 const REQUESTS_PER_SECOND = [1, 100, 1000];
 const MONTH_SECONDS = (365.25 * 24 * 3600) / 12;
 
-/** Lines of the monthly costs, with the kinds of use that each adds up. */
+/** Lines of the table of monthly costs: the label of each, and the kinds of use whose costs the line adds up. */
 const COST_LINES: [what: string, used: PricedUse[]][] = [
   ['Workers: requests and CPU', ['worker.requests', 'worker.cpuMilliseconds']],
   ['Durable Objects: calls and duration', ['objects.requests', 'objects.gigabyteSeconds']],

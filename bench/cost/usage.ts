@@ -4,19 +4,25 @@ import { computeCost, PRICES, type PricedUse } from './prices.ts';
 export type Usage = Record<string, number>;
 
 /**
- * Use that the platform bills and this machine cannot count, on the safe side: CPU of a request, some tenth of it in
- * `signed-request`; and the time for which an object is active for a call, whose own work is over in less than a millisecond but
- * for the disk.
+ * Assumed use per request of what the platform bills and this machine cannot measure, rather too high than too low: CPU
+ * time of a request (`signed-request` measures some tenth of it), and time and memory for which a Durable Object is
+ * active for a call, whose own work takes less than a millisecond without the disk.
  */
 export const ASSUMED_USE_PER_REQUEST = { cpuMilliseconds: 3, objectMilliseconds: 10, objectGigabytes: 0.128 };
 
-/** Bytes that a record takes up in the log of its company: 280 in the bench `log`; events of shares name a browser too. */
+/**
+ * Bytes that a record takes up in its company's log: the bench `log` measures 280; records of share events also name a
+ * browser.
+ */
 export const RECORD_BYTES = 310;
 
 /** Months for which records stay in the Durable Object of their log, by default. */
 export const MONTHS_STORED = 3;
 
-/** Scales the use of some requests to a million of them, as billed; records are billed for as long as they stay. */
+/**
+ * Scales the use of a number of requests to a million requests, as billed; stored records are billed for
+ * `MONTHS_STORED` months.
+ */
 export function scaleToMillion(usage: Usage, requests: number, records: number): Record<PricedUse, number> {
   const countedUse = {
     ...usage,

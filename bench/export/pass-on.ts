@@ -1,9 +1,9 @@
 /**
- * Answers `GET /?copy=…` with what the COPY sends, and does nothing else: what an export is compared with.
+ * Answers `GET /?copy=…` with the output of that COPY, and does nothing else: the baseline of `bench/export.ts`.
  *
  *   node bench/export/pass-on.ts <connection string>
  *
- * Prints its port, and ends with its standard input.
+ * Prints its port, and exits when its standard input ends.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

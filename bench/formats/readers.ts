@@ -16,12 +16,12 @@ import { CUT_TOKEN, OPEN_TAG, XmlReader } from '../../src/formats/xml/reader.ts'
 import { readDirectory } from '../../src/formats/zip/directory.ts';
 import { unpackZipEntry, type ZipSource } from '../../src/formats/zip/unpack.ts';
 
-/** The package's types include those of browsers, which would then be visible everywhere. */
+/** XML parser of @xmldom/xmldom, loaded without its types: these would declare browser types for all files. */
 const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom');
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
-/** Reads a file and returns its count of rows, elements or bytes. */
+/** Function that reads a file and returns the file's count of rows, elements or bytes. */
 type Reader = (path: string, size: number) => number | Promise<number>;
 
 /** Opens a file as a source of byte ranges, as R2 is one. */

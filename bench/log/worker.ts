@@ -9,14 +9,14 @@ export * from '../../src/api.ts';
 
 const COMPANY = 'bench';
 
-/** Log of the product, with methods that start its move to R2 and tell its size. */
+/** Company log of the product, with methods that start moving records to R2 and return the log's size. */
 export class BenchLog extends CompanyLog {
   /** Runs the alarm at once. */
   async move(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /** Counts the records that are still in the Durable Object, and its size. */
+  /** Returns the number of records that are still in the Durable Object, and the bytes of its database. */
   left(): { records: number; bytes: number } {
     const { sql } = this.ctx.storage;
     return { records: countRecordsInRange(sql, 'audit', toRange({})), bytes: sql.databaseSize };

@@ -7,7 +7,7 @@ export interface Company {
   keys: Key[];
 }
 
-/** Number of requests under way at once, like a client with that many connections. */
+/** Number of requests that are in progress at once, as from a client with that many connections. */
 const CONCURRENCY = 16;
 
 /** Runs `handleItem` on every item, `CONCURRENCY` items at once. */
@@ -25,8 +25,9 @@ export async function forEachConcurrently<T>(
 const TRIES = 4;
 
 /**
- * The runtime closes connections that are idle, at times just when a request comes: it is made and sent once more, over a
- * connection of its own, since all that are kept may be closed by then.
+ * Sends a request; if that fails, makes it anew and sends it over a new connection, since the runtime closes idle
+ * connections, at times just when a request arrives.
+ * @throws the last error after `TRIES` tries
  */
 export async function fetchWithRetry(makeRequest: () => string | Promise<Request>): Promise<Response> {
   for (let tries = 1; ; tries += 1) {

@@ -4,7 +4,9 @@ import { addUse, callWithLatency, getPhase } from './meter.ts';
 
 const meteredEnvironments = new WeakMap<Bindings, Bindings>();
 
-/** Returns the environment with every call that leaves the isolate counted, and D1 and Durable Objects at a distance. */
+/**
+ * Returns the environment with every call that leaves the isolate counted, and calls of D1 and Durable Objects delayed.
+ */
 export function meterEnvironment(env: Bindings): Bindings {
   const meteredEnvironment = meteredEnvironments.get(env) ?? {
     ...env,
@@ -118,7 +120,7 @@ function meterObjects(name: string, namespace: DurableObjectNamespace<never>): u
   return { getByName: makeMeteredStub, jurisdiction: () => ({ getByName: makeMeteredStub }) };
 }
 
-/** Number of operations of a message for each 64 KB of it: written, read and deleted. */
+/** Number of billed operations for each 64 KB of a message: one write, one read and one delete. */
 const OPERATIONS_PER_MESSAGE = 3;
 const MESSAGE_UNIT_BYTES = 64 * 1024;
 

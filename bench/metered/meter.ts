@@ -7,7 +7,10 @@ export function addUse(name: string, amount = 1): void {
   pendingUsage.set(name, (pendingUsage.get(name) ?? 0) + amount);
 }
 
-/** Counts the rows that a cursor has read once it ends, within the turn: thousands kept longer would fill the memory. */
+/**
+ * Counts the rows that a cursor has read and written, in a microtask: the cursor has been read by then, and thousands
+ * of cursors kept for longer would fill the memory.
+ */
 export function countCursorRows(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
   queueMicrotask(() => {
     addUse(`${of}.rowsRead`, cursor.rowsRead);
@@ -43,7 +46,10 @@ export function setLatency(milliseconds: number): void {
   latencyMs = milliseconds;
 }
 
-/** Follows a request. @returns its answer, with its remote calls before its handler and in all */
+/**
+ * Handles a request.
+ * @returns the answer, with its sequential remote calls before the handler and in all as `x-hops`
+ */
 export async function followRequest(handleRequest: () => Promise<Response>): Promise<Response> {
   const ownHops: RequestHops = { phase: 'entrance', hops: 0, hopsBeforeHandler: null };
   const answer = await requestHops.run(ownHops, handleRequest);
@@ -54,7 +60,7 @@ export async function followRequest(handleRequest: () => Promise<Response>): Pro
   return annotatedAnswer;
 }
 
-/** Notes that the request has come to its handler. */
+/** Records that the request has reached its handler. */
 export function beginHandler(): void {
   const ownHops = requestHops.getStore();
   if (!ownHops) return;

@@ -14,8 +14,9 @@ interface BatchStatement {
 const instantEnvironments = new WeakMap<Bindings, Bindings>();
 
 /**
- * The environment with calls of the platform answered at once. In production D1, Durable Objects and queues run on
- * other machines; in this process they would be most of the measured time. D1 repeats its first answer.
+ * Returns the environment with calls to the platform's services answered at once, D1's with its first answer. In
+ * production D1, Durable Objects and queues run on other machines; in this process they would be most of the measured
+ * time.
  */
 export function makeInstantEnvironment(env: Bindings): Bindings {
   const instantEnvironment = instantEnvironments.get(env) ?? {

@@ -16,7 +16,7 @@ const MAX_UNEXPECTED_ANSWERS = 5;
 /** Pause of a caller before each request in ms: the simulator of queues falls behind at a hundred messages a second. */
 const PAUSE_MS = 150;
 
-/** Sends the traffic's requests and records the results by kind of caller. */
+/** Sender of the traffic's requests, with the results by kind of caller. */
 export class Callers {
   readonly tallies = new Map<string, Tally>();
   readonly system: System;

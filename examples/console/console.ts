@@ -17,7 +17,7 @@ const store = {
 const api = createClient({ baseUrl, credential: withSession({ store }) });
 const asked = new URLSearchParams(location.search);
 const main = h('main');
-/** How often something else was asked for: a view that comes later than that is not shown. */
+/** Number of views requested so far: a view that loads after another one was requested is not shown. */
 let turns = 0;
 const text = (value: unknown): string => (value === null ? '' : String(value));
 const link = (to: string, name: string) => h('a', { href: `#${to}` }, name);
@@ -168,7 +168,7 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
   },
 };
 
-/** The first rows, each with a form that changes the row for the version that was read. */
+/** Builds the table of the first rows, each with a form that changes the row in the version that was read. */
 async function rowsOf({ _id: id, columns }: ManagedTable, filter: Record<string, object>): Promise<Node> {
   const { records, total } = await api.get('/v1/managed-tables/{id}/data', {
     params: { id },
@@ -208,7 +208,7 @@ function typed(type: string, value = ''): unknown {
   return ['integer', 'decimal'].includes(type) ? Number(value) : value;
 }
 
-/** Files in, the inferred columns to look at and to name, and a table out. */
+/** Builds the form that uploads files, shows the inferred columns for confirmation, and loads the rows. */
 function uploading(): HTMLElement {
   const progress = h('progress', { max: 1, value: 0, 'aria-label': 'Sent' });
   const status = h('p', { role: 'status' });

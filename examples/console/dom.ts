@@ -25,12 +25,12 @@ export const table = (head: string[], rows: Child[][]): HTMLTableElement =>
     h('tbody', {}, ...rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell))))),
   );
 
-/** What the API says in the reader's language, of a field or of all. */
+/** Returns the API's message about a failure, in the reader's language. */
 export const sentence = (error: unknown): string => String(Object((error as ApiError).body ?? error).message);
 
 type Field = { name: string; label: string } & Record<string, string | undefined>;
 
-/** A form that says beside each field what the API says of it. */
+/** Builds a form that shows the API's messages about fields beside them, and any other message below. */
 export function form(
   fields: Field[],
   action: string,
@@ -60,7 +60,7 @@ export function form(
   return element;
 }
 
-/** A button whose refusal is told beside it. */
+/** Builds a button that shows the message of a failure beside itself. */
 export function act(name: string, work: () => Promise<unknown>): HTMLSpanElement {
   const alert = h('span', { role: 'alert' });
   const run = () => {

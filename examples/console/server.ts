@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** @returns its address, and what ends it. @param port a free one when 0 */
+/** Serves the console; port 0 means a free one. @returns the console's address, and a function that stops the server */
 export async function serveConsole(api: string, port = 0): Promise<{ url: string; close(): Promise<void> }> {
   const file = (name: string) => readFile(join(import.meta.dirname, name), 'utf8');
   const entryPoints = [join(import.meta.dirname, 'console.ts')];

@@ -1,4 +1,8 @@
-/** A program without a browser that somebody lets in: see README.md. Usage: `node sign-in.ts ADDRESS [SCOPES]`. */
+/**
+ * A program without a browser, to which a person grants access on another device: see README.md.
+ *
+ *     node sign-in.ts ADDRESS [SCOPES]
+ */
 const [base = 'http://127.0.0.1:8787', scope = 'managed-tables:list'] = process.argv.slice(2);
 
 interface Server {
@@ -29,7 +33,7 @@ async function get<T>(url: string): Promise<T> {
 const post = (url: string, fields: Record<string, string>): Promise<Response> =>
   fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
 
-/** What answers must be good, parsed. */
+/** Returns the parsed JSON of a response. @throws Error if the status is not a success */
 async function must<T>(asked: Promise<Response>): Promise<T> {
   const response = await asked;
   if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${await response.text()}`);

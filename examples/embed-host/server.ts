@@ -7,13 +7,13 @@ const { PORT = '3000', CONSOLE_URL = 'http://127.0.0.1:8787', DASHBOARD_ID, KEY_
 if (!DASHBOARD_ID || !KEY_ID || !KEY_SECRET) throw new Error('Set DASHBOARD_ID, KEY_ID and KEY_SECRET.');
 const claims = { dashboard_id: DASHBOARD_ID, allowed_params: (process.env.FILTERS ?? '').split(',').filter(Boolean) };
 
-/** Those who may sign in here. Who looks at a dashboard is for the server to say, never for the page. */
+/** People who may sign in here, by id. Only the server may decide who is viewing a dashboard, never the page. */
 const PEOPLE: Record<string, { attributes: Record<string, unknown> }> = {
   anna: { attributes: { region: ['north', 'south'] } },
   ben: { attributes: { region: ['east'] } },
 };
 
-/** Nothing runs on this site but its own scripts and the component's, and nothing is framed but the console. */
+/** Content security policy: allows only scripts of this site and the component, and only frames of the console. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -27,7 +27,7 @@ const FILES: Record<string, { file: string; type: string }> = {
   '/page.js': { file: 'page.js', type: 'text/javascript' },
 };
 
-/** In place of a session of your own. */
+/** Returns the id of the signed-in person, from a cookie that stands in for your own session. */
 const personOf = ({ headers }: IncomingMessage) => /(?:^|; )person=(\w+)/.exec(headers.cookie ?? '')?.[1] ?? '';
 
 createServer(async (request, response) => {

@@ -7,7 +7,10 @@ export interface SigningKey {
   secret: string;
 }
 
-/** A token for an hour. `claims` say what it shows (`dashboard_id` or `visualization_id`) and to whom, and may say `exp`. */
+/**
+ * Signs a token for an hour. `claims` name what is shown (`dashboard_id` or `visualization_id`) and the viewer, and may
+ * set `exp`.
+ */
 export function signEmbedToken({ id, secret }: SigningKey, claims: Record<string, unknown>): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   return new SignJWT({ aud: 'embed', iat: now, exp: now + 3600, ...claims })

@@ -9,7 +9,7 @@ import { invalidRequests } from './vectors/invalid.ts';
 import { validRequests } from './vectors/valid.ts';
 import { KEY, NOW, type Vectors } from './vectors/vector.ts';
 
-/** The vectors as the file holds them. */
+/** Makes the content of `vectors.json`. */
 export async function makeVectors(): Promise<Vectors> {
   return {
     about: 'Test vectors of request signing. README.md tells how to read them.',
@@ -20,7 +20,7 @@ export async function makeVectors(): Promise<Vectors> {
   };
 }
 
-/** The text of the file. */
+/** Returns the text of `vectors.json`. */
 export const render = (vectors: Vectors): string => `${JSON.stringify(vectors, null, 2)}\n`;
 
 if (import.meta.main) await writeFile(join(import.meta.dirname, 'vectors.json'), render(await makeVectors()));

@@ -11,7 +11,7 @@ export interface Key {
   secret_key: string;
 }
 
-/** What the server is told besides method, URL and body. Left out: the present time, and a nonce never used before. */
+/** Time and nonce of a signed request; when left out, the present time and a new random nonce. */
 export interface Stamp {
   /** ISO 8601 in UTC, at most 300 seconds from the server's clock. */
   date?: string;
@@ -19,7 +19,7 @@ export interface Stamp {
   nonce?: string;
 }
 
-/** The headers that make a request a signed one. */
+/** Headers of a signed request. */
 export interface SignatureHeaders {
   authorization: string;
   'x-date': string;
@@ -27,7 +27,7 @@ export interface SignatureHeaders {
   'x-content-sha256': string;
 }
 
-/** A `Request` ready for `fetch`. `body` is a value to be sent as JSON. */
+/** Makes a signed `Request` ready for `fetch`. `body` is a value to be sent as JSON. */
 export async function signedRequest(key: Key, method: string, url: string | URL, body?: unknown): Promise<Request> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = new Headers({ ...(await sign(key, method, url, text)) });
@@ -35,7 +35,7 @@ export async function signedRequest(key: Key, method: string, url: string | URL,
   return new Request(url, { method, headers, body: text ?? null });
 }
 
-/** The signature headers of one request. `body` is exactly what will be sent. */
+/** Makes the signature headers of one request. `body` is exactly what will be sent. */
 export async function sign(
   key: Key,
   method: string,
@@ -53,7 +53,7 @@ export async function sign(
   };
 }
 
-/** The seven lines that are signed. Path and query stand as `URL` serialises them: never decoded, never sorted. */
+/** Returns the seven lines that are signed. Path and query are as `URL` serialises them, neither decoded nor sorted. */
 export function stringToSign(method: string, url: string | URL, date: string, nonce: string, digest: string): string {
   const { pathname, search } = new URL(url);
   return ['HMAC-SHA256', method.toUpperCase(), pathname, search.slice(1), date, nonce, digest].join('\n');

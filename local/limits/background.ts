@@ -6,8 +6,9 @@ import { limitHandlers } from './handlers.ts';
 const handlers = limitHandlers(background);
 
 /**
- * Starts the work of messages that take minutes, and takes the next ones at once: Miniflare delivers one batch after another,
- * whatever `max_concurrency` says. A message that is retried is sent again.
+ * Starts the work of messages that take minutes without waiting for it, so that the next messages are delivered at
+ * once: Miniflare delivers one batch after another, whatever `max_concurrency` says. A message that is retried is sent
+ * again.
  */
 const consumeWithoutWaiting: typeof background.queue = async (batch, env, execution) => {
   const messages = batch.messages.map(({ id, timestamp, attempts, body }) => ({

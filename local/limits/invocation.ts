@@ -38,9 +38,9 @@ const currentInvocation = new AsyncLocalStorage<Invocation>();
 /** Runs an invocation of a Worker, whose use of the platform is counted. */
 export const runInInvocation = <T>(handler: () => T): T => currentInvocation.run(new Invocation(), handler);
 
-/** Counts a query of D1. @throws PastLimit */
+/** Counts a query of D1. @throws LimitExceededError */
 export const countQuery = (): void => currentInvocation.getStore()?.countQuery();
 
-/** Opens a connection when the invocation may have another one. @throws PastLimit */
+/** Opens a connection when the invocation may have another one. @throws LimitExceededError */
 export const openWithinLimit = <T>(openConnection: () => Promise<T>): Promise<T> =>
   currentInvocation.getStore()?.connect(openConnection) ?? openConnection();

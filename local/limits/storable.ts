@@ -8,7 +8,7 @@ const measureBytes = (value: unknown): number => {
 
 const ROWS_PATTERN = /\bvalues\s*(\([^()]*\)(?:\s*,\s*\([^()]*\))*)\s*(?:on conflict|returning|;|$)/i;
 
-/** Refuses values, and rows of an INSERT by `VALUES`, that are too large to be stored. @throws PastLimit */
+/** Refuses values, and rows of an INSERT by `VALUES`, that are too large to be stored. @throws LimitExceededError */
 export function requireStorable(
   text: string,
   values: readonly unknown[],
@@ -29,7 +29,7 @@ export function requireStorable(
   }
 }
 
-/** Refuses an entry of an object's storage that is too large. @throws PastLimit */
+/** Refuses an entry of an object's storage that is too large. @throws LimitExceededError */
 export function requireStorableEntry(key: string, value: unknown): void {
   const isPlain = typeof value === 'string' || ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
   const size = measureBytes(key) + measureBytes(isPlain ? value : (JSON.stringify(value) ?? ''));

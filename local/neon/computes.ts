@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Times after which Neon suspends an idle compute, and which waking one takes, in milliseconds. */
+/** Milliseconds after which an idle compute is suspended (`idle`), and that waking one takes (`waking`). */
 const DEFAULT_MS = { idle: 5 * 60_000, waking: 500 };
 
 interface Compute {

@@ -14,15 +14,15 @@ export interface NeonFault {
   project_name: string;
   /** Number of affected calls; one when left out. */
   times?: number;
-  /** Answers this status without doing anything. */
+  /** Status to answer without doing anything. */
   status?: number;
   /** Value of `Retry-After` beside `status`, in seconds. */
   retry_after?: number;
-  /** Does the work, then drops the connection instead of answering. */
+  /** True to do the work, and then drop the connection instead of answering. */
   lose_answer?: boolean;
-  /** Waits before doing anything, in milliseconds. */
+  /** Milliseconds to wait before doing anything. */
   delay_ms?: number;
-  /** With `create_project`: how long its operations stay `running`, in milliseconds. */
+  /** With `create_project`: milliseconds for which its operations stay `running`. */
   operations_ms?: number;
 }
 

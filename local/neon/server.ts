@@ -30,11 +30,11 @@ export interface LocalNeonOptions {
   /** Address of the PostgreSQL server of all projects, as superuser. */
   postgres: { host: string; port: number; url: string };
   /**
-   * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
-   * `GET /_test/held` (answers when a message is held), `POST /_test/release`, `POST /_test/distance` with
-   * `&milliseconds=`, `GET /_test/trips` (see `RoundTrips`), `GET /_test/connections`, `GET /_test/compute` (its state),
-   * `POST /_test/suspend` with `&milliseconds=` (see `Computes`) and `GET /_test/address` (see `directUrl`). For tests
-   * only.
+   * True to enable `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`:
+   * `GET /_test/calls`, `GET /_test/held` (answers when a message is held), `POST /_test/release`,
+   * `POST /_test/distance` with `&milliseconds=`, `GET /_test/trips` (see `RoundTrips`),
+   * `GET /_test/connections`, `GET /_test/compute` (the compute's state), `POST /_test/suspend` with `&milliseconds=`
+   * (see `Computes`) and `GET /_test/address` (see `directUrl`). For tests only.
    */
   testInterface?: boolean;
 }

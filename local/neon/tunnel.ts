@@ -27,7 +27,7 @@ export interface Endpoint {
   isPooled: boolean;
 }
 
-/** Resolves one of Neon's host names to its server; undefined for any other address. */
+/** Function that resolves one of Neon's host names to its server; undefined for any other address. */
 export type ResolveEndpoint = (host: string) => Endpoint | undefined;
 
 /**

@@ -12,7 +12,7 @@ import { Problem } from '../problem.ts';
 import { findUses } from './key-uses.ts';
 import type { SecretStore } from './secret-store.ts';
 
-/** Prints progress for the operator. */
+/** Function that prints progress for the operator. */
 export type ReportLine = (line: string) => void;
 
 /** Lists the versions of a key that are in use, oldest first. */

@@ -35,7 +35,7 @@ export interface CallOptions {
   /** The bearer token. */
   token?: string;
   signal?: AbortSignal | undefined;
-  /** Requests a response that is not cached. */
+  /** True to request a response that is not cached. */
   isFresh?: boolean | undefined;
   /** Called with the server's time (ms) of the response. */
   onTime?: (time: number) => void;

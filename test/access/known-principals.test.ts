@@ -44,7 +44,7 @@ const makeNumbers = (count: number) => Array.from({ length: count }, (_, n) => n
 
 const isPrincipalCached = (n: number) => getCachedPrincipal(makeCredential(n)) !== undefined;
 
-/** The length of a policy document of which the cache holds six, as 12 MB. */
+/** The length in characters of a policy document that is so large that the cache's 12 MB hold six of them. */
 const LARGE_DOCUMENT_LENGTH = 500_000;
 /** The numbers of the principals that remain when ten with such large groups are added one after the other. */
 const REMAINING_NUMBERS = [4, 5, 6, 7, 8, 9];

@@ -6,7 +6,7 @@ import { BASE_URL } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createWorkerFetch } from './worker-fetch.ts';
 
-/** Replaces the Worker's answer to a request; undefined leaves the request to the Worker. */
+/** A function that replaces the Worker's answer to a request; undefined leaves the request to the Worker. */
 type AnswerOverride = (path: string, send: () => Promise<Response>) => Promise<Response> | Response | undefined;
 
 /** Creates a session storage shared by all tabs; its stores answer asynchronously. */

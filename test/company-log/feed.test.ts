@@ -46,7 +46,7 @@ const storeAll = (records: AuditRecord[], bindings: object = {}) =>
 const listIds = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 const listStoredIds = async () => listIds(await readRecords('audit', company));
 
-/** Reads the stored ids until there are `dueCount` of them, or for many attempts, without a timer between them. */
+/** Reads the stored ids until there are `dueCount` of them, again at most 300 times, without a timer between reads. */
 async function waitForStored(dueCount: number): Promise<string[]> {
   let storedIds = await listStoredIds();
   for (let attempts = 0; storedIds.length < dueCount && attempts < 300; attempts += 1)

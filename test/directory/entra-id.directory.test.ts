@@ -4,7 +4,7 @@ import { createOwnedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createDirectory, GROUPS_PATH, listMemberIds, USERS_PATH } from './support.ts';
 
-/** Requests of SCIM clients, as their vendors document them. */
+/** This file tests requests of SCIM clients, as the clients' vendors document them. */
 
 let directory: Caller;
 beforeAll(async () => {

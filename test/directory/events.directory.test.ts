@@ -33,10 +33,13 @@ interface ChangeSubject {
   group: string;
 }
 
-/** Sends the requests of a change, one after the other. */
+/** A function that sends the request of a change, or returns functions that send several, one after the other. */
 type ChangeOperation = (of: ChangeSubject) => Promise<ApiResponse> | (() => Promise<ApiResponse>)[];
 
-/** The events and audit records of a change: types of events with the names of their subjects, and audited actions with them. */
+/**
+ * The events and audit records of a change: the types of its events and the actions of its records, each with the
+ * subject's name.
+ */
 interface RecordedEvents {
   events: string[];
   /** Actions and subjects of the audit records. */

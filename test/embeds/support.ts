@@ -3,7 +3,7 @@ import type { SigningKey } from '../../examples/embed/sign.ts';
 import { callApi, type RequestOptions } from '../support/api.ts';
 import type { Company } from '../support/companies.ts';
 
-/** Signs a token like a host: valid for an hour, unless the claims say otherwise. */
+/** Signs a token like a host: valid for an hour, unless the claims set another end. */
 export { type SigningKey, signEmbedToken as hostToken } from '../../examples/embed/sign.ts';
 
 export const REVOCATION_PATH = '/api/v1/embed/revoke';

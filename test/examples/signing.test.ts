@@ -35,7 +35,7 @@ interface ReceivedRequest {
   body: string;
 }
 
-/** Starts a server that answers each request with the request as it arrived. */
+/** Runs `sendRequests` with the address of a server that answers each request with the request as it arrived. */
 async function runWithEchoServer<T>(sendRequests: (origin: string) => Promise<T>): Promise<T> {
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();

@@ -10,7 +10,7 @@ const FOR_LONG = 600_000;
 
 let system: RunningSystem;
 let folder: string;
-/** The file of what a running system answers. */
+/** The path of the file with the OpenAPI document of a running system. */
 let file: string;
 let described: { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> };
 

@@ -11,7 +11,7 @@ registerHooks({
     next(specifier, specifier === 'typescript' ? { ...context, parentURL: import.meta.url } : context),
 });
 
-/** Types for openapi-fetch, with files as browsers and Node have them: its documentation's way to do it. */
+/** Generates types for openapi-fetch, with files as `Blob`, as the documentation of openapi-typescript shows it. */
 async function byOpenapiTypescript(document: string, folder: string): Promise<void> {
   const blob = ts.factory.createTypeReferenceNode('Blob');
   const types = await openapiTS(await readFile(document, 'utf8'), {

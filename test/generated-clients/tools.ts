@@ -8,10 +8,10 @@ const HERE = import.meta.dirname;
 const PACKAGES = join(HERE, '../../node_modules');
 const TYPESCRIPT = join(HERE, 'node_modules/typescript/bin/tsc');
 
-/** How long a tool or a driver may take, on a busy machine. */
+/** Milliseconds that a tool or a driver may take on a busy machine. */
 const TOOL_TIMEOUT_MS = 300_000;
 
-/** Runs a file of JavaScript. @returns its exit code, null where it was ended, and what it wrote */
+/** Runs a JavaScript file. @returns its exit code (null if it was killed), and its output */
 async function run(script: string, ...options: string[]) {
   // Nobody is told that the tools were used, or asked for newer ones.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', DO_NOT_TRACK: '1' };
@@ -24,22 +24,22 @@ async function run(script: string, ...options: string[]) {
   return { code: code as number | null, stdout, stderr };
 }
 
-/** @throws Error with what it wrote, where it fails */
+/** Runs a JavaScript file. @returns its standard output @throws Error with its output if it fails */
 async function runOrFail(script: string, ...options: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(script, ...options);
   if (code !== 0) throw new Error(`${script} ended with ${code}: ${stdout.slice(0, 5_000)}\n${stderr.slice(0, 5_000)}`);
   return stdout;
 }
 
-/** What a linter has to say, an error or a warning. */
+/** An error or warning that a linter reports. */
 export interface Finding {
   rule: string;
   message: string;
-  /** Of the document, from its root. */
+  /** The path in the document, from its root. */
   at: string[];
 }
 
-/** What Spectral finds in a document. */
+/** Lints a document with Spectral. */
 export async function spectral(document: string): Promise<Finding[]> {
   const script = join(PACKAGES, '@stoplight/spectral-cli/dist/index.js');
   const ruleset = join(HERE, 'spectral.yaml');
@@ -48,7 +48,7 @@ export async function spectral(document: string): Promise<Finding[]> {
   return found.map(({ code, message, path }) => ({ rule: code, message, at: path }));
 }
 
-/** What Redocly finds in a document. */
+/** Lints a document with Redocly. */
 export async function redocly(document: string): Promise<Finding[]> {
   const script = join(PACKAGES, '@redocly/cli/bin/cli.js');
   const config = join(HERE, 'redocly.yaml');
@@ -73,7 +73,7 @@ function parsed<T>(stdout: string, stderr: string): T {
   }
 }
 
-/** A part of a JSON pointer. */
+/** Decodes a segment of a JSON pointer. */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
 const COMPILER_OPTIONS = {
@@ -87,8 +87,8 @@ const COMPILER_OPTIONS = {
 };
 
 /**
- * Makes the clients of a document in an empty folder, and compiles them with what drives them.
- * @returns what runs a driver by name, on what it is given, and reads what it writes
+ * Generates the clients of a document in a new folder, and compiles them together with their drivers.
+ * @returns a function that runs a driver by name with an input, and returns the driver's results
  */
 export async function makeClients(document: string, folder: string) {
   const drivers = join(HERE, 'drivers');

@@ -14,7 +14,7 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-/** A manager of groups who may otherwise only list users. Callers can grant only what they have. */
+/** The company of `manager`, who may manage groups, and otherwise only read users. */
 let company: Company;
 let admin: Caller;
 let manager: ServiceAccount;

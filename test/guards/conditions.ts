@@ -2,7 +2,7 @@ import { findDeclarations, type TextRange } from './guard.ts';
 
 /** A condition in the source that looks like a guard. */
 export interface FoundCondition extends TextRange {
-  /** The top-level declaration that contains it; empty for the file. */
+  /** The top-level declaration that contains the condition; empty if none does. */
   in: string;
   text: string;
 }

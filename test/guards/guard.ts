@@ -4,7 +4,7 @@ export interface Guard {
   file: string;
   /** The top-level declaration that contains the guard; without it, the text must occur once in the whole file. */
   in?: string;
-  /** The exact text of the guard, unique there. As short as possible, so that other changes do not affect it. */
+  /** The exact text of the guard, unique in its declaration or file; as short as possible, to survive other changes. */
   text: string;
   /** The text that replaces the guard: the code still runs, without the guard. */
   without: string;

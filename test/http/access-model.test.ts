@@ -66,11 +66,13 @@ type Fault = 'none' | 'lost after beginning' | 'lost after committing';
 
 /** A model of a control database with one value, the gate of a company, and isolates that call both. */
 class AccessModel {
-  /** The committed value, the highest value of an answered change, and the problems that requests found. */
+  /** The value that is committed in the control database. */
   committedValue = 0;
+  /** The highest value of an answered change. */
   answered = 0;
   /** Ids of changes that were announced to the gate and have not ended for it. */
   readonly #underWay = new Set<string>();
+  /** The problems that requests found. */
   readonly problems: string[] = [];
   #versions: AccessVersions;
   #now = 1_000_000;

@@ -41,8 +41,9 @@ interface JobKind {
   name: string;
   route: string;
   createJob(): Promise<TestJob>;
-  /** Matches the poll query, and says which database it queries: the control database, or the company's. */
+  /** Matches the query by which a waiting request polls the job. */
   look: RegExp;
+  /** The database that the poll query reads: the control database, or the company's. */
   asks: 'control' | 'company';
 }
 

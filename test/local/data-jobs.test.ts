@@ -8,7 +8,10 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => system?.stop(), 180_000);
 
-/** Publishes SQL. @returns what begins a job of it, and tells its status */
+/**
+ * Publishes SQL as a Data API endpoint.
+ * @returns functions that begin a job of the endpoint, and read a job's status
+ */
 async function publish(person: Client, key: Key, sql: string) {
   const { _id } = await person.post('/v1/visualizations', { body: { name: 'Published', sql } });
   const body = { name: 'Published', slug: 'published', visualization_id: _id };

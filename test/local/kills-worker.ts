@@ -11,8 +11,8 @@ const MINUTE_MS = 60_000;
 const realNow = clock.now;
 
 /**
- * The API's Worker, with a route `/sweep?minutes=` that makes the scheduled run as if so many minutes had passed, and a route
- * `/digest` for the SHA-256 of a stored file.
+ * The API's Worker, with a route `/sweep?minutes=` that makes the scheduled run as if that many minutes had passed, and
+ * a route `/digest` for the SHA-256 of a stored file.
  */
 export default {
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 /** The records that the name service answers with, by name; null for a name whose lookup fails. */
 let records: Record<string, string[] | null>;
-/** The hosts that were called, and below the names that were looked up. */
+/** The hosts that were called. */
 let calledHosts: string[];
+/** The names that were looked up. */
 let lookedUpNames: string[];
 let miniflare: Miniflare;
 

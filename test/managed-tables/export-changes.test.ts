@@ -8,8 +8,9 @@ import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './s
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
-/** Matches the statement that locks the table before its columns are read; below: the statement that then reads rows. */
+/** Matches the statement that locks the table before its columns are read. */
 const LOCK_STATEMENT = /LOCK TABLE/;
+/** Matches the statement that reads rows after the table is locked. */
 const READ_STATEMENT = /COPY|min_scale|bool_or/;
 
 let company: Company;
@@ -30,7 +31,7 @@ beforeEach(async () => {
 
 const runSql = (text: string) => runBehindApi(company.id, (database) => database.query(text));
 
-/** Counts the rows of a complete file with other readers, by format. */
+/** Functions that count the rows of a complete file with other readers, by format. */
 const ROW_COUNTERS: Record<ExportFormat, (file: ArrayBuffer) => number> = {
   csv: (file) => countLines(file) - 1,
   ndjson: (file) => countLines(file),

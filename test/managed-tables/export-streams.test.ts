@@ -14,8 +14,9 @@ import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
-/** Matches the statement of the first batch; below: the statements of later batches. */
+/** Matches the statement of the first batch. */
 const FIRST_BATCH = /COPY/;
+/** Matches the statements of later batches. */
 const LATER_BATCH = /console_value/;
 const LATER_ROWS = /"id" > \$1/;
 /** The numbers of bytes after which a reader pauses. */

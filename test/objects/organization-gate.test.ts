@@ -78,8 +78,8 @@ function countRowsWritten(storage: DurableObjectStorage, work: () => void): numb
   return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarmCount);
 }
 
-/** Returns when the hour ends in which a time lies. */
 const HOUR_MS = 60 * 60_000;
+/** Returns the time at which the hour of a time ends. */
 const getEndOfHour = (time: number) => (Math.floor(time / HOUR_MS) + 1) * HOUR_MS;
 
 describe('a signed request', () => {

@@ -49,9 +49,10 @@ const makeBookmark = (number: number): string =>
 const ONE_LINE_TRIGGER_PATTERN = /^\s*CREATE TRIGGER [^\n]* BEGIN [^\n]*; END;\s*(--> statement-breakpoint)?$/gm;
 
 /**
- * Says whether D1 would split this SQL within a trigger. Its `/query`, which `wrangler d1 migrations apply --remote` sends each
- * migration to, decides where statements end on Cloudflare's side, and takes the `;` within a body for the end unless the trigger
- * stands on one line in capital letters (cloudflare/workers-sdk 4998, 14991, 15314, 15690). Local D1 splits it correctly.
+ * Returns true if D1 would split this SQL within a trigger. D1's `/query`, to which `wrangler d1 migrations apply
+ * --remote` sends each migration, decides where statements end, and takes the `;` within a trigger's body for the end,
+ * unless the trigger is on one line in capital letters (cloudflare/workers-sdk 4998, 14991, 15314, 15690). Local D1
+ * splits SQL correctly.
  */
 export function isTriggerCut(sql: string): boolean {
   const triggers = sql.match(/\bCREATE\s+(TEMP\w*\s+)?TRIGGER\b/gi)?.length ?? 0;

@@ -72,7 +72,7 @@ interface RequestBody {
   header(name: string): string | undefined;
 }
 
-/** Answers a request: returns the result, or throws. `match` contains the groups of the route's pattern. */
+/** A function that answers a request: returns the result, or throws. `match` has the groups of the route's pattern. */
 export type Route = (match: string[], body: RequestBody, url: URL) => unknown;
 
 /** Starts the stand-in on a free port, with an empty account. */

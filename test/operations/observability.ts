@@ -1,4 +1,7 @@
-/** The observability settings of wrangler under which the platform stores our own logs, and nothing that holds an address. */
+/**
+ * The observability settings of wrangler under which the platform stores our own log lines, and nothing that contains
+ * an address.
+ */
 export const OBSERVABILITY_WITHOUT_ADDRESSES = {
   logs: { invocation_logs: false },
   traces: { enabled: false },

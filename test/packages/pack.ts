@@ -88,7 +88,7 @@ export async function compile(
   await runProgram(process.execPath, [tsc, '-p', config], folder);
 }
 
-/** The Node that runs this and the Node of the machine, by version. */
+/** The versions and paths of the Node that runs the tests and of each other Node on the `PATH`. */
 export const NODE_PATHS: [version: string, path: string][] = [
   process.execPath,
   ...(process.env.PATH ?? '').split(delimiter).map((pathFolder) => join(pathFolder, 'node')),

@@ -3,7 +3,7 @@ import { send } from '../support/send.ts';
 import { demo, inviteUser, url } from './demo-company.ts';
 
 const CODE_VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
-/** The redirect URI of the OAuth client, which is on this machine, too: a page of ours. */
+/** The redirect URI of the OAuth client: an address of the tested system itself. */
 const REDIRECT_URI = `${url}/health`;
 
 const FORM_CONTENT_TYPE = 'application/x-www-form-urlencoded';

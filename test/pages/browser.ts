@@ -13,7 +13,10 @@ import { afterAll, afterEach, beforeEach, expect, inject } from 'vitest';
 import type { Chromium } from './chromium.ts';
 import { url } from './demo-company.ts';
 
-/** Returns an answer to send in place of the API's, where the API cannot be made to give it; undefined lets the API answer. */
+/**
+ * A function that returns an answer to send in place of the API's, where the API cannot be made to give it; undefined
+ * lets the API answer.
+ */
 export type AnswerSubstitute = (
   path: string,
 ) => { status: number; headers?: Record<string, string>; body: unknown } | undefined;

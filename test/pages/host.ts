@@ -38,7 +38,7 @@ const makeSecurityPolicy = (framedOrigins: readonly string[]): string =>
     "trusted-types 'none'",
   ].join('; ');
 
-/** Loads the component as the README says, and records the events that it dispatches. */
+/** Script that loads the component as the README says, and records the events that it dispatches. */
 const PAGE_SCRIPT = `import '${url}/embed.js';
 globalThis.told = [];
 for (const type of ['ready', 'error', 'parameters', 'click', 'height']) {

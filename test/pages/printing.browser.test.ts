@@ -33,7 +33,7 @@ const CHARTS: Chart[] = [
 
 interface TextPiece {
   text: string;
-  /** The position from the lower left corner, in points of 1/72 inch. */
+  /** The horizontal position from the lower left corner, in points of 1/72 inch; `y` is the vertical one. */
   x: number;
   y: number;
 }

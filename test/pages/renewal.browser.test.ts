@@ -22,7 +22,7 @@ const LONG_LIFETIME_S = 3600;
 /** The lifetime in seconds of a token that is renewed two seconds before its end. */
 const SHORT_LIFETIME_S = 4;
 
-/** Makes timeouts of the host's page fifty times as fast, except for those in which our page must respond. */
+/** Script that makes timeouts of the host's page fifty times as fast, except those in which our page must respond. */
 const FAST_TIMERS_SCRIPT = `if (self === top) {
   const wait = setTimeout;
   globalThis.setTimeout = (work, ms) => wait(work, ms === 3000 || ms === 20000 ? ms : ms / 50);

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { readAuthentication, readRegistration } from '../../src/modules/passkeys/responses.ts';
 
 /**
- * The test vectors of WebAuthn Level 3 (§ "Test Vectors") for credentials without certificates. The specification defines how
- * each value is derived from a name by HKDF, so the tests derive them. Signatures have a nonce of their own.
+ * This file tests the vectors of WebAuthn Level 3 (§ "Test Vectors") for credentials without certificates. The
+ * specification defines how each value is derived from a name by HKDF, so the tests derive them. Signatures have a
+ * nonce of their own.
  */
 const RP_ID = 'example.org';
 const ORIGIN = `https://${RP_ID}`;

@@ -9,7 +9,7 @@ const OTHER_COMPANY_ID = 'c00000000000000000000002';
 const USER_ID = 'a00000000000000000000001';
 const GROUP_ID = 'b00000000000000000000001';
 
-/** A few actions and resources, so that generated statements overlap. */
+/** A few actions, so that generated statements overlap. */
 export const SOME_ACTIONS: Action[] = [
   'users:list',
   'users:get',

@@ -16,9 +16,9 @@ afterEach(resetClock);
 const NEW_VERSION = 1795309380;
 const NEW_SECRET = 'a newer secret, as the command for rotation makes it';
 
-/** The variables for a further version of a key, as `npm run rotate-keys` sets them. */
+/** Returns the variables for a further version of a key, as `npm run rotate-keys` sets them. */
 const makeRotatedVariables = (name: string): Record<string, string> => ({ [`${name}_${NEW_VERSION}`]: NEW_SECRET });
-/** The variables after the first version was removed. */
+/** Returns the variables after the first version was removed. */
 const makeNewOnlyVariables = (name: string): Record<string, string> => ({
   [name]: JSON.stringify({ [NEW_VERSION]: NEW_SECRET }),
 });

@@ -24,7 +24,7 @@ const KIB_BYTES = 1024;
 const measureBytes = (statements: PolicyStatement[]) =>
   new TextEncoder().encode(JSON.stringify({ version: '2024-01-01', statements })).length;
 
-/** Returns the statements of a document of exactly so many bytes. */
+/** Returns the statements of a document of exactly the given number of bytes. */
 function makeStatements(bytes: number): PolicyStatement[] {
   const makeStatement = (filler: number): PolicyStatement => ({
     ...makeAllow('users:list'),

@@ -80,10 +80,11 @@ const isRowSelected = (values: BoundValues, row: Record<string, string>): boolea
     return value === null || (value.type === 'list' && value.values.includes(row[slug] as string));
   });
 
-/**
- * Generates widgets that each have some of the parameters, filters that each apply to some of the widgets, and removed filters.
- */
 const WIDGET_IDS = ['v', 'w', 'u'];
+/**
+ * Generates widgets that each have some of the parameters, filters that each apply to some of the widgets, and removed
+ * filters.
+ */
 const arbitraryDashboard = fc
   .record({
     has: fc.array(fc.subarray(FILTER_SLUGS), { minLength: WIDGET_IDS.length, maxLength: WIDGET_IDS.length }),

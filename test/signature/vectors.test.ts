@@ -19,8 +19,9 @@ import { alterRows } from './support.ts';
 
 const { key, now, valid, invalid } = vectors as unknown as Vectors;
 
-/** The master secret and salt from which the secret of the test vectors is derived. */
+/** The master secret from which, with `SECRET_SALT`, the secret of the test vectors is derived. */
 const MASTER_SECRET = 'master secret of the test vectors, 1';
+/** The salt from which, with `MASTER_SECRET`, the secret of the test vectors is derived. */
 const SECRET_SALT = 'salt-of-the-vectors-00';
 const DERIVATION_VERSION = 7;
 

@@ -80,8 +80,8 @@ export const logIn = (companySlug: string, email: string, password: string): Pro
   callApi('POST', '/v1/auth/login', { json: { company_slug: companySlug, email, password } });
 
 /**
- * Creates a signed-in user of the company, with exactly the permissions of the statement. Written directly to the database, so
- * that tests of access do not depend on the routes that manage it.
+ * Creates a signed-in user of the company, with exactly the permissions of the statement. The user is written directly
+ * to the database, so that tests of access do not depend on the routes that manage access.
  */
 export async function createAllowedUser(
   company: Company,

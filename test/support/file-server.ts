@@ -32,20 +32,21 @@ export interface ReceivedRequest {
   headers: string[];
 }
 
-/** Returns a CSV file of so many rows, of a hundred bytes each. */
+/** Returns a CSV file of the given number of rows, of a hundred bytes each. */
 export const makeCsv = (rows: number): string =>
   `numero,texto\n${Array.from({ length: rows }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
 
 /**
- * PUT of `/kept/{key}/0/{name}` stores a body, with its `Content-Type` and `Content-Encoding`, for GET of it.
- * `/{behaviour}/{key}/{rows}/{name}`: a CSV of so many rows. `/asked/{key}` answers every request of a key. Behaviours: `plain`;
- * `chunked` states no length; `packed` answers gzip; `cut` hangs up after 5 MiB each time; `tiny` after 512 KiB; `changed` hangs
- * up the first time, and has another file then; `rangeless` hangs up the first time, and does not support ranges; `untagged`
- * hangs up the first time, and has no ETag; `never` hangs up each time without an ETag; `weak` the same with a weak ETag;
- * `shifted` answers other ranges than were requested; `longer` sends more than it states; `redirects.N` first redirects so often;
- * `to.…` redirects to an address in base64url; `status.N` answers that status; `busy` answers 503 twice; `mute` sends nothing;
- * `stuck` sends nothing after a mebibyte, nor when it is asked again; `huge` promises 6 GiB; `disposed` has a
- * `Content-Disposition`, `typed` a `Content-Type`.
+ * Creates the file server. PUT of `/kept/{key}/0/{name}` stores a body, with its `Content-Type` and `Content-Encoding`,
+ * for GET of it. `/{behaviour}/{key}/{rows}/{name}` answers a CSV of that many rows. `/asked/{key}` answers every
+ * request of a key. Behaviours: `plain`; `chunked` states no length; `packed` answers gzip; `cut` hangs up after 5 MiB
+ * each time; `tiny` after 512 KiB; `changed` hangs up the first time, and has another file then; `rangeless` hangs up
+ * the first time, and does not support ranges; `untagged` hangs up the first time, and has no ETag; `never` hangs up
+ * each time without an ETag; `weak` the same with a weak ETag; `shifted` answers other ranges than were requested;
+ * `longer` sends more than it states; `redirects.N` first redirects so often; `to.…` redirects to an address in
+ * base64url; `status.N` answers that status; `busy` answers 503 twice; `mute` sends nothing; `stuck` sends nothing
+ * after a mebibyte, nor when it is asked again; `huge` promises 6 GiB; `disposed` has a `Content-Disposition`, `typed`
+ * a `Content-Type`.
  */
 function createFileServer(): RequestListener {
   const requestsByKey = new Map<string, ReceivedRequest[]>();

@@ -9,8 +9,9 @@ declare module 'vitest' {
   }
 }
 
-/** The only key that the service accepts, and the only domain that it sends for. */
+/** The only key that the service accepts. */
 export const MAIL_KEY = 're_key_of_the_tests';
+/** The only domain that the service sends for. */
 export const MAIL_DOMAIN = 'console.test';
 
 /** A mail as the service accepted it. */

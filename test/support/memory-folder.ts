@@ -4,8 +4,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const GIGABYTE_BYTES = 1024 ** 3;
 
 /**
- * Returns Linux's folder in memory; undefined where there is none, it has less than so many gigabytes left, or nothing may be run
- * from it, as in most containers.
+ * Returns Linux's folder in memory; undefined where there is none, it has less than the given number of gigabytes left,
+ * or nothing may be run from it, as in most containers.
  */
 export function findMemoryFolder(gigabytes: number): string | undefined {
   try {

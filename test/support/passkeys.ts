@@ -6,11 +6,15 @@ import { PASSWORD } from './companies.ts';
 import { expectSuccess } from './signed.ts';
 
 const CONSOLE_ORIGIN = 'https://console.test';
-/** Authenticator flags: user present, user verified, attested credential data; backup eligible, backed up. */
+/** Authenticator flag: the user is present. */
 const UP = 0x01;
+/** Authenticator flag: the user is verified. */
 const UV = 0x04;
+/** Authenticator flag: the credential is eligible for backup. */
 const BE = 0x08;
+/** Authenticator flag: the credential is backed up. */
 const BS = 0x10;
+/** Authenticator flag: the data contains the attested credential. */
 const AT = 0x40;
 
 const encodeBase64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true });

@@ -10,7 +10,7 @@ const STEP_MS = 30_000;
 export interface AuthenticatorApp {
   secret: string;
   backupCodes: string[];
-  /** Returns the code of the Worker's present time step, or of the step so many steps from it. */
+  /** Returns the code of the Worker's present time step, or of the step that is `steps` steps later. */
   code(steps?: number): string;
 }
 

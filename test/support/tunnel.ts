@@ -40,7 +40,7 @@ export async function runWithLatency<T>(
   return { outcome, trips };
 }
 
-/** Suspends the company's compute: the next connection wakes it, which takes so many milliseconds. */
+/** Suspends the company's compute: the next connection wakes it, which takes the given number of milliseconds. */
 export const suspendCompute = (companyId: string, milliseconds: number): Promise<unknown> =>
   controlTunnel('suspend', companyId, undefined, { milliseconds: String(milliseconds) });
 

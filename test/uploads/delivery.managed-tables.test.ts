@@ -23,7 +23,7 @@ import {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Limits a message to so few bytes that a test file takes many messages. */
+/** Variables that limit a message to so few bytes that a test file takes many messages. */
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '32768' };
 const ROW_COUNT = 20_000;
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

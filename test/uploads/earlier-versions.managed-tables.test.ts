@@ -13,7 +13,7 @@ import {
 } from './support.ts';
 import { makeSheetWorkbook } from './workbooks.ts';
 
-/** Limits a message to so few bytes that the first message stops in the middle of a file. */
+/** Variables that limit a message to so few bytes that the first message stops in the middle of a file. */
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '32768' };
 const ROW_COUNT = 20_000;
 

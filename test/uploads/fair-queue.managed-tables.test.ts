@@ -59,7 +59,7 @@ describe('a company with a hundred queued upload jobs', () => {
       ),
     );
 
-  /** Begins turns that last so many more seconds, as deliveries in progress have them. */
+  /** Begins turns that last for the given number of seconds, like those of deliveries in progress. */
   const beginTurns = (jobs: JobMessage[], seconds: number) =>
     queryDatabase(busyCompany, (database) =>
       database.execute(

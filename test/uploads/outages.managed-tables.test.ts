@@ -22,7 +22,7 @@ import {
 } from './support.ts';
 
 const ROW_COUNT = 4_000;
-/** Limits a message to so few bytes that the file takes a dozen messages. */
+/** Variables that limit a message to so few bytes that the file takes a dozen messages. */
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '12000' };
 /** The number of cuts: fewer than a job's attempts without progress, because on a slow machine every attempt may be cut. */
 const KILL_COUNT = 10;

@@ -21,8 +21,9 @@ export const makeCsvTable = (count: number): string =>
 export interface UploadInput {
   /** Variables and bindings that are changed for this request. */
   env?: Record<string, unknown>;
-  /** The id of the existing table into which the files are loaded, and the mode of the load. */
+  /** The id of the existing table into which the files are loaded. */
   into?: string;
+  /** The mode of the load. */
   mode?: string;
   evolve?: string;
   /** The key columns of an upsert. */
@@ -146,7 +147,7 @@ export async function deliverAllMessages(
   return deliveredCount;
 }
 
-/** Does the scheduled run as it would be so many milliseconds later, with the queue of the test. */
+/** Does the scheduled run as if the given number of milliseconds had passed, with the queue of the test. */
 export async function runSweep(queue: { env: Record<string, unknown> }, milliseconds = 0): Promise<void> {
   const now = Date.now() + milliseconds;
   const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };

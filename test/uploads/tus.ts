@@ -20,7 +20,7 @@ export interface UploadCreation extends RequestOptions {
   said?: Record<string, string>;
 }
 
-/** Begins an upload of so many bytes, as a tus client does. */
+/** Begins an upload of the given number of bytes, as a tus client does. */
 export const requestUpload = (as: Caller, length: number, { said, headers, body, ...sending }: UploadCreation = {}) =>
   as.post(UPLOADS_PATH, {
     ...sending,
@@ -34,7 +34,7 @@ export const requestUpload = (as: Caller, length: number, { said, headers, body,
     },
   });
 
-/** Begins an upload of so many bytes. @returns its path */
+/** Begins an upload of the given number of bytes. @returns its path */
 export async function beginUpload(as: Caller, length: number, creation: UploadCreation = {}): Promise<string> {
   const { status, headers, body } = await requestUpload(as, length, creation);
   if (status !== 201) throw new Error(`The upload was answered ${status}: ${JSON.stringify(body)}`);
@@ -64,7 +64,7 @@ export const parseOffset = ({ headers }: ApiResponse): number => Number(headers.
 
 export const parseUploadId = (path: string): string => path.split('/').at(-1) as string;
 
-/** Returns a body that arrives in chunks of this size, and is cut after so many bytes if `cutAfter` is set. */
+/** Returns a body that arrives in chunks of the given size, and is cut after `cutAfter` bytes if that is set. */
 export function streamSlowly(
   bytes: Uint8Array,
   {

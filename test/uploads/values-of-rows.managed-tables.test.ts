@@ -9,8 +9,9 @@ const JOBS_PATH = '/v1/managed-tables/upload-jobs';
 const SECRET_VALUE = 'salario-9731';
 
 let company: Company;
-/** A caller with all permissions on tables except reading and changing their rows; `writer` only may not read them. */
+/** A caller with all permissions on tables except reading and changing their rows. */
 let uploaderCaller: Caller;
+/** A caller with all permissions on tables except reading their rows. */
 let writer: Caller;
 let tableCount = 0;
 

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Begins to convert a workbook whose texts take so many bytes, and goes on until `end` is called. */
+/** Begins to convert a workbook whose texts take the given number of bytes, and continues until `end` is called. */
 function beginConversion(bytes: number) {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   let hasBegun = false;

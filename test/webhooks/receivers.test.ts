@@ -40,7 +40,7 @@ async function createRefusedDelivery(of = company) {
 
 const countReceived = async (receiver: WebhookReceiver) => (await receiver.received()).length;
 
-/** Makes an endpoint send all deliveries that are due after so many milliseconds, as far as it is allowed. */
+/** Makes an endpoint send the deliveries that are due after the given milliseconds, as far as it is allowed. */
 async function sendDueAfter(id: string, milliseconds: number): Promise<void> {
   // What it has read of the endpoint is old by then.
   await getSender(id).changed({ resumed: false });

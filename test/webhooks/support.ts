@@ -44,7 +44,7 @@ export async function createEndpoint(
   return body as { _id: string; secret: string };
 }
 
-/** Waits until a receiver has received so many events. @returns the events */
+/** Waits until a receiver has received the given number of events. @returns the events */
 export async function waitForArrivals(receiver: WebhookReceiver, count = 1) {
   await expect.poll(async () => (await receiver.received()).length).toBeGreaterThanOrEqual(count);
   return receiver.received();

@@ -133,7 +133,10 @@ const signature: Case[] = [
   ['body and digest changed', 'They fit each other, not the signature.', 'bad_signature', otherBody, POST],
 ];
 
-/** Requests that must be refused. Where several rules are broken, the first in the order of the checks names the reason. */
+/**
+ * Makes the requests that must be refused. Where several rules are broken, the reason is that of the first check that
+ * fails.
+ */
 export const invalidRequests = (): Promise<InvalidVector[]> =>
   Promise.all(
     [...MALFORMED, ...date, ...body, ...key, ...signature].map(
@@ -147,7 +150,7 @@ export const invalidRequests = (): Promise<InvalidVector[]> =>
     ),
   );
 
-/** What a server makes of the request it received. */
+/** Returns the text that a server expects to be signed, from the request that it received. */
 function expected({ method, url, headers }: Pick<InvalidVector, 'method' | 'url' | 'headers'>): string {
   const value = (name: string) => headers.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
   return stringToSign(method, url, value('x-date'), value('x-nonce'), value('x-content-sha256'));

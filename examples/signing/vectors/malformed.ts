@@ -1,7 +1,7 @@
 import { authorization, type Case, HEADERS, replaced, twice, untouched, without } from './tampering.ts';
 import { KEY } from './vector.ts';
 
-/** Requests that are refused before anything is looked up: a header is missing or has not the right form. */
+/** Requests that are refused before anything is looked up: a header is missing or has the wrong form. */
 export const MALFORMED: Case[] = [
   ...HEADERS.flatMap((name): Case[] => [
     [`without ${name}`, 'Each of the four headers is mandatory.', 'missing_header', without(name)],

@@ -1,9 +1,9 @@
 import { type Draft, type InvalidVector, ORIGIN, type Reason, signed } from './vector.ts';
 
-/** What happens to a well-signed request on its way; the members it names replace those of the request. */
+/** Function that changes a correctly signed request; the members that it returns replace those of the request. */
 export type Tamper = (request: Signed) => Tampered | Promise<Tampered>;
 
-/** One bad vector before it is made. */
+/** Description of an invalid request: how the signed draft is changed, and the reason of the expected refusal. */
 export type Case = [name: string, explanation: string, reason: Reason, tamper: Tamper, draft?: Draft];
 
 type Signed = Awaited<ReturnType<typeof signed>>;
@@ -11,15 +11,15 @@ type Tampered = Partial<Pick<InvalidVector, 'method' | 'url' | 'body' | 'headers
 
 export const HEADERS = ['authorization', 'x-date', 'x-nonce', 'x-content-sha256'] as const;
 
-/** A draft with a body. */
+/** Draft of a request with a body. */
 export const POST: Draft = { method: 'POST', url: `${ORIGIN}/groups`, body: '{"name":"analysts"}' };
 
-/** The signature headers as lines. */
+/** Formats the signature headers as lines of HTTP. */
 export const lines = (headers: Signed['headers']): string[] => HEADERS.map((name) => `${name}: ${headers[name]}`);
 
 const isOf = (name: string) => (line: string) => line.startsWith(`${name}: `);
 
-/** Sends it as it is: the draft itself is at fault. */
+/** Leaves the request unchanged: the draft itself is at fault. */
 export const untouched: Tamper = () => ({});
 
 export const without =
@@ -36,10 +36,10 @@ export const replaced =
 
 export const authorization = (change: (value: string) => string): Tamper => replaced('authorization', change);
 
-/** A text with its last digit changed. */
+/** Changes the last digit of a text. */
 export const changed = (text: string): string => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
 
-/** Another body, with the digest that belongs to it. */
+/** Replaces the body, and the digest by that of the new body; the signature remains that of the old one. */
 export const otherBody: Tamper = async ({ headers }) => {
   const body = '{"name":"admins"}';
   const other = await signed('another', { body });

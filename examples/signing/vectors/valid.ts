@@ -60,7 +60,7 @@ const DRAFTS: [name: string, explanation: string, draft: Draft][] = [
   ],
 ];
 
-/** Requests that must be accepted. */
+/** Makes the requests that must be accepted. */
 export const validRequests = (): Promise<ValidVector[]> =>
   Promise.all(
     DRAFTS.map(async ([name, explanation, draft]) => ({ name, explanation, ...(await signed(name, draft)) })),

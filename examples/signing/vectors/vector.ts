@@ -6,17 +6,17 @@ export const KEY: Key = {
   secret_key: 'pB3W75LXcLU33We9oWTc4W4q--QpgaiY2D-L5zzxi3w',
 };
 
-/** The server's clock while it judges the vectors. */
+/** Time of the server's clock when it checks the vectors. */
 export const NOW = '2026-01-31T12:00:00.000Z';
 
 export const ORIGIN = 'https://iam.example.com';
 
-/** A request that must be accepted, and every step to its signature. */
+/** Request that must be accepted, with every step to its signature. */
 export interface ValidVector {
   name: string;
   explanation: string;
   method: string;
-  /** As a caller would write it; `path` and `query` are what the URL standard makes of it. */
+  /** URL as a caller writes it; the URL standard makes `path` and `query` of it. */
   url: string;
   path: string;
   query: string;
@@ -25,7 +25,7 @@ export interface ValidVector {
   headers: SignatureHeaders;
 }
 
-/** Why a request must be refused: `details.reason` of the answer, which is always 401 Unauthorized. */
+/** Reason why a request must be refused: `details.reason` of the answer, which is always 401 Unauthorized. */
 export type Reason =
   | 'missing_header'
   | 'malformed'
@@ -35,7 +35,7 @@ export type Reason =
   | 'bad_signature'
   | 'nonce_reused';
 
-/** A request that must be refused. `headers` are lines as HTTP writes them: a name may come twice. */
+/** Request that must be refused. `headers` are lines as HTTP writes them: a name may occur twice. */
 export interface InvalidVector {
   name: string;
   explanation: string;
@@ -44,11 +44,11 @@ export interface InvalidVector {
   body: string;
   headers: string[];
   reason: Reason;
-  /** What the server says it expected to be signed; only with `bad_signature`. */
+  /** Text that the server's answer says it expected to be signed; only with `bad_signature`. */
   string_to_sign?: string;
 }
 
-/** The file. */
+/** Content of `vectors.json`. */
 export interface Vectors {
   about: string;
   key: Key;
@@ -57,7 +57,7 @@ export interface Vectors {
   invalid: InvalidVector[];
 }
 
-/** A request before it is signed. */
+/** Request before it is signed; members that are left out get default values. */
 export interface Draft {
   method?: string;
   url?: string;
@@ -67,7 +67,7 @@ export interface Draft {
   key?: Key;
 }
 
-/** A draft with all that it leaves out filled in, and signed. `name` makes its nonce. */
+/** Fills in what a draft leaves out, and signs the request. The default nonce is made from `name`. */
 export async function signed(name: string, draft: Draft) {
   const { method = 'GET', url = `${ORIGIN}/users?quantity=5`, body = '', date = NOW, key = KEY } = draft;
   const nonce = draft.nonce ?? `vector-${name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}`.slice(0, 128);

@@ -7,7 +7,8 @@ import { askForCompany, continueAfterProvider, returnFromProvider, showSignIn } 
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
 /**
- * The script of the page of `/oauth/authorize` and `/oauth/device`: the user signs in, and grants or denies a client's request.
+ * This module is the script of the page of `/oauth/authorize` and `/oauth/device`: the user signs in, and grants or
+ * denies a client's request.
  */
 const pageView = JSON.parse(document.getElementById('told')?.textContent ?? 'null') as AuthorizationView;
 

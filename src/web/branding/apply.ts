@@ -7,7 +7,7 @@ let chartsByScheme: Record<Scheme, ChartColours> = STANDARD_CHART_COLOURS;
 
 export const getChartColours = (scheme: Scheme): ChartColours => chartsByScheme[scheme];
 
-/** Reads the brand that the server put into the page, if it knew one. */
+/** Reads the brand that the server put into the page; an empty brand if there is none. */
 export const readPageBranding = (): ViewBranding =>
   JSON.parse(document.getElementById('branding')?.textContent ?? '{}') as ViewBranding;
 
@@ -50,7 +50,7 @@ function applyTheme(brand: ViewBranding): void {
   chartsByScheme = charts;
 }
 
-/** The company's logo, else its name; nothing where the brand has neither. */
+/** Builds the company's logo, or its name if the brand has no logo; undefined if the brand has neither. */
 export function buildLogo({ name, logo_url: logo }: ViewBranding): HTMLElement | undefined {
   if (logo !== undefined) {
     // The page's own origin serves it, whatever the system is called outside.

@@ -10,8 +10,9 @@ import { chooseTimestampTicks, type Tick } from './timestamps.ts';
 const MAX_DOTTED_POINTS = 60;
 /** The width of a timestamp along an axis, in pixels. */
 const TICK_WIDTH_PIXELS = 90;
-/** The width of a character in pixels, and the maximum length of a name below a bar in characters. */
+/** The width of a character in pixels. */
 const CHARACTER_WIDTH_PIXELS = 8.5;
+/** The maximum length of a name below a bar in characters. */
 const MAX_LABEL_CHARACTERS = 18;
 
 /** Makes the configuration of lines, areas and bars. If x is time, lines and areas have an axis of time. */

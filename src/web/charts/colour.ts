@@ -1,6 +1,6 @@
 import { mixColours } from '../../kernel/colours.ts';
 
-/** Replaces Chart.js's colour package: ours are only `#rrggbb` or `#rrggbbaa`. Darkens hovered elements. */
+/** A replacement of Chart.js's colour package, for `#rrggbb` and `#rrggbbaa` only; darkens hovered elements. */
 export class Color {
   readonly #hex: string;
 

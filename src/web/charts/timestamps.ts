@@ -1,7 +1,7 @@
 import type { ViewCell, ViewColumn } from '../../presentation/viewing.ts';
 import { LOCALE } from '../texts.ts';
 
-/** Ticks along an axis of time, in UTC like the data. */
+/** This module chooses the ticks along an axis of time, in UTC like the data. */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -21,7 +21,7 @@ export interface Widget {
   repaint(): void;
   /** Shows all rows, drawn for paper, or restores the previous rows. */
   print(isPrinted: boolean): void;
-  /** Tells whether a part of the card's table is out of view. */
+  /** Returns true if a part of the card's table is out of view. */
   isCut(): boolean;
 }
 

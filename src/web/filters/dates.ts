@@ -1,6 +1,6 @@
 import type { Locale } from '../../texts/locales.ts';
 
-/** Conversion between the API's form of days, `2026-01-31`, and the form in which people write them in a language. */
+/** This module converts days between the API's form, `2026-01-31`, and the form in which people write them. */
 
 const createDayFormat = (locale: Locale) =>
   new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit', day: '2-digit', timeZone: 'UTC' });

@@ -49,7 +49,7 @@ export const buildHiddenEmailField = ({ email }: MailLinkView): HTMLElement =>
     value: email,
   });
 
-/** Builds the elements that tell a user whose password is set where and how to sign in. */
+/** Builds the elements that say, after a user has set a password, where and how to sign in. */
 export function buildSignInGuide({ email, company, sso_only: ssoOnly }: MailLinkView): HTMLElement[] {
   if (ssoOnly) return [buildParagraph(LINK_TEXTS.bySso(company.name))];
   const signInFacts = {

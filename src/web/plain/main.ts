@@ -2,7 +2,10 @@ import '../styles/main.css';
 import { applyBranding, buildLogo, readPageBranding } from '../branding/apply.ts';
 import { followScheme } from '../theme.ts';
 
-/** The script of pages that the server renders completely: it only applies the brand, and the pages work without it. */
+/**
+ * This module is the script of pages that the server renders completely: it only applies the brand, and the pages work
+ * without it.
+ */
 const branding = readPageBranding();
 applyBranding(branding);
 followScheme(() => {});

@@ -13,7 +13,10 @@ import { restoreSession, type Session } from './session.ts';
 import { buildSignInPage } from './sign-in.ts';
 import { createPortalSource } from './source.ts';
 
-/** The script of `/portal/{company_slug}`: the viewer signs in with a mailed code, then chooses a shared dashboard. */
+/**
+ * This module is the script of `/portal/{company_slug}`: the viewer signs in with a mailed code, then chooses a shared
+ * dashboard.
+ */
 const page = document.getElementById('page') as HTMLElement;
 const branding = readPageBranding();
 applyBranding(branding);

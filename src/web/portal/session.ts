@@ -13,7 +13,7 @@ export interface Session {
   company: string | undefined;
   /** Called when the server ends the session. */
   onEnded: () => void;
-  /** @throws ApiProblem */
+  /** Calls the API with the session's access token. @throws ApiProblem */
   call<T>(path: string, options?: Omit<CallOptions, 'token'>): Promise<T>;
   /** Calls the API for a file. @throws ApiProblem */
   file(path: string, options: { body: unknown }): Promise<File>;

@@ -14,7 +14,8 @@ import { LINK_TEXTS } from '../mail-links/texts.ts';
 import { TEXTS as ALL } from '../texts.ts';
 
 /**
- * The script of `/reset-password`: a user with a mailed link sets a new password; without a link, the page offers to mail one.
+ * This module is the script of `/reset-password`: a user with a mailed link sets a new password; without a link, the
+ * page offers to mail one.
  */
 const TEXTS = LINK_TEXTS.reset;
 

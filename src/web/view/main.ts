@@ -12,7 +12,7 @@ import { followScheme, setScheme } from '../theme.ts';
 import type { ParameterValues } from '../values.ts';
 import { createEmbedAccess } from './access.ts';
 
-/** The script of `/embed/d/{token}`, `/embed/v/{token}` and `/p/{token}`. */
+/** This module is the script of `/embed/d/{token}`, `/embed/v/{token}` and `/p/{token}`. */
 const page = document.getElementById('page') as HTMLElement;
 const query = new URLSearchParams(location.search);
 /** True inside a host page, which has its own name and logo. An embed that is opened by itself is shown like a full page. */
@@ -74,7 +74,7 @@ function showItem(source: Source, { item, options, branding }: OpenedPage & { ki
   followScheme(view.repaint);
 }
 
-/** Shows the reason why the page cannot be shown in its place. */
+/** Shows, in place of the page's content, the reason why that cannot be shown. */
 function showProblem(problem: ApiProblem | undefined, retry: () => void): void {
   reportProblem(problem);
   page.replaceChildren(buildMessagePage(TEXTS.unavailable, buildProblemPanel(problem, retry)));

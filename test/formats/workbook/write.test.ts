@@ -9,7 +9,7 @@ import {
   type XmlElement,
 } from '../../../src/modules/single-sign-on/saml-xml.ts';
 
-/** The root element of a part of a workbook. */
+/** Writes a workbook, and returns the root element of one of its parts. */
 function writePart(path: string, header: string[], ...batches: WrittenCell[][][]): XmlElement {
   const book = new WorkbookWriter('Vendas', header);
   const files = unzipSync(concatBytes([...batches.map((rows) => book.write(rows)), book.end()]));

@@ -1,42 +1,46 @@
-/** What a client is given. */
+/** The input of a client: a running system, and a user of it. */
 export interface Given {
   baseUrl: string;
   companySlug: string;
   email: string;
   password: string;
-  /** Of what it makes: another for each client. */
+  /** The name of the group that the client creates, different for each client. */
   name: string;
 }
 
-/** The table that each client uploads, a row that it has not, and what it asks of it. */
+/** The CSV file that each client uploads as a table. */
 export const CSV = 'city,age\nPorto,34\nLima,27\nOslo,61\nQuito,45\nParis,19\n';
+/** The id of a row that the table does not have. */
 export const NO_ROW = '00000000-0000-7000-8000-000000000000';
+/** The filter with which each client reads rows. */
 export const FILTER = JSON.stringify({ age: { gte: 40 } });
 
-/** What a client saw by doing the same as the others, read by its declared types. */
+/** The results of a client, read by the client's declared types; all clients send the same requests. */
 export interface Told {
-  /** The code of a sign-in with a wrong password. */
+  /** The error code of a sign-in with a wrong password. */
   refused: string;
-  /** The group that it created, and the groups that a search for its name lists. */
+  /** The name of the group that the client created. */
   created: string;
+  /** The names of the groups that a search for the created group's name lists. */
   listed: string[];
-  /** The code of the same group again, and the fields of one that is wrong, with their reasons. */
+  /** The error code of creating the same group again. */
   taken: string;
+  /** The invalid fields of creating an invalid group, with their reasons. */
   problems: string[];
-  /** The columns that were inferred of the uploaded file, with their types. */
+  /** The columns that were inferred from the uploaded file, with their types. */
   columns: string[];
-  /** Cities page by page, by cursor, in the order of their ages. */
+  /** The cities on each page, read by cursor, in the order of `age`. */
   pages: string[][];
-  /** Cities of those who are at least 40. */
+  /** The cities of the rows whose `age` is at least 40. */
   filtered: string[];
-  /** The code of a row that is not there. */
+  /** The error code of reading a row that does not exist. */
   missing: string;
 }
 
-/** The group that each client creates. */
+/** Makes the group that a client creates. */
 export const groupOf = (name: string) => ({ name, slug: name, description: 'Made by a generated client.' });
 
-/** Asks again until there is an answer. */
+/** Calls `ask` every 100 ms until it returns an answer. */
 export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const answer = await ask();
@@ -52,7 +56,7 @@ interface Page {
 
 export const citiesOf = ({ records }: Page): string[] => records.map(({ city }) => String(city));
 
-/** Cities page by page, until no other page follows. */
+/** Reads all pages of a list by cursor. @returns the cities on each page */
 export async function pagesBy(read: (cursor: string) => Promise<Page>): Promise<string[][]> {
   const pages: string[][] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -63,12 +67,12 @@ export async function pagesBy(read: (cursor: string) => Promise<Page>): Promise<
   return pages;
 }
 
-/** A field that is wrong, and why. */
+/** Formats the problem of a field: its name and the reason. */
 export const problemOf = ({ field, reason }: { field: string; reason: string }): string => `${field} ${reason}`;
 
 declare const process: { readonly argv: readonly string[] };
 
-/** Runs a client on what the command line gives it, and writes what it told. */
+/** Runs a client with the input in the command line, and prints the client's results as JSON. */
 export async function run(client: (given: Given) => Promise<Told>): Promise<void> {
   const given: Given = JSON.parse(process.argv[2] ?? '');
   console.log(JSON.stringify(await client(given)));

@@ -68,7 +68,7 @@ describe('POST /mcp', () => {
     expect(body.result.capabilities).toEqual({ tools: {} });
   });
 
-  /** Sends a message of protocol version 2026-07-28: it needs no handshake, and is repeated in headers. */
+  /** Sends a message of protocol version 2026-07-28 without a handshake; headers repeat version and method. */
   const sendModern = (method: string, params: object = {}, { version = '2026-07-28', headers = {} } = {}) =>
     owner.ask(
       method,

@@ -22,7 +22,7 @@ export interface GeneratedFilter {
 export interface Generated {
   tables: OracleTable[];
   relations: OracleRelation[];
-  /** The formulas that metrics build on are among them. */
+  /** The queries. `all` also lists the metrics that a query's metrics build on. */
   queries: (Omit<OracleQuery, 'filters'> & { filters: GeneratedFilter[]; all: OracleMetric[] })[];
 }
 
@@ -240,7 +240,7 @@ const query = fc
     filters: filter ? [filterOf(dimensions[2], ...filter)] : [],
   }));
 
-/** Tables with rows, relations, and queries over them. */
+/** Generates tables with rows, relations, and the given number of queries over them. */
 export const generated = (queries: number): fc.Arbitrary<Generated> =>
   fc.record({
     tables: fc.tuple(...NAMES.map(table)) as unknown as fc.Arbitrary<OracleTable[]>,
@@ -261,7 +261,7 @@ export const textOf = (formula: OracleFormula): string => {
   return filter ? `${called} FILTER (WHERE ${filter.sql})` : called;
 };
 
-/** The tables that a formula's own calls and filters name, and those of the rows that it counts first. */
+/** Returns the tables that a metric itself uses: its own, and those that its formula and its filters name. */
 export const tablesOf = ({ table, formula, filters }: OracleMetric): string[] => {
   const within = (each: OracleFormula): string[] =>
     each.kind === 'operation'

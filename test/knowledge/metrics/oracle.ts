@@ -1,6 +1,6 @@
 /**
- * Computes metric queries row by row, without SQL, to check the compiler's statements. It shares only the texts of formulas with
- * the compiler; the generated parts contain them together with their meaning.
+ * This module computes metric queries row by row, without SQL, to check the compiler's statements. It shares only the
+ * texts of formulas with the compiler; the generated parts contain them together with their meaning.
  */
 
 export type OracleValue = number | string | boolean | null;

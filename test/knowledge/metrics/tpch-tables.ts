@@ -1,4 +1,4 @@
-/** The tables of TPC-H at a small scale, with the values that its questions use. */
+/** This module makes the tables of TPC-H at a small scale, with the values that its questions use. */
 
 let state = 1;
 const nextRandom = (exclusiveMax: number): number => {

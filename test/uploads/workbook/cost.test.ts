@@ -11,7 +11,7 @@ import {
   makeWorkbookOfRecords,
 } from './records.ts';
 
-/** Counts the executions of blocks of code: a measure of work that does not depend on the machine. */
+/** Profiler session that counts executed blocks of code: a measure of work that does not depend on the machine. */
 const session = new Session();
 let convertingModule: typeof import('./converting.ts');
 let limitsModule: typeof import('../../../src/formats/workbook/limits.ts');
@@ -37,8 +37,9 @@ async function countBlocks(): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** The maximum blocks of code for each byte that is unpacked or written, and for everything else. */
+/** The maximum number of executed blocks of code for each byte that is unpacked or written. */
 const MAX_BLOCKS_PER_BYTE = 20;
+/** The maximum number of executed blocks of code for everything else. */
 const MAX_OTHER_BLOCKS = 1_000_000;
 
 /** Measures the bytes that a conversion writes, and the blocks executed for it. */
