@@ -216,12 +216,15 @@ const VOLATILE_MEMBER_PATTERN = /_at$|_count$|^version$|^updated_by/;
 
 /**
  * Returns true if a member that is made from another member, `source`, may have had this value before the other member
- * was changed: the text begins like the shown text does before `source`, or both values are lists.
+ * was changed: the shown text ends in `source` and the text begins like it does before that, or both values are lists.
  */
 function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): boolean {
   if (typeof shownValue !== 'string') return Array.isArray(value) && Array.isArray(shownValue);
   return (
-    typeof value === 'string' && typeof source === 'string' && value.startsWith(shownValue.slice(0, -source.length))
+    typeof value === 'string' &&
+    typeof source === 'string' &&
+    shownValue.endsWith(source) &&
+    value.startsWith(shownValue.slice(0, -source.length))
   );
 }
 
