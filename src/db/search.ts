@@ -1,4 +1,5 @@
 import { or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { toComparedText } from '../kernel/text.ts';
 
 /** Maximum number of letters beyond ASCII whose case is ignored: D1 takes expressions of depth 100, and each adds two. */
 const MAX_FOLDED_LETTERS = 30;
@@ -31,8 +32,10 @@ export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: numb
  */
 function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
   const characters = [...value].map((letter) => {
-    const lower = letter.toLowerCase();
-    return hasCapital(lower) || letter <= '\x7f' ? `${lower}${lower.toUpperCase()}` : letter;
+    const lower = toComparedText(letter);
+    if (letter <= '\x7f') return `${lower}${lower.toUpperCase()}`;
+    const otherForms = findOtherForms(lower);
+    return otherForms.length === 0 ? letter : [lower, ...otherForms].join('');
   });
   return sql`(length(${text}) = ${characters.length} and not exists (select 1 from json_each(${JSON.stringify(characters)}) as cases where instr(cases.value, substr(${text}, cases.key + 1, 1)) = 0))`;
 }
@@ -42,24 +45,29 @@ function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
  * text in the same way.
  */
 export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
-  // Letter by letter: the small form of a letter is another one at the end of a word in Greek.
-  const lowerLetters = [...search].map((letter) => letter.toLowerCase());
-  const letters = [...new Set(lowerLetters)].filter(hasCapital).slice(0, maxLetters);
-  const isFolded = (letter: string) => letter <= '\x7f' || letters.includes(letter.toLowerCase());
+  const lowerLetters = [...search].map(toComparedText);
+  const letters = [...new Set(lowerLetters)].filter((letter) => findOtherForms(letter).length > 0).slice(0, maxLetters);
+  const isFolded = (letter: string) => letter <= '\x7f' || letters.includes(toComparedText(letter));
   const foldedSearch = [...search].map((letter, index) => (isFolded(letter) ? lowerLetters[index] : letter)).join('');
+  const replacements = letters.flatMap((letter) => findOtherForms(letter).map((form) => ({ form, letter })));
   const toFoldedSql = (text: SQLWrapper): SQL =>
-    letters.reduce(
-      (folded, letter) =>
-        sql`replace(${folded}, ${makeCharacterSql(letter.toUpperCase())}, ${makeCharacterSql(letter)})`,
+    replacements.reduce(
+      (folded, { form, letter }) => sql`replace(${folded}, ${makeCharacterSql(form)}, ${makeCharacterSql(letter)})`,
       sql`lower(${text})`,
     );
   return { letters, wanted: foldedSearch, lower: toFoldedSql };
 }
 
-/** Returns true for a letter beyond ASCII with exactly one capital letter. */
-function hasCapital(letter: string): boolean {
+/**
+ * Finds the other forms of a small letter beyond ASCII: its capital, if that is exactly one letter. Sigma has another small form
+ * at the end of a word; the capital of ß is SS beside ẞ.
+ */
+function findOtherForms(letter: string): string[] {
+  if (letter === 'σ') return ['Σ', 'ς'];
+  if (letter === 'ß') return ['ẞ'];
   const capital = letter.toUpperCase();
-  return letter > '\x7f' && capital !== letter && [...capital].length === 1 && capital.toLowerCase() === letter;
+  const isOneLetter = [...capital].length === 1 && capital.toLowerCase() === letter;
+  return letter > '\x7f' && capital !== letter && isOneLetter ? [capital] : [];
 }
 
 /** Writes a character into the statement's text itself, since D1 takes only 100 parameters. */

@@ -39,6 +39,12 @@ export const replaceLoneSurrogates = (_key: string, value: unknown): unknown =>
 export const limitCombiningMarks = (text: string): string =>
   text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');
 
+/**
+ * Returns a text in lower case, for comparisons in any case. The small sigma at the end of a Greek word becomes the other one:
+ * their capital is the same letter.
+ */
+export const toComparedText = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
+
 const MAX_SLUG_LENGTH = 48;
 
 /** Makes a slug from a name: accents stripped, lower case, hyphens between words; `fallback` when nothing is left. */

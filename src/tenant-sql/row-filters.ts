@@ -149,7 +149,8 @@ function makeSearchCondition(texts: string[], placeholder: string): string {
   return containsConditions.length === 0 ? `${placeholder}::text IS NULL` : `(${containsConditions.join(' OR ')})`;
 }
 
-const makeContainsSql = (text: string, part: string): string =>
+/** Makes SQL that tells whether a text contains another, literally and in any case. */
+export const makeContainsSql = (text: string, part: string): string =>
   `position(${makeCaseFoldedSql(part)} IN ${makeCaseFoldedSql(text)}) > 0`;
 
 /** Makes SQL that folds a text's case by Unicode, whatever the database's collation: ß is SS, both small sigmas are one. */

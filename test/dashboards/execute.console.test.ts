@@ -304,6 +304,11 @@ describe('the options of a filter', () => {
         )
       ).options,
     ).toHaveLength(1);
+    const greekOptions = ['Νίκος', 'ΝΊΚΟΣΤΡΑΤΟΣ'].map((value) => ({ label: value, value }));
+    const greekSql = { sql: `VALUES ${greekOptions.map(({ value }) => `('${value}')`).join(', ')}` };
+    for (const search of ['ΝΊΚΟΣ', 'νίκος', 'νίκοσ'])
+      for (const of of [greekOptions, greekSql])
+        expect([search, (await options(of, { search })).options]).toEqual([search, greekOptions]);
   });
 
   it('fail without revealing the cause', async () => {

@@ -11,6 +11,7 @@ import {
   printPath,
   type TargetPath,
 } from '../../src/modules/directory/grammar.ts';
+import { matchesFilter } from '../../src/modules/directory/match-filter.ts';
 
 const WORD = fc.stringMatching(/^[A-Za-z$][\w$-]{0,8}$/);
 const schema = fc.stringMatching(/^urn:[a-z]{1,5}:[a-z0-9.:-]{0,12}$/);
@@ -106,6 +107,14 @@ describe('a SCIM filter', () => {
     expect(parseFilter('(a pr or b pr) and c pr')).toEqual({ op: 'and', of: [{ op: 'or', of: [a, b] }, c] });
     expect(parseFilter('NOT (a pr)and b pr')).toEqual({ op: 'and', of: [{ op: 'not', of: a }, b] });
     expect(parseFilter('not pr')).toEqual({ op: 'pr', path: { name: 'not' } });
+  });
+
+  it('matches texts in any case, with both small sigmas', () => {
+    for (const text of ['ΝΊΚΟΣ', 'νίκος', 'νίκοσ'])
+      expect([text, matchesFilter(parseFilter(`display sw "${text}"`), { display: 'Νίκοστρατος' })]).toEqual([
+        text,
+        true,
+      ]);
   });
 
   it.each([1_000_000, 10_000, FILTER_LIMITS.depth + 1])('nested %i levels deep is refused', (depth) => {

@@ -101,7 +101,18 @@ const LISTS: Record<string, SortableList> = {
   },
 };
 
-const SORTED_NAMES = ['Beta', 'água 100% pura', 'agua_1', 'alpha', 'Ähnlich', 'beta', 'Gamma', 'БЕТА', "it's; --"];
+const SORTED_NAMES = [
+  'Beta',
+  'água 100% pura',
+  'agua_1',
+  'alpha',
+  'Ähnlich',
+  'beta',
+  'Gamma',
+  'БЕТА',
+  'Νίκος Weiß',
+  "it's; --",
+];
 // A policy's name is part of an ARN, a share's or person's may be the same twice.
 const UNIQUE_NAME_LISTS = new Set(['groups', 'policies']);
 
@@ -145,6 +156,8 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
     ['бет', ['БЕТА']],
     ['ÁGUA', ['água 100% pura']],
     ['ähn', ['Ähnlich']],
+    ['ΝΊΚΟΣ WEIẞ', ['Νίκος Weiß']],
+    ['νίκοσ weiß', ['Νίκος Weiß']],
     ['100% P', ['água 100% pura']],
     ['%', ['água 100% pura']],
     ['A_1', ['agua_1']],

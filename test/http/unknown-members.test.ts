@@ -6,12 +6,14 @@ import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts
 import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { operator } from '../organizations/support.ts';
-import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
+import { createQuestion, QUESTIONS_PATH } from '../knowledge/questions/support.ts';
+import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
 import { createSignedCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
+import { postDashboard } from '../visualizations/support.ts';
 
 const listPaths = (schema: z.ZodType, value: unknown) =>
   Array.from(findUnknownMembers(schema, value), ({ path }) => path.join('.'));
@@ -174,6 +176,18 @@ describe('a record that is read and sent back in a PUT', () => {
       422,
       'quotas: conflict: is changed by PUT /admin/organizations/{id}/quotas',
     ]);
+    const share = await createShare(company, (await postDashboard(company.as, []))._id);
+    const sharePath = `/api/v1/dashboard-shares/${share._id ?? share.id}`;
+    expect(readDetails(await company.as.put(sharePath, { json: { requires_auth: true } }))).toEqual([422, 'requires_auth: conflict: is changed by share_context_id']);
+    const question = await createQuestion(company.as);
+    for (const changedQuestion of [question.question, 'How much is it now?'])
+      expect(
+        readDetails(
+          await company.as.patch(`${QUESTIONS_PATH}/${question.id}`, {
+            json: { question: changedQuestion, verified_by: user.id },
+          }),
+        ),
+      ).toEqual([422, 'verified_by: conflict: is changed by question']);
   });
 
   it('is accepted a second time after it changed what another field is made from', async () => {
@@ -252,6 +266,18 @@ describe('a record that is read and sent back in a PUT', () => {
     const { suggested_table_name: display_name, ...schema } = job.inferred_schema;
     const refusedAnswer = await confirmJob(company, jobId, { display_name, ...schema, sample_rows: [] });
     expect([refusedAnswer.status, refusedAnswer.body.details[0].field]).toEqual([422, 'sample_rows']);
+    const [city, people] = schema.columns;
+    for (const evidence of [
+      { ...city.evidence, format: 'd/m/yyyy' },
+      { ...city.evidence, distinct_sample: ['q'] },
+      { ...city.evidence, zz: 5 },
+      people.evidence,
+      'x',
+      null,
+    ])
+      expect(
+        readDetails(await confirmJob(company, jobId, { display_name, columns: [{ ...city, evidence }, people] })),
+      ).toEqual([422, 'columns.0.evidence: conflict: não pode ser alterado']);
     // Who may not look at the values of the files is shown other evidence than whoever has read it.
     const { as: uploader } = await createAllowedUser(company, { can: ['managed-tables:upload'] });
     const mistypedColumns = schema.columns.map((each: object) => ({ ...each, evidenc: 1 }));

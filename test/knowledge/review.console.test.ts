@@ -152,7 +152,12 @@ describe('the acceptance of several suggestions', () => {
       [UNKNOWN_ID, 'SUGGESTION_NOT_FOUND'],
       [staleSuggestion.id, 'SUGGESTION_STALE'],
     ]);
-    expect(body.failed[0].message).toEqual(expect.any(String));
+    expect(body.failed[0].message).toEqual('There is no such suggestion.');
+    const spanishAnswer = await asOwner.post(`${SUGGESTIONS_PATH}/bulk-accept`, {
+      json: { ids: [UNKNOWN_ID] },
+      headers: { 'accept-language': 'es' },
+    });
+    expect(spanishAnswer.body.failed[0].message).toBe('No se encontró: sugerencia.');
   });
 
   it('fails only for suggestions that the caller may not accept', async () => {

@@ -98,7 +98,12 @@ describe('the deletion of a user', () => {
     ] as const) {
       expect(readStatusAndCode(await as.delete(path(id)))).toEqual([400, 'CANNOT_DELETE_SELF']);
     }
-    expect(readStatusAndCode(await manager.as.delete(path(company.owner.id)))).toEqual([400, 'CANNOT_DELETE_OWNER']);
+    const ownerDeletion = await manager.as.delete(path(company.owner.id));
+    expect([...readStatusAndCode(ownerDeletion), ownerDeletion.body.message]).toEqual([
+      400,
+      'CANNOT_DEACTIVATE_OWNER',
+      'The owner cannot be deleted.',
+    ]);
     for (const as of [manager.as, company.as]) expect((await as.get('/v1/auth/me')).status).toBe(200);
   });
 });

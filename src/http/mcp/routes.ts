@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
+import type { Locale } from '../../texts/locales.ts';
 import { type Perform, prepared, type Route } from '../endpoint.ts';
 import type { SurfaceEndpoints } from '../openapi.ts';
 import { makeInternalError, wordFailure } from '../surface.ts';
@@ -93,6 +94,7 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
     name: string,
     callArguments: Record<string, unknown>,
     perform: Perform,
+    locale: Locale,
   ): Promise<ToolResult | undefined> => {
     const tool = tools.find((listedTool) => listedTool.name === name);
     if (!tool) return undefined;
@@ -101,9 +103,9 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
       const makeInput = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), callArguments);
       return toResult(await perform(route, makeInput));
     } catch (error) {
-      if (error instanceof Failure) return toFailedResult(wordFailure(surface, error).body);
+      if (error instanceof Failure) return toFailedResult(wordFailure(surface, error, locale).body);
       logError('tool_failed', error, { tool: name });
-      return toFailedResult(makeInternalError(surface, surface.language));
+      return toFailedResult(makeInternalError(surface, locale));
     }
   };
 
@@ -133,11 +135,12 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
           return makeRefusal(INVALID_REQUEST_CODE, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.
         const { handleMessage } = await import('./server.ts');
+        const { locale } = ctx.caller();
         return handleMessage(request, body, {
           version: ctx.config.VERSION,
           instructions,
           list: listTools,
-          call: (name, callArguments) => callTool(name, callArguments, perform),
+          call: (name, callArguments) => callTool(name, callArguments, perform, locale),
         });
       },
     ),

@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
 import { Failure } from '../../kernel/failure.ts';
+import { toComparedText } from '../../kernel/text.ts';
 import { makeOptionsRule } from '../../sharing/filters.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { allowsNothing } from '../../sharing/values.ts';
@@ -8,6 +9,7 @@ import { type CompiledSql, formatArrayLiteral, listUsedSlugs } from '../../sql-t
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { getTemplate } from '../../sql-templates/template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { makeContainsSql } from '../../tenant-sql/row-filters.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { compileOrFail } from '../visualizations/service.ts';
@@ -81,9 +83,9 @@ export async function readFilterOptions(
   const allOptions =
     sql === null ? ((options ?? []) as FilterOption[]) : await queryOptions(ctx, sql, filters, request);
   const allowedOptions = request.allowedValues === null ? allOptions : toOptions(request.allowedValues, allOptions);
-  const search = request.search.toLowerCase();
+  const search = toComparedText(request.search);
   const matchingOptions = allowedOptions.filter(
-    ({ label, value }) => value !== '' && [label, value].some((text) => text.toLowerCase().includes(search)),
+    ({ label, value }) => value !== '' && [label, value].some((text) => toComparedText(text).includes(search)),
   );
   const byValue = new Map(matchingOptions.toReversed().map((option) => [option.value, option]));
   return {
@@ -125,11 +127,12 @@ async function readRows(
 ): Promise<Cell[][]> {
   const searchText = allowedValues === null && search !== '' ? search : null;
   const values = [...compiled.values, searchText, allowedValues === null ? null : formatArrayLiteral(allowedValues)];
-  const [part, among] = [`$${values.length - 1}::text`, `$${values.length}::text[]`];
+  const part = `$${values.length - 1}::text`;
+  const among = `$${values.length}::text[]`;
   const runQuery = async (columns: string, label: string) => {
     const statement = `SELECT value::text, ${label}::text FROM (\n${compiled.text}\n) AS option(${columns})
       WHERE value::text <> ''
-        AND (${part} IS NULL OR strpos(lower(value::text), lower(${part})) > 0 OR strpos(lower(${label}::text), lower(${part})) > 0)
+        AND (${part} IS NULL OR ${makeContainsSql('value::text', part)} OR ${makeContainsSql(`${label}::text`, part)})
         AND (${among} IS NULL OR value::text = ANY (${among}))`;
     const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });
     return rows;

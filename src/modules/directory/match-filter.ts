@@ -1,3 +1,4 @@
+import { toComparedText } from '../../kernel/text.ts';
 import { invalidFilter } from './failures.ts';
 import type { Comparison, Filter, Value } from './grammar.ts';
 
@@ -25,7 +26,7 @@ export function matchesFilter(filter: Filter, element: Element): boolean {
 const getPart = (element: Element, name: string): Value =>
   toLowerText(Object.entries(element).find(([part]) => part.toLowerCase() === name.toLowerCase())?.[1] ?? null);
 
-const toLowerText = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
+const toLowerText = (value: Value): Value => (typeof value === 'string' ? toComparedText(value) : value);
 
 function compareValues(elementValue: Value, op: Comparison, filterValue: Value): boolean {
   if (op === 'eq') return elementValue === filterValue;

@@ -23,7 +23,7 @@ export const ownerEmailNotChangeable = defineFailure('user.owner_email_not_chang
 export const ownerNotDeletable = defineFailure('user.owner_not_deletable', 'conflict', {
   message: 'The owner cannot be deleted.',
   detail: { field: 'id', reason: 'is_owner' },
-  console: { status: 400, code: 'CANNOT_DELETE_OWNER' },
+  console: { status: 400, code: 'CANNOT_DEACTIVATE_OWNER' },
   directory: { status: 403, code: 'mutability' },
 });
 

@@ -229,6 +229,12 @@ describe('POST /mcp', () => {
     expect((await owner.tool('query_rows', { table_id: 'f'.repeat(24), filter })).isError).toBe(true);
   });
 
+  it('words the failure of a tool in the language that Accept-Language asks for', async () => {
+    const call = { name: 'query_rows', arguments: { table_id: 'f'.repeat(24) } };
+    const { body } = await owner.ask('tools/call', call, { 'accept-language': 'es' });
+    expect(JSON.parse(body.result.content[0].text).message).toBe('No se encontró: tabla.');
+  });
+
   it('ignores session ids: the session id of another company opens nothing', async () => {
     const other = await createProvisionedCompany();
     const otherAgent = createAgent(`Bearer ${other.token}`);

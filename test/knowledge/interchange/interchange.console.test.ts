@@ -386,7 +386,7 @@ describe('a semantic model of Apache Ossie', () => {
   });
 
   it.each([
-    ['version: 0.1.0\nsemantic_model: []\n', 1, 'version: must be 0.2.0.dev0'],
+    ['version: 0.1.0\nsemantic_model: []\n', 1, 'version: must be exactly 0.2.0.dev0'],
     ['version: 0.2.0.dev0\nsemantic_model: 7\n', 2, 'semantic_model: must be a list'],
     ['version: 0.2.0.dev0\nsemantic_model:\n  - name: x\n', 3, 'datasets: is required'],
   ])('that is invalid is answered with the line and the error: %j', async (text, line, message) => {
@@ -493,6 +493,40 @@ describe('POST /import of a document', () => {
   const document = (value: unknown) =>
     importDocument(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
   const text = (name: string, extraFields: object = {}) => ({ name, description: 'What it is.', ...extraFields });
+
+  it('reports problems in the language of the caller', async () => {
+    const circle = [
+      text('A', { kind: 'metric', depends_on_metrics: ['B'] }),
+      text('B', { kind: 'metric', depends_on_metrics: ['A'] }),
+    ];
+    const importSpanish = async (type: string, body: string) => {
+      const { errors } = await expectSuccess(
+        company.as.post(`${KNOWLEDGE_PATH}/import?dry_run=true`, {
+          headers: { 'content-type': type, 'accept-language': 'es' },
+          body,
+        }),
+      );
+      return errors.map(({ message }: { message: string }) => message);
+    };
+    const nodes = [text('N', { node_type: 'class', source_concepts: ['Nobody'] })];
+    const concepts = [text('Twice'), text('Twice')];
+    const json = JSON.stringify({ zz: 1, concepts, semantic: circle, nodes });
+    expect((await importSpanish(JSON_TYPE, json)).toSorted()).toEqual([
+      'A: forma parte de un círculo de referencias o se refiere a uno',
+      'B: forma parte de un círculo de referencias o se refiere a uno',
+      'N: source_concepts: el concepto "Nobody" no existe',
+      'Twice: aparece dos veces en el documento',
+      'zz: no es un campo del documento',
+    ]);
+    expect(await importSpanish('text/csv', 'name,description\n,x\na,b,c\n')).toEqual([
+      'name: no puede estar vacío',
+      'tiene 3 celdas, pero el encabezado tiene 2',
+    ]);
+    expect(await importSpanish(YAML_TYPE, FOREIGN_DOCUMENT)).toEqual([
+      'Margin: no tiene expresión en ANSI_SQL',
+      expect.stringMatching(/: indica un conjunto de datos que no existe$/),
+    ]);
+  });
 
   it('reports unknown references and fields with their line', async () => {
     const { suggestions, errors } = await expectSuccess(

@@ -72,18 +72,26 @@ export interface ReferenceField {
   /** The name of the field in the resource. */
   field: string;
   type: ResourceType;
-  /** The noun for the resource in messages to people, such as `concept`. */
-  noun: string;
+  /** Returns the English sentence that there is no resource of a name. */
+  formatMissing(entryName: string): string;
   /** Returns the unique key of the resource that a name refers to. */
   makeKey(entryName: never): string;
   isList: boolean;
 }
 
+/** The English sentences that a resource of a name does not exist, each whole so that it can be translated. */
+const MISSING_SENTENCES = {
+  concept: (entryName: string) => `concept "${entryName}" does not exist`,
+  metric: (entryName: string) => `metric "${entryName}" does not exist`,
+  entity: (entryName: string) => `entity "${entryName}" does not exist`,
+  node: (entryName: string) => `node "${entryName}" does not exist`,
+};
+
 const makeConceptReference = (documentField: string, field = documentField): ReferenceField => ({
   documentField,
   field,
   type: 'concept',
-  noun: 'concept',
+  formatMissing: MISSING_SENTENCES.concept,
   makeKey: (entryName: string) => joinUniqueKey(entryName),
   isList: true,
 });
@@ -92,7 +100,7 @@ const makeItemReference = (kind: 'metric' | 'entity', documentField: string): Re
   documentField,
   field: documentField,
   type: 'semantic',
-  noun: kind,
+  formatMissing: MISSING_SENTENCES[kind],
   makeKey: (entryName: string) => joinUniqueKey(kind, entryName),
   isList: true,
 });
@@ -101,7 +109,7 @@ const makeNodeReference = (documentField: string, field: string): ReferenceField
   documentField,
   field,
   type: 'ontology_node',
-  noun: 'node',
+  formatMissing: MISSING_SENTENCES.node,
   makeKey: ({ node_type, name: named }: NodeName) => joinUniqueKey(node_type, named),
   isList: false,
 });

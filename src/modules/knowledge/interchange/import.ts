@@ -4,7 +4,9 @@ import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { splitIntoParameters } from '../../../db/statements.ts';
+import type { FieldProblem } from '../../../kernel/failure.ts';
 import { shorten } from '../../../kernel/text.ts';
+import { translate } from '../../../texts/errors/translate.ts';
 import { joinUniqueKey } from '../resources/service.ts';
 import {
   getTargetDefinition,
@@ -25,7 +27,7 @@ import {
   RESOURCE_TYPES,
 } from './document.ts';
 import {
-  type ImportError,
+  type ImportProblem,
   MAX_ENTRIES,
   MAX_ERRORS,
   makeTooManyEntriesFailure,
@@ -44,7 +46,8 @@ export interface NamedTarget {
 export interface ImportResult {
   suggestions: NamedTarget[];
   skipped: NamedTarget[];
-  errors: ImportError[];
+  /** The problems, in the language of the caller. */
+  errors: { line: number; message: string }[];
 }
 
 /** A valid entry of a document. */
@@ -88,7 +91,7 @@ function toSuggestions(
   items: readonly ImportedItem[],
   knownTargets: Map<string, KnownTarget>,
   source: string,
-  errors: ImportError[],
+  errors: ImportProblem[],
 ): ImportResult & { rows: NewSuggestion[] } {
   const suggestions: NamedTarget[] = [];
   const skippedTargets: NamedTarget[] = [];
@@ -121,27 +124,31 @@ function toSuggestions(
     knownTargets.set(item.key, { suggestionId: row.id });
     suggestions.push(namedTarget);
   }
+  const { locale } = ctx.caller();
   const reportedErrors = errors
     .toSorted((a, b) => a.line - b.line)
     .slice(0, MAX_ERRORS)
-    .map(({ line, message }) => ({ line, message: shorten(message, MAX_MESSAGE_LENGTH).toWellFormed() }));
+    .map(({ line, place, problem }) => {
+      const message = [...place, translate(problem, locale)].join(': ');
+      return { line, message: shorten(message, MAX_MESSAGE_LENGTH).toWellFormed() };
+    });
   return { suggestions, skipped: skippedTargets, errors: reportedErrors, rows };
 }
 
-function toItems(foundEntries: readonly UncheckedEntry[], errors: ImportError[]): ImportedItem[] {
+function toItems(foundEntries: readonly UncheckedEntry[], errors: ImportProblem[]): ImportedItem[] {
   const seenKeys = new Set<string>();
   return foundEntries.flatMap(({ list, value, line }) => {
     const parsedEntry = ENTRY_SHAPES[list].safeParse(value);
     if (parsedEntry.error) {
       const entryName = readName(value);
       for (const { path, message } of parsedEntry.error.issues.slice(0, 20)) {
-        errors.push({ line, message: `${entryName}${path.join('.') || list}: ${message}` });
+        errors.push({ line, place: [...entryName, path.join('.') || list], problem: message });
       }
       return [];
     }
     const item = toItem(list, parsedEntry.data as DocumentEntry, line);
     if (seenKeys.has(item.key)) {
-      errors.push({ line, message: `${item.name}: appears in the document twice` });
+      errors.push({ line, place: [item.name], problem: 'appears in the document twice' });
       return [];
     }
     seenKeys.add(item.key);
@@ -149,19 +156,19 @@ function toItems(foundEntries: readonly UncheckedEntry[], errors: ImportError[])
   });
 }
 
-const readName = (value: unknown): string => {
+const readName = (value: unknown): string[] => {
   const { name } = Object(value) as { name?: unknown };
-  return typeof name === 'string' && name.trim() !== '' ? `${shorten(name, 80)}: ` : '';
+  return typeof name === 'string' && name.trim() !== '' ? [shorten(name, 80)] : [];
 };
 
 function toItem(list: ListName, value: DocumentEntry, line: number): ImportedItem {
-  const references = REFERENCE_FIELDS[list].map(({ documentField, field, type, noun, makeKey, isList }) => ({
+  const references = REFERENCE_FIELDS[list].map(({ documentField, field, type, formatMissing, makeKey, isList }) => ({
     documentField,
     field,
     isList,
     namedTargets: [value[documentField] ?? []].flat().map((entryName) => ({
       key: makeTargetKey(type, makeKey(entryName as never)),
-      says: `${noun} "${typeof entryName === 'string' ? entryName : (entryName as { name: string }).name}" does not exist`,
+      says: formatMissing(typeof entryName === 'string' ? entryName : (entryName as { name: string }).name),
     })),
   }));
   const name = String(value.name ?? value.predicate);
@@ -255,7 +262,7 @@ function makeKeyByIds(
 function sortByReferences(
   items: readonly ImportedItem[],
   knownTargets: ReadonlyMap<string, KnownTarget>,
-  errors: ImportError[],
+  errors: ImportProblem[],
 ): ImportedItem[] {
   const waitingItems = new Map(items.map((item) => [item.key, item]));
   const dependents = new Map<string, ImportedItem[]>();
@@ -280,7 +287,7 @@ function sortByReferences(
     }
   }
   for (const { name, line } of waitingItems.values()) {
-    errors.push({ line, message: `${name}: is part of a circle of references, or refers to one` });
+    errors.push({ line, place: [name], problem: 'is part of a circle of references, or refers to one' });
   }
   return orderedItems;
 }
@@ -289,16 +296,16 @@ function sortByReferences(
 function toPayload(
   { list, name, value, line, references }: ImportedItem,
   knownTargets: ReadonlyMap<string, KnownTarget>,
-  errors: ImportError[],
+  errors: ImportProblem[],
 ): Content | null {
   const content: Content = { ...value, status: 'active' };
   const checkedContent: Content = { ...content };
   const suggested: Record<string, string | string[]> = {};
-  const problems: string[] = [];
+  const problems: FieldProblem[] = [];
   for (const { documentField, field, isList, namedTargets } of references) {
     const foundTargets = namedTargets.flatMap(({ key, says }) => {
       const target = knownTargets.get(key);
-      if (!target) problems.push(`${documentField}: ${says}`);
+      if (!target) problems.push({ field: documentField, message: says });
       return target ?? [];
     });
     delete content[documentField];
@@ -313,12 +320,12 @@ function toPayload(
   if (problems.length === 0) {
     const definition = RESOURCE_DEFINITIONS[RESOURCE_TYPES[list]];
     const { data, error } = definition.create.safeParse(checkedContent);
-    for (const { path, message } of error?.issues ?? []) problems.push(`${path.join('.')}: ${message}`);
+    for (const { path, message } of error?.issues ?? []) problems.push({ field: path.join('.'), message });
     const completeContent = { ...definition.defaults, ...data } as never;
     for (const { field, message } of (data && definition.findProblems?.(completeContent)) ?? [])
-      problems.push(`${field}: ${message}`);
+      problems.push({ field, message });
   }
-  errors.push(...problems.slice(0, 20).map((message) => ({ line, message: `${name}: ${message}` })));
+  errors.push(...problems.slice(0, 20).map(({ field, message }) => ({ line, place: [name, field], problem: message })));
   if (problems.length > 0) return null;
   return Object.keys(suggested).length > 0 ? { ...content, suggested } : content;
 }

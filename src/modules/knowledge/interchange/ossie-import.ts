@@ -12,7 +12,7 @@ import {
 } from './ossie.ts';
 import { readJson } from './read-json.ts';
 import {
-  type ImportError,
+  type ImportProblem,
   type LocatedValue,
   MAX_ENTRIES,
   MAX_ERRORS,
@@ -32,8 +32,8 @@ export const isSemanticModel = (value: unknown): value is { version?: unknown; s
 export function readSemanticModel(located: LocatedValue): ParsedDocument {
   const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
   const reader = new OssieReader(located);
-  if (version !== OSSIE_VERSION) reader.addError(['version'], `version: must be ${OSSIE_VERSION}`);
-  else if (!Array.isArray(models)) reader.addError(['semantic_model'], 'semantic_model: must be a list');
+  if (version !== OSSIE_VERSION) reader.addError(['version'], 'version', `must be exactly ${OSSIE_VERSION}`);
+  else if (!Array.isArray(models)) reader.addError(['semantic_model'], 'semantic_model', 'must be a list');
   else for (const [index, model] of models.entries()) reader.importModel(model, ['semantic_model', index]);
   return { source: 'a semantic model', foundEntries: reader.foundEntries, errors: reader.errors };
 }
@@ -42,15 +42,15 @@ type ValuePath = (string | number)[];
 
 class OssieReader {
   readonly foundEntries: UncheckedEntry[] = [];
-  readonly errors: ImportError[] = [];
+  readonly errors: ImportProblem[] = [];
   readonly #findLine: LocatedValue['findLine'];
 
   constructor({ findLine }: LocatedValue) {
     this.#findLine = findLine;
   }
 
-  addError(path: ValuePath, message: string): void {
-    if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#findLine(...path), message });
+  addError(path: ValuePath, name: string, problem: string): void {
+    if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#findLine(...path), place: [name], problem });
   }
 
   importModel(value: unknown, path: ValuePath): void {
@@ -114,7 +114,7 @@ class OssieReader {
       const parsedField = this.#read(field, each, at);
       if (!parsedField?.dimension) continue;
       const formula = findAnsiExpression(parsedField.expression);
-      if (formula === undefined) this.addError(at, `${parsedField.name}: has no expression in ANSI_SQL`);
+      if (formula === undefined) this.addError(at, parsedField.name, 'has no expression in ANSI_SQL');
       else this.#add('semantic', at, { kind: 'dimension', ...this.#said(parsedField), formula, ...sharedFields });
     }
   }
@@ -125,9 +125,9 @@ class OssieReader {
     const [from, to] = [tables.get(parsedRelationship.from), tables.get(parsedRelationship.to)];
     const isSingleColumn = parsedRelationship.from_columns.length === 1 && parsedRelationship.to_columns.length === 1;
     if (from === undefined || to === undefined)
-      this.addError(path, `${parsedRelationship.name}: names a dataset that does not exist`);
+      this.addError(path, parsedRelationship.name, 'names a dataset that does not exist');
     else if (!isSingleColumn)
-      this.addError(path, `${parsedRelationship.name}: joins by several columns, but a relation can have only one`);
+      this.addError(path, parsedRelationship.name, 'joins by several columns, but a relation can have only one');
     else return [`${from}.${parsedRelationship.from_columns[0]} = ${to}.${parsedRelationship.to_columns[0]}`];
     return [];
   }
@@ -137,7 +137,7 @@ class OssieReader {
     if (!parsedMetric) return;
     const formula = findAnsiExpression(parsedMetric.expression);
     if (formula === undefined) {
-      this.addError(path, `${parsedMetric.name}: has no expression in ANSI_SQL`);
+      this.addError(path, parsedMetric.name, 'has no expression in ANSI_SQL');
       return;
     }
     this.#withConcept(
@@ -174,7 +174,7 @@ class OssieReader {
   #read<S extends z.ZodType>(schema: S, value: unknown, path: ValuePath): z.output<S> | undefined {
     const { data, error } = schema.safeParse(value);
     for (const issue of error?.issues.slice(0, 20) ?? []) {
-      this.addError([...path, ...(issue.path as ValuePath)], `${issue.path.join('.') || 'it'}: ${issue.message}`);
+      this.addError([...path, ...(issue.path as ValuePath)], issue.path.join('.') || 'it', issue.message);
     }
     return data;
   }

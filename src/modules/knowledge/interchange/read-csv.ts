@@ -33,7 +33,11 @@ export function readGlossary(text: string): ParsedDocument {
     if (document.foundEntries.length + document.errors.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
     if (!header) header = readHeader(cells, line);
     else if (fields.count > header.length) {
-      document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${header.length}` });
+      document.errors.push({
+        line,
+        place: [],
+        problem: `has ${fields.count} cells, but the header has ${header.length}`,
+      });
     } else document.foundEntries.push({ list: 'concepts', line, value: toConcept(header, cells) });
   };
   const end = scanDocument(bytes, dialect, fields, takeRecord);

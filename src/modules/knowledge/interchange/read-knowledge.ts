@@ -17,16 +17,19 @@ export interface UncheckedEntry {
 }
 
 /** A problem with an entry or a document, at its line. */
-export interface ImportError {
+export interface ImportProblem {
   line: number;
-  message: string;
+  /** The names of the entry and the field, as far as they are known. */
+  place: string[];
+  /** The English sentence of the problem. */
+  problem: string;
 }
 
 export interface ParsedDocument {
   /** The kind of document, as reviewers read it: `a semantic model`. */
   source: string;
   foundEntries: UncheckedEntry[];
-  errors: ImportError[];
+  errors: ImportProblem[];
 }
 
 /** A value of a document, with the lines where its parts begin. */
@@ -41,15 +44,15 @@ export function readKnowledge({ value, findLine }: LocatedValue): ParsedDocument
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw importUnreadable('it must be an object of lists', 1);
   }
-  const errors: ImportError[] = Object.keys(value)
+  const errors: ImportProblem[] = Object.keys(value)
     .filter((name) => name !== 'format' && !LIST_NAMES.includes(name as ListName))
     .slice(0, 20)
-    .map((name) => ({ line: findLine(name), message: `${name.slice(0, 80)}: is not a field of the document` }));
+    .map((name) => ({ line: findLine(name), place: [name.slice(0, 80)], problem: 'is not a field of the document' }));
   const foundEntries: UncheckedEntry[] = [];
   for (const list of LIST_NAMES) {
     const entries = (value as Record<string, unknown>)[list];
     if (entries === undefined) continue;
-    if (!Array.isArray(entries)) errors.push({ line: findLine(list), message: `${list}: must be a list` });
+    if (!Array.isArray(entries)) errors.push({ line: findLine(list), place: [list], problem: 'must be a list' });
     else
       for (const [index, each] of entries.entries())
         foundEntries.push({ list, value: each, line: findLine(list, index) });

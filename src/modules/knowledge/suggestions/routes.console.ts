@@ -5,6 +5,7 @@ import { created, ok } from '../../../http/endpoint.ts';
 import { wordFailure } from '../../../http/surface.ts';
 import { endpoint, listOf, pagesQuery, surface, viewList } from '../../../http/surfaces/knowledge.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
+import type { Locale } from '../../../texts/locales.ts';
 import {
   conceptFailures,
   ontologyNodeFailures,
@@ -35,10 +36,10 @@ import { acceptedRecord, suggestionRecord, viewAccepted, viewSuggestion } from '
 
 const SUGGESTIONS_PATH = '/api/v1/domain-knowledge/suggestions';
 
-/** Returns a suggestion that was not accepted, worded as `accept` would word it. */
-const viewNotAccepted = ({ id, failure }: FailedAcceptance) => ({
+/** Returns a suggestion that was not accepted, worded as `accept` would word it, in the language of the caller. */
+const viewNotAccepted = ({ id, failure }: FailedAcceptance, locale: Locale) => ({
   id,
-  ...(wordFailure(surface, failure).body as { error: string; message: string; details?: unknown }),
+  ...(wordFailure(surface, failure, locale).body as { error: string; message: string; details?: unknown }),
 });
 
 /** Defines the contract of a route that asks the model about the resource of its path. */
@@ -163,8 +164,9 @@ export const suggestionEndpoints = [
     },
     async ({ ctx, body }) => {
       const { accepted, failed } = await acceptSuggestions(ctx, body.ids);
+      const { locale } = ctx.caller();
       const views = await Promise.all(accepted.map((suggestion) => viewAccepted(ctx, suggestion)));
-      return { accepted: views, failed: failed.map(viewNotAccepted) };
+      return { accepted: views, failed: failed.map((failure) => viewNotAccepted(failure, locale)) };
     },
   ),
   endpoint(
