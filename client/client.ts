@@ -109,13 +109,24 @@ type ListPathOf = { [P in PathOf<'GET'>]: RecordOf<P> extends never ? never : P 
 type RecordOf<P extends PathOf<'GET'>> =
   AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } ? R : never;
 
-/** Input of a list, without the page number. */
+/** Input of a list, without the cursor; `page` is the first page to read. */
 type ListInputOf<P extends PathOf<'GET'>> =
   InputOf<'GET', P> extends infer Input
     ? Input extends { query?: infer Query }
-      ? Omit<Input, 'query'> & { query?: Omit<Query, 'page' | 'cursor'> }
+      ? Omit<Input, 'query'> & { query?: Omit<Query, 'cursor'> }
       : Input
     : never;
+
+/** Paths of the lists that can be read by cursor. */
+type CursorPathOf = {
+  [P in ListPathOf]: RouteOf<'GET', P> extends { query?: infer Query }
+    ? 'cursor' extends keyof NonNullable<Query>
+      ? P
+      : never
+    : never;
+}[ListPathOf];
+
+const CURSOR_PATHS: Record<CursorPathOf, true> = { '/v1/managed-tables/{id}/data': true };
 
 const UPLOAD_PATH = '/v1/managed-tables/upload';
 const UPLOAD_INTO_PATH = '/v1/managed-tables/{id}/upload';
@@ -123,7 +134,10 @@ const UPLOAD_JOB_PATH = '/v1/managed-tables/upload-jobs/{jobId}';
 
 /** Client of the API: one function for each method; path, input and answer are those of the contract. */
 export interface Client {
-  /** Yields every record of a list, page after page; a page is requested when the previous one has been read. */
+  /**
+   * Yields every record of a list, page after page; a page is requested when the previous one has been read. Rows are
+   * read by cursor, so that none is missed or comes twice while others are added or deleted, unless a `page` is given.
+   */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
    * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` returns their
@@ -250,9 +264,10 @@ export function createClient({
   }
 
   async function* list(path: string, { query = {}, ...input }: Input = {}): AsyncGenerator<unknown> {
-    // Which page is first is not said: some lists have one only.
-    let at: Record<string, unknown> = {};
-    for (let readCount = 0, pageNumber = 1; ; ) {
+    // Which page is first is not said by itself: some lists have one only.
+    let at: Record<string, unknown> =
+      path in CURSOR_PATHS && query.page === undefined ? { cursor: query.cursor ?? '' } : {};
+    for (let readCount = 0, pageNumber = Number(query.page ?? 1); ; ) {
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
       const records = page.records ?? page.results ?? [];
       yield* records;

@@ -73,18 +73,37 @@ describe('the client', () => {
     );
   });
 
-  it('reads rows by their cursor', async () => {
+  it('reads each row once while others are deleted and inserted', async () => {
     const tokenClient = createTestClient({ credential: withToken(company.token) });
     await tokenClient.post('/v1/managed-tables/provision');
     const columns = [{ name: 'n', display_name: 'N', type: 'integer' as const, nullable: false }];
     const { _id: id } = await tokenClient.post('/v1/managed-tables', { body: { display_name: 'listed', columns } });
     const rows = Array.from({ length: 5 }, (_, n) => ({ n }));
     await tokenClient.post('/v1/managed-tables/{id}/data', { params: { id }, body: { rows } });
-    const query = { per_page: 2, sort_by: 'n' };
-    const listedRows = await Array.fromAsync(
-      tokenClient.list('/v1/managed-tables/{id}/data', { params: { id }, query }),
-    );
-    expect(listedRows.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4]);
+    type Row = { id: string; n?: number };
+    const listNumbers = async (onRow: (row: Row) => Promise<unknown>) => {
+      const numbers: unknown[] = [];
+      const input = { params: { id }, query: { per_page: 2, sort_by: 'n' } };
+      for await (const row of tokenClient.list('/v1/managed-tables/{id}/data', input)) {
+        numbers.push(row.n);
+        await onRow(row as Row);
+      }
+      return numbers;
+    };
+    const deleteSecond = async ({ id: rowId, n }: Row) =>
+      n === 1 && tokenClient.delete('/v1/managed-tables/{id}/data/{rowId}', { params: { id, rowId } });
+    expect(await listNumbers(deleteSecond)).toEqual([0, 1, 2, 3, 4]);
+    const insertBefore = async ({ n }: Row) =>
+      n === 2 && tokenClient.post('/v1/managed-tables/{id}/data', { params: { id }, body: { rows: [{ n: -1 }] } });
+    expect(await listNumbers(insertBefore)).toEqual([0, 2, 3, 4]);
+  });
+
+  it('begins at the page that is asked for, once', async () => {
+    const keyClient = createTestClient({ credential: withKey(company.apiKey) });
+    for (const name of ['Account 1', 'Account 2']) await keyClient.post('/accounts', { body: { name } });
+    const accounts = await Array.fromAsync(keyClient.list('/accounts'));
+    const query = { page: 2, quantity: accounts.length - 1 };
+    expect(await Array.fromAsync(keyClient.list('/accounts', { query }))).toEqual(accounts.slice(-1));
   });
 
   it('throws an error with a message for each field', async () => {
