@@ -137,6 +137,7 @@ export interface Client {
   /**
    * Yields every record of a list, page after page; a page is requested when the previous one has been read. Rows are
    * read by cursor, so that none is missed or comes twice while others are added or deleted, unless a `page` is given.
+   * Of other lists, what newer records have moved from the previous page to this one is not yielded again.
    */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
@@ -267,10 +268,14 @@ export function createClient({
     // Which page is first is not said by itself: some lists have one only.
     let at: Record<string, unknown> =
       path in CURSOR_PATHS && query.page === undefined ? { cursor: query.cursor ?? '' } : {};
+    let previousRecords = new Set<string>();
     for (let readCount = 0, pageNumber = Number(query.page ?? 1); ; ) {
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
       const records = page.records ?? page.results ?? [];
-      yield* records;
+      // Compared as a whole: a list may have the same id more than once, in different records.
+      const pageRecords = records.map((record) => JSON.stringify(record));
+      yield* records.filter((_, index) => !previousRecords.has(pageRecords[index] as string));
+      previousRecords = new Set(pageRecords);
       readCount += records.length;
       if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
       else if ('next_cursor' in page || records.length === 0 || readCount >= (page.total ?? 0)) return;

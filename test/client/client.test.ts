@@ -98,6 +98,25 @@ describe('the client', () => {
     expect(await listNumbers(insertBefore)).toEqual([0, 2, 3, 4]);
   });
 
+  it('yields an audit record once that newer records have moved to the next page', async () => {
+    const { token } = await createOwnedCompany();
+    const tokenClient = createTestClient({ credential: withToken(token) });
+    const query = { action: 'groups:list', per_page: 2 };
+    /** Makes requests that are recorded, and waits until the list has this many records. */
+    const addRecords = async (requestCount: number, total: number) => {
+      for (let sent = 0; sent < requestCount; sent += 1) await tokenClient.get('/v1/groups');
+      const countRecords = async () => (await tokenClient.get('/v1/audit-events', { query })).total;
+      await vi.waitFor(async () => expect(await countRecords()).toBe(total), { timeout: 15_000, interval: 100 });
+    };
+    await addRecords(4, 4);
+    const ids: string[] = [];
+    for await (const { _id: id } of tokenClient.list('/v1/audit-events', { query })) {
+      ids.push(id);
+      if (ids.length === 2) await addRecords(1, 5);
+    }
+    expect([ids.length, new Set(ids).size]).toEqual([4, 4]);
+  });
+
   it('begins at the page that is asked for, once', async () => {
     const keyClient = createTestClient({ credential: withKey(company.apiKey) });
     for (const name of ['Account 1', 'Account 2']) await keyClient.post('/accounts', { body: { name } });
