@@ -102,14 +102,19 @@ interface ListPage {
   results?: unknown[];
   total?: number;
   next_cursor?: string | null;
+  Resources?: unknown[];
+  totalResults?: number;
+  startIndex?: number;
 }
 
 /** Paths whose GET answers a page of a list, and the type of the list's records. */
 type ListPathOf = { [P in PathOf<'GET'>]: RecordOf<P> extends never ? never : P }[PathOf<'GET'>];
 type RecordOf<P extends PathOf<'GET'>> =
-  AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } ? R : never;
+  AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } | { Resources: (infer R)[] }
+    ? R
+    : never;
 
-/** Input of a list, without the cursor; `page` is the first page to read. */
+/** Input of a list, without the cursor; `page` is the first page to read, `startIndex` the first resource. */
 type ListInputOf<P extends PathOf<'GET'>> =
   InputOf<'GET', P> extends infer Input
     ? Input extends { query?: infer Query }
@@ -271,14 +276,19 @@ export function createClient({
     let previousRecords = new Set<string>();
     for (let readCount = 0, pageNumber = Number(query.page ?? 1); ; ) {
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
-      const records = page.records ?? page.results ?? [];
+      const records = page.records ?? page.results ?? page.Resources;
+      if (!records) throw new TypeError(`GET ${path} does not answer a list`);
       // Compared as a whole: a list may have the same id more than once, in different records.
       const pageRecords = records.map((record) => JSON.stringify(record));
       yield* records.filter((_, index) => !previousRecords.has(pageRecords[index] as string));
       previousRecords = new Set(pageRecords);
       readCount += records.length;
       if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
-      else if ('next_cursor' in page || records.length === 0 || readCount >= (page.total ?? 0)) return;
+      else if (page.startIndex !== undefined) {
+        const nextIndex = page.startIndex + records.length;
+        if (records.length === 0 || nextIndex > (page.totalResults ?? 0)) return;
+        at = { startIndex: nextIndex };
+      } else if ('next_cursor' in page || records.length === 0 || readCount >= (page.total ?? 0)) return;
       else {
         pageNumber += 1;
         at = { page: pageNumber };

@@ -117,6 +117,27 @@ describe('the client', () => {
     expect([ids.length, new Set(ids).size]).toEqual([4, 4]);
   });
 
+  it('reads every resource of SCIM lists, page after page', async () => {
+    const keyClient = createTestClient({ credential: withKey(company.apiKey) });
+    const schemas = ['urn:ietf:params:scim:schemas:core:2.0:User'];
+    for (const name of ['one', 'two', 'three'])
+      await keyClient.post('/scim/v2/Users', { body: { schemas, userName: `scim-${name}@example.com` } });
+    const listUserNames = async (query: { startIndex?: number; count?: number }) =>
+      (await Array.fromAsync(keyClient.list('/scim/v2/Users', { query }))).map(({ userName }) => userName);
+    const userNames = await listUserNames({});
+    expect(userNames).toEqual(expect.arrayContaining(['scim-one@example.com', 'scim-three@example.com']));
+    expect(await listUserNames({ count: 2 })).toEqual(userNames);
+    expect(await listUserNames({ startIndex: 2, count: 1 })).toEqual(userNames.slice(1));
+    const { Resources: schemaResources } = await keyClient.get('/scim/v2/Schemas');
+    expect(await Array.fromAsync(keyClient.list('/scim/v2/Schemas'))).toEqual(schemaResources);
+  });
+
+  it('throws where a path does not answer a list', async () => {
+    const tokenClient = createTestClient({ credential: withToken(company.token) });
+    // @ts-expect-error: no list.
+    await expect(Array.fromAsync(tokenClient.list('/v1/auth/me'))).rejects.toThrow(TypeError);
+  });
+
   it('begins at the page that is asked for, once', async () => {
     const keyClient = createTestClient({ credential: withKey(company.apiKey) });
     for (const name of ['Account 1', 'Account 2']) await keyClient.post('/accounts', { body: { name } });
