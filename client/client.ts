@@ -102,20 +102,36 @@ interface ListPage {
   results?: unknown[];
   total?: number;
   next_cursor?: string | null;
+  Resources?: unknown[];
+  totalResults?: number;
+  startIndex?: number;
 }
 
 /** Paths whose GET answers a page of a list, and the type of the list's records. */
 type ListPathOf = { [P in PathOf<'GET'>]: RecordOf<P> extends never ? never : P }[PathOf<'GET'>];
 type RecordOf<P extends PathOf<'GET'>> =
-  AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } ? R : never;
+  AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } | { Resources: (infer R)[] }
+    ? R
+    : never;
 
-/** Input of a list, without the page number. */
+/** Input of a list, without the cursor; `page` is the first page to read, `startIndex` the first resource. */
 type ListInputOf<P extends PathOf<'GET'>> =
   InputOf<'GET', P> extends infer Input
     ? Input extends { query?: infer Query }
-      ? Omit<Input, 'query'> & { query?: Omit<Query, 'page' | 'cursor'> }
+      ? Omit<Input, 'query'> & { query?: Omit<Query, 'cursor'> }
       : Input
     : never;
+
+/** Paths of the lists that can be read by cursor. */
+type CursorPathOf = {
+  [P in ListPathOf]: RouteOf<'GET', P> extends { query?: infer Query }
+    ? 'cursor' extends keyof NonNullable<Query>
+      ? P
+      : never
+    : never;
+}[ListPathOf];
+
+const CURSOR_PATHS: Record<CursorPathOf, true> = { '/v1/managed-tables/{id}/data': true };
 
 const UPLOAD_PATH = '/v1/managed-tables/upload';
 const UPLOAD_INTO_PATH = '/v1/managed-tables/{id}/upload';
@@ -123,7 +139,11 @@ const UPLOAD_JOB_PATH = '/v1/managed-tables/upload-jobs/{jobId}';
 
 /** Client of the API: one function for each method; path, input and answer are those of the contract. */
 export interface Client {
-  /** Yields every record of a list, page after page; a page is requested when the previous one has been read. */
+  /**
+   * Yields every record of a list, page after page; a page is requested when the previous one has been read. Rows are
+   * read by cursor, so that none is missed or comes twice while others are added or deleted, unless a `page` is given.
+   * Of other lists, what newer records have moved from the previous page to this one is not yielded again.
+   */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
    * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` returns their
@@ -250,15 +270,25 @@ export function createClient({
   }
 
   async function* list(path: string, { query = {}, ...input }: Input = {}): AsyncGenerator<unknown> {
-    // Which page is first is not said: some lists have one only.
-    let at: Record<string, unknown> = {};
-    for (let readCount = 0, pageNumber = 1; ; ) {
+    // Which page is first is not said by itself: some lists have one only.
+    let at: Record<string, unknown> =
+      path in CURSOR_PATHS && query.page === undefined ? { cursor: query.cursor ?? '' } : {};
+    let previousRecords = new Set<string>();
+    for (let readCount = 0, pageNumber = Number(query.page ?? 1); ; ) {
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
-      const records = page.records ?? page.results ?? [];
-      yield* records;
+      const records = page.records ?? page.results ?? page.Resources;
+      if (!records) throw new TypeError(`GET ${path} does not answer a list`);
+      // Compared as a whole: a list may have the same id more than once, in different records.
+      const pageRecords = records.map((record) => JSON.stringify(record));
+      yield* records.filter((_, index) => !previousRecords.has(pageRecords[index] as string));
+      previousRecords = new Set(pageRecords);
       readCount += records.length;
       if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
-      else if ('next_cursor' in page || records.length === 0 || readCount >= (page.total ?? 0)) return;
+      else if (page.startIndex !== undefined) {
+        const nextIndex = page.startIndex + records.length;
+        if (records.length === 0 || nextIndex > (page.totalResults ?? 0)) return;
+        at = { startIndex: nextIndex };
+      } else if ('next_cursor' in page || records.length === 0 || readCount >= (page.total ?? 0)) return;
       else {
         pageNumber += 1;
         at = { page: pageNumber };

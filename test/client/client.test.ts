@@ -73,18 +73,77 @@ describe('the client', () => {
     );
   });
 
-  it('reads rows by their cursor', async () => {
+  it('reads each row once while others are deleted and inserted', async () => {
     const tokenClient = createTestClient({ credential: withToken(company.token) });
     await tokenClient.post('/v1/managed-tables/provision');
     const columns = [{ name: 'n', display_name: 'N', type: 'integer' as const, nullable: false }];
     const { _id: id } = await tokenClient.post('/v1/managed-tables', { body: { display_name: 'listed', columns } });
     const rows = Array.from({ length: 5 }, (_, n) => ({ n }));
     await tokenClient.post('/v1/managed-tables/{id}/data', { params: { id }, body: { rows } });
-    const query = { per_page: 2, sort_by: 'n' };
-    const listedRows = await Array.fromAsync(
-      tokenClient.list('/v1/managed-tables/{id}/data', { params: { id }, query }),
-    );
-    expect(listedRows.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4]);
+    type Row = { id: string; n?: number };
+    const listNumbers = async (onRow: (row: Row) => Promise<unknown>) => {
+      const numbers: unknown[] = [];
+      const input = { params: { id }, query: { per_page: 2, sort_by: 'n' } };
+      for await (const row of tokenClient.list('/v1/managed-tables/{id}/data', input)) {
+        numbers.push(row.n);
+        await onRow(row as Row);
+      }
+      return numbers;
+    };
+    const deleteSecond = async ({ id: rowId, n }: Row) =>
+      n === 1 && tokenClient.delete('/v1/managed-tables/{id}/data/{rowId}', { params: { id, rowId } });
+    expect(await listNumbers(deleteSecond)).toEqual([0, 1, 2, 3, 4]);
+    const insertBefore = async ({ n }: Row) =>
+      n === 2 && tokenClient.post('/v1/managed-tables/{id}/data', { params: { id }, body: { rows: [{ n: -1 }] } });
+    expect(await listNumbers(insertBefore)).toEqual([0, 2, 3, 4]);
+  });
+
+  it('yields an audit record once that newer records have moved to the next page', async () => {
+    const { token } = await createOwnedCompany();
+    const tokenClient = createTestClient({ credential: withToken(token) });
+    const query = { action: 'groups:list', per_page: 2 };
+    /** Makes requests that are recorded, and waits until the list has this many records. */
+    const addRecords = async (requestCount: number, total: number) => {
+      for (let sent = 0; sent < requestCount; sent += 1) await tokenClient.get('/v1/groups');
+      const countRecords = async () => (await tokenClient.get('/v1/audit-events', { query })).total;
+      await vi.waitFor(async () => expect(await countRecords()).toBe(total), { timeout: 15_000, interval: 100 });
+    };
+    await addRecords(4, 4);
+    const ids: string[] = [];
+    for await (const { _id: id } of tokenClient.list('/v1/audit-events', { query })) {
+      ids.push(id);
+      if (ids.length === 2) await addRecords(1, 5);
+    }
+    expect([ids.length, new Set(ids).size]).toEqual([4, 4]);
+  });
+
+  it('reads every resource of SCIM lists, page after page', async () => {
+    const keyClient = createTestClient({ credential: withKey(company.apiKey) });
+    const schemas = ['urn:ietf:params:scim:schemas:core:2.0:User'];
+    for (const name of ['one', 'two', 'three'])
+      await keyClient.post('/scim/v2/Users', { body: { schemas, userName: `scim-${name}@example.com` } });
+    const listUserNames = async (query: { startIndex?: number; count?: number }) =>
+      (await Array.fromAsync(keyClient.list('/scim/v2/Users', { query }))).map(({ userName }) => userName);
+    const userNames = await listUserNames({});
+    expect(userNames).toEqual(expect.arrayContaining(['scim-one@example.com', 'scim-three@example.com']));
+    expect(await listUserNames({ count: 2 })).toEqual(userNames);
+    expect(await listUserNames({ startIndex: 2, count: 1 })).toEqual(userNames.slice(1));
+    const { Resources: schemaResources } = await keyClient.get('/scim/v2/Schemas');
+    expect(await Array.fromAsync(keyClient.list('/scim/v2/Schemas'))).toEqual(schemaResources);
+  });
+
+  it('throws where a path does not answer a list', async () => {
+    const tokenClient = createTestClient({ credential: withToken(company.token) });
+    // @ts-expect-error: no list.
+    await expect(Array.fromAsync(tokenClient.list('/v1/auth/me'))).rejects.toThrow(TypeError);
+  });
+
+  it('begins at the page that is asked for, once', async () => {
+    const keyClient = createTestClient({ credential: withKey(company.apiKey) });
+    for (const name of ['Account 1', 'Account 2']) await keyClient.post('/accounts', { body: { name } });
+    const accounts = await Array.fromAsync(keyClient.list('/accounts'));
+    const query = { page: 2, quantity: accounts.length - 1 };
+    expect(await Array.fromAsync(keyClient.list('/accounts', { query }))).toEqual(accounts.slice(-1));
   });
 
   it('throws an error with a message for each field', async () => {
