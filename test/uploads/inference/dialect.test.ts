@@ -60,7 +60,7 @@ describe('the dialect of a CSV file', () => {
     ['apostrophes', "a,b\nit's,1\n'tis,2\n", ["it's|1", "'tis|2"]],
     ['a quote inside a bare field', 'a,b\n5" tube,1\n6" tube,2\n', ['5" tube|1', '6" tube|2']],
     ['quotes inside quotes', 'a,b\n"he said "hi, you" to me",1\n"x",2\n', ['he said "hi, you" to me|1', 'x|2']],
-    ['text after a quoted field, where others need their quotes', 'a,b\n"x"y,1\n"z, w",2\n', ['xy|1', 'z, w|2']],
+    ['text after a quoted field, where others need their quotes', 'a,b\n"x"y,1\n"z, w",2\n', ['"x"y|1', 'z, w|2']],
     ['spaces after a quoted field', 'a,b\n"x" ,1\nz,2\n', ['x|1', 'z|2']],
     ['spaces before a quoted field', 'a,b\n1, "x, y"\n2, "z, w"\n', ['1|x, y', '2|z, w']],
     ['empty values, quoted or not', 'a,b\n"",1\n,2\n', ['∅|1', '∅|2']],
