@@ -113,6 +113,19 @@ describe('a backslash before a delimiter in a CSV file', () => {
     expect(formatRows(readRows(encodeFile('pasta,n\nC:\\,1\nD:\\,2\n')))).toEqual(['C:\\|1', 'D:\\|2']);
   });
 
+  test.each([
+    ['a backslash at its end', 'n,v\na\\,b,1\nc,2\nd\\\\,3\n'],
+    ['two values', 'n,v\na\\,b,1\nc\\,d\n'],
+  ])('is no escape where the last line would be narrower with escapes, which has %s', (_what, text) => {
+    expect(readRefusal(() => inferText(text))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
+  });
+
+  test('is an escape also in a note below a wider table', () => {
+    const text = 'n,v,w\na\\,b,1,2\nc,3,4\nFonte: IBGE\\, 2024\n';
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(['a,b|1|2', 'c|3|4']);
+    expect(inferText(text).schema.dialect.skipped).toEqual([{ line: 4, text: 'Fonte: IBGE\\, 2024' }]);
+  });
+
   test('is an escape also where the first one stands far down', () => {
     const bytes = encodeFile(`id,nome\n${manyLines}20000,Silva\\, Ana\n`);
     expect(readRows(bytes, 1 << 16).at(-1)).toEqual(['20000', 'Silva, Ana']);

@@ -122,6 +122,7 @@ export class RecordFold {
       const text = readLineText(this.#bytes, start, end, this.#decode, state.sheet !== null);
       const row = { ...this.#keep(start, end, line), text };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
+        if (this.#isRowUnescaped(start, end)) checkEscapes(state, fields.count);
         state.trailing.push(row);
         if (state.trailing.length > MAX_FOOTNOTES) {
           addTrailingRows(state, state.trailing.length);
@@ -140,6 +141,14 @@ export class RecordFold {
     this.#fold(line);
     state.rows++;
     state.end = this.#offset(end);
+  }
+
+  /** Tells whether the record has as many fields as the table if its backslashes do not escape: then it is no note. */
+  #isRowUnescaped(start: number, end: number): boolean {
+    const { quotings, count } = this.fields;
+    const { delimiter } = this.#dialect;
+    const isSlashed = quotings.subarray(0, count).includes(SLASHED_FIELD);
+    return isSlashed && measureLineWidth(this.#bytes, start, end, delimiter) === this.#state.width;
   }
 
   /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
