@@ -119,8 +119,8 @@ export function toJsonValue(type: ColumnType, value: string | boolean | null): s
 
 function toDecimalJson(text: string): number | string {
   const doubleValue = Number(text);
-  // A double holds any 15 digits exactly; longer numbers are compared digit by digit.
-  if (text.length <= 15 && Number.isFinite(doubleValue)) return doubleValue;
+  // A double holds any 15 digits exactly; longer numbers, and those with an exponent, are compared digit by digit.
+  if (text.length <= 15 && Number.isFinite(doubleValue) && !/e/i.test(text)) return doubleValue;
   return Number.isFinite(doubleValue) && isSameDecimal(text, String(doubleValue)) ? doubleValue : text;
 }
 

@@ -1,15 +1,13 @@
 import type { Dialect } from './dialect.ts';
 
-/** Kind of a field without quotes. */
+/** Kind of a field without quotes, and of one whose text continues after the closing quote: it is read as it is written. */
 export const UNQUOTED_FIELD = 0;
 /** Kind of a quoted field, with nothing to unescape. */
 export const QUOTED_FIELD = 1;
 /** Kind of a quoted field, with escaped quotes inside. */
 export const ESCAPED_FIELD = 2;
-/** Kind of a quoted field whose text continues after the closing quote. */
-export const LOOSE_FIELD = 3;
 /** Kind of a field without quotes, with a backslash before each delimiter inside. */
-export const SLASHED_FIELD = 4;
+export const SLASHED_FIELD = 3;
 
 export const EOL_LF = 1;
 export const EOL_CRLF = 2;
@@ -82,12 +80,13 @@ export class FieldReader {
       this.start = at + 1;
       textStart = this.#quoted(at + 1);
       if (this.isCutOff) return;
+      if (this.kind === UNQUOTED_FIELD) this.start = start;
     }
     if (this.kind === QUOTED_FIELD || this.kind === ESCAPED_FIELD) this.#close(textStart);
     else this.#bare(textStart);
   }
 
-  /** Skips the quoted text. @returns the offset after the closing quote, at which to look for the field's end */
+  /** Skips the quoted text; sets the kind. @returns the offset after the closing quote, at which to look for the field's end */
   #quoted(from: number): number {
     const bytes = this.#bytes;
     const length = bytes.length;
@@ -123,8 +122,8 @@ export class FieldReader {
         this.isBroken = true;
         if (this.#closer <= at) this.#closer = this.#closingQuote(at + 1);
         if (this.#closer === UNKNOWN_QUOTE_END) return this.#cutOff(false);
-        this.kind = this.#closer > at ? ESCAPED_FIELD : LOOSE_FIELD;
-        if (this.kind === LOOSE_FIELD) return at + 1;
+        this.kind = this.#closer > at ? ESCAPED_FIELD : UNQUOTED_FIELD;
+        if (this.kind === UNQUOTED_FIELD) return at + 1;
       } else if (byte === 10) this.lines++;
       else if (byte === 13) {
         if (at + 1 >= length && !this.#isLast) return this.#cutOff(false);

@@ -65,10 +65,8 @@ export interface Head {
 
 /** Statistics of the quotes in the head. */
 export interface QuoteStatistics {
-  /** Number of fields in quotes: by the rules, or, in a dialect without quotes, between quote characters. */
+  /** Number of fields in quotes by the rules. */
   properCount: number;
-  /** True if in some column at least half of the fields are quoted. */
-  isUsual: boolean;
   /** True if some quoted fields contain a delimiter or a line end. */
   isNeeded: boolean;
   /** Number of records with a field whose opening quote is not closed by the rules. */
@@ -92,14 +90,11 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   const records: HeadRecord[] = [];
   const quotes: QuoteStatistics = {
     properCount: 0,
-    isUsual: false,
     isNeeded: false,
     brokenCount: 0,
     foldedWidths: [],
     strayCount: 0,
   };
-  const quotedByColumn: number[] = [];
-  const valuesByColumn: number[] = [];
   let values = 0;
   let cleanCount = 0;
   let irregularCount = 0;
@@ -121,11 +116,9 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
       if (index > 0 && bytes[from] === SPACE) record.spaced = true;
       if (form !== 0 || kind === QUOTED_FIELD || kind === SLASHED_FIELD) cleanCount++;
       else cleanCount += scoreCleanText(bytes, from, to);
-      valuesByColumn[index] = (valuesByColumn[index] ?? 0) + 1;
       const isQuoted = kind === QUOTED_FIELD || kind === ESCAPED_FIELD;
       record.quoted ||= isQuoted;
-      if (dialect.quote === null ? isEnclosed(bytes, from, to) : isQuoted)
-        quotedByColumn[index] = (quotedByColumn[index] ?? 0) + 1;
+      if (isQuoted) quotes.properCount++;
     }
     if (record.filled === 0) return;
     if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
@@ -144,8 +137,6 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
     return records.length === HEAD_RECORDS;
   };
   const { unclosed, overflows } = scanHead(bytes, isLast, dialect, fields, takeRecord);
-  quotes.properCount = quotedByColumn.reduce((sum, count) => sum + (count ?? 0), 0);
-  quotes.isUsual = quotedByColumn.some((count, index) => count * 2 >= (valuesByColumn[index] as number));
   return {
     records,
     cleanShare: values === 0 ? 0 : cleanCount / values,
@@ -166,12 +157,6 @@ function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: 
     if (error instanceof TooManyFields) return { unclosed: false, overflows: true };
     throw error;
   }
-}
-
-/** Returns true if a field begins and ends with a quote character. */
-function isEnclosed(bytes: Uint8Array, start: number, end: number): boolean {
-  const firstByte = bytes[start];
-  return end - start > 1 && firstByte === bytes[end - 1] && (firstByte === 34 || firstByte === 39);
 }
 
 function scoreCleanText(bytes: Uint8Array, start: number, end: number): number {

@@ -124,7 +124,7 @@ const hasTextsAlone = ({ forms, years }: HeadRecord): boolean =>
   forms.every((form) => form === BLANK_FORM || (form & TYPED_FORMS) === 0 || (years && (form & INTEGER) !== 0));
 
 /** Returns true for a record without numbers and dates, except years that are names. Boolean words may be names. */
-export const mayBeHeader = ({ forms, years }: HeadRecord): boolean =>
+export const mayBeHeader = ({ forms, years }: Pick<HeadRecord, 'forms' | 'years'>): boolean =>
   forms.every((form) => (form & NUMBER_AND_DATE_FORMS) === 0 || (years && (form & INTEGER) !== 0));
 
 /** Returns true if a header's field is no value of the column below, whose forms are given: years may name numbers. */
@@ -135,7 +135,7 @@ export const isUnlike = (form: number, columnForms: number | undefined): boolean
  * Finds for each column the forms that all its values share, if these are numbers, or dates, or booleans; else 0. Letters are
  * booleans if both of a pair occur. Lines with a single value are left out.
  */
-export function findTypedColumns(records: HeadRecord[]): number[] {
+export function findTypedColumns(records: Pick<HeadRecord, 'forms' | 'filled'>[]): number[] {
   const sharedForms: number[] = [];
   const letterForms: number[] = [];
   for (const { forms, filled } of records) {

@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.ts';
-import { QUOTED_FIELD } from './field.ts';
+import { ESCAPED_FIELD, QUOTED_FIELD } from './field.ts';
 import type { Fields } from './records.ts';
 
 /**
@@ -49,11 +49,21 @@ export function measureLineWidth(bytes: Uint8Array, start: number, end: number, 
   return width === 0 || count === width ? count : 0;
 }
 
+/** Returns true if a quote follows a backslash between two offsets. */
+export function hasEscapedQuote(bytes: Uint8Array, start: number, end: number, { quote }: Dialect): boolean {
+  const quoteByte = quote?.charCodeAt(0);
+  for (let at = bytes.indexOf(92, start); at >= 0 && at < end; at = bytes.indexOf(92, at + 1)) {
+    if (bytes[at + 1] === quoteByte) return true;
+  }
+  return false;
+}
+
 /** Returns true if one of the record's quoted fields contains a delimiter or a line end. */
 export function needsQuotes(bytes: Uint8Array, fields: Fields, delimiter: string): boolean {
   const delimiterByte = delimiter.charCodeAt(0);
   for (let index = 0; index < fields.count; index++) {
-    if ((fields.quotings[index] as number) < QUOTED_FIELD) continue;
+    const kind = fields.quotings[index];
+    if (kind !== QUOTED_FIELD && kind !== ESCAPED_FIELD) continue;
     const end = fields.ends[index] as number;
     for (let at = fields.starts[index] as number; at < end; at++) {
       const byte = bytes[at];

@@ -9,7 +9,6 @@ import {
   EOL_LF,
   FieldReader,
   LF,
-  LOOSE_FIELD,
   QUOTE_MEANING,
   QUOTED_FIELD,
   SLASHED_FIELD,
@@ -29,10 +28,7 @@ export interface Fields {
   starts: Int32Array;
   /** End of each field's content, without its quotes. */
   ends: Int32Array;
-  /**
-   * The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED_FIELD}, {@link
-   * LOOSE_FIELD} or {@link SLASHED_FIELD}.
-   */
+  /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED_FIELD} or {@link SLASHED_FIELD}. */
   quotings: Uint8Array;
   /** True if other readers of CSV may read the record differently. */
   isIrregular: boolean;
@@ -201,7 +197,6 @@ export function classifySlashed(
 export function unescapeText(text: string, kind: number, { delimiter, quote, escape: escaping }: Dialect): string {
   if (kind === SLASHED_FIELD) return text.replaceAll(`\\${delimiter}`, delimiter);
   if (kind === UNQUOTED_FIELD || kind === QUOTED_FIELD || quote === null) return text;
-  if (kind === LOOSE_FIELD) return text.replace(quote, '');
   const undoubledText = text.replaceAll(quote + quote, quote);
   if (escaping === 'doubled') return undoubledText;
   return text.replace(/\\(["'\\])|""|''/g, (pair, escapedCharacter: string | undefined) => {

@@ -82,8 +82,9 @@ export function sniffDialect(
     const bestRuleTrial = chooseBestTrial(ruleKeepingTrials);
     return toSniffedDialect(bestRuleTrial, getQuoting(bestRuleTrial));
   }
-  const hasNeedlessQuotes = !unquotedTrial.head.quotes.isUsual && isEqualTable(unquotedTrial, quotedTrial);
-  return hasNeedlessQuotes ? toSniffedDialect(unquotedTrial, 'undecided') : toSniffedDialect(quotedTrial, 'quoted');
+  return isEqualTable(unquotedTrial, quotedTrial)
+    ? toSniffedDialect(unquotedTrial, 'undecided')
+    : toSniffedDialect(quotedTrial, 'quoted');
 }
 
 /** Finds where the table is in the head of a sheet's text. */
@@ -132,7 +133,7 @@ const isConsistent = ({ head: { quotes }, layout }: DialectTrial): boolean =>
   quotes.strayCount === 0 && (layout.width > 1 || quotes.isNeeded || quotes.foldedWidths.length > 0);
 
 const getQuoting = ({ head: { quotes } }: DialectTrial): Quoting =>
-  quotes.isUsual || quotes.isNeeded || quotes.foldedWidths.length > 0 ? 'quoted' : 'undecided';
+  quotes.isNeeded || quotes.foldedWidths.length > 0 ? 'quoted' : 'undecided';
 
 const chooseBestTrial = (trials: DialectTrial[]): DialectTrial =>
   trials.reduce((bestTrial, trial) => (trial.score > bestTrial.score + 1e-9 ? trial : bestTrial));
@@ -172,7 +173,10 @@ function computePlausibility(head: Head, layout: Layout): number {
   return layout.consistency * head.cleanShare * columns * brokenFactor * skippedFactor;
 }
 
-/** Returns true if the head read without quotes is as good a table: no record is too wide, and hardly more are short. */
+/**
+ * Returns true if the head read without quotes is as good a table: no record is too wide, and hardly more are short; fewer are,
+ * where quotes enclose delimiters.
+ */
 function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): boolean {
   const countTrialWidths = ({ head, layout }: DialectTrial) => {
     const body = head.records.slice(layout.preamble);
@@ -182,7 +186,8 @@ function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): b
     };
   };
   const { over, short } = countTrialWidths(unquotedTrial);
-  const toleratedCount = quotedTrial.head.quotes.brokenCount > 0 ? unquotedTrial.head.records.length / 50 : 0;
+  const { brokenCount, isNeeded } = quotedTrial.head.quotes;
+  const toleratedCount = isNeeded ? -1 : brokenCount > 0 ? unquotedTrial.head.records.length / 50 : 0;
   return (
     over === 0 &&
     short <= countTrialWidths(quotedTrial).short + toleratedCount &&

@@ -1,5 +1,6 @@
 import { createDecoder } from '../text/decode.ts';
 import { classifyValue } from '../values/classify.ts';
+import { DATES, DECIMALS, INTEGER, TELEPHONE } from '../values/forms.ts';
 import type { ConvertedSheet, SheetOutput } from '../workbook/choice.ts';
 import { MAX_ROWS, WorkbookTooLarge } from '../workbook/limits.ts';
 import { MergedRows } from '../workbook/merged-rows.ts';
@@ -103,9 +104,15 @@ export class TableText {
     }
     if (text === '' || !this.#rows.goTo(column)) return;
     this.#sheet.writer.writeQuotedText(text);
-    const bytes = encoder.encode(text);
-    this.#rows.endCellUntil(column, bottom, classifyValue(bytes, 0, bytes.length, decode) === 0);
+    this.#rows.endCellUntil(column, bottom, isCategory(text));
   }
+}
+
+/** Returns true if a text names a category, as words of booleans (`F`, `Sim`) and telephones do: it is no number and no date. */
+function isCategory(text: string): boolean {
+  const bytes = encoder.encode(text);
+  const forms = classifyValue(bytes, 0, bytes.length, decode);
+  return (forms & (INTEGER | DECIMALS | DATES)) === 0 || (forms & TELEPHONE) !== 0;
 }
 
 /** Parses the number of columns or rows that a cell spans; no number counts as one, and zero as all that follow. */

@@ -1,4 +1,8 @@
+import { findTypedColumns, isUnlike, mayBeHeader } from '../csv/layout.ts';
 import { areYearNames } from '../csv/years.ts';
+import { createDecoder } from '../text/decode.ts';
+import { classifyValue } from '../values/classify.ts';
+import { BLANK_FORM } from '../values/forms.ts';
 import type { FirstCell } from './first-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
@@ -23,8 +27,9 @@ export interface JoinedHeader {
  *
  * The header begins in the first row with two values (those above are titles, unless they name a group of columns) and goes
  * down to the first in which no two columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a
- * header only if it looks like names, and if a column has one cell of its own in it, or a cell reaches down all of it. Else
- * the first row alone may be the header: its columns are then numbered (`Endereço 2`). Rows that may be data are never joined.
+ * header only if it looks like names, and if a column has one cell of its own in it, or a cell reaches down all of it, or its
+ * last row names columns of numbers below groups. Else the first row alone may be the header: its columns are then numbered
+ * (`Endereço 2`). Rows that may be data are never joined.
  * @param rows the sheet's first rows
  * @param firstColumn the sheet's column, from 0, at which the rows begin
  */
@@ -130,14 +135,16 @@ class HeaderRows {
 
   /**
    * Returns true if the rows from the top to `bottom` name the columns: all rows look like names, and no column has two
-   * cells of its own, unless a cell that reaches from the first row to the last shows that the rows are one header.
+   * cells of its own, unless a cell that reaches from the first row to the last, or what the last row names, shows that the
+   * rows are one header.
    */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
-    const isOne = this.#columns.some((column) => {
-      const merge = this.#mergeAt(bottom, column);
-      return merge?.top === this.#top && merge.bottom === bottom && this.#textAt(this.#top, column) !== '';
-    });
+    const isOne =
+      this.#columns.some((column) => {
+        const merge = this.#mergeAt(bottom, column);
+        return merge?.top === this.#top && merge.bottom === bottom && this.#textAt(this.#top, column) !== '';
+      }) || this.#namesTypedColumns(bottom);
     return (
       levels.every((row) => this.looksLikeNames(row, bottom)) &&
       this.#columns.every((column) => {
@@ -148,6 +155,26 @@ class HeaderRows {
           (ownCellRows.length === 0 && !levels.some((row) => this.#isShared(row, column)))
         );
       })
+    );
+  }
+
+  /**
+   * Returns true if the last row is a header by the rule of rows below titles (texts alone, more than in each row above, above a
+   * column of numbers, dates or booleans), and the rows above are no titles: from their first name on, they name all its columns.
+   */
+  #namesTypedColumns(bottom: number): boolean {
+    const levels = this.#levels(bottom);
+    const [last, ...rows] = this.#rows.slice(bottom - 1).map(classifyRow) as [ClassifiedRow, ...ClassifiedRow[]];
+    const columnForms = findTypedColumns(rows);
+    const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#textAt(row, column) !== '');
+    const firstNamed = this.#columns.findIndex(isNamedAbove);
+    return (
+      mayBeHeader(last) &&
+      last.forms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column])) &&
+      levels.every(
+        (row) => row === bottom || (this.#rows[row - 1] as FirstCell[]).filter(isFilled).length < last.filled,
+      ) &&
+      this.#columns.slice(firstNamed).every((column) => this.#textAt(bottom, column) === '' || isNamedAbove(column))
     );
   }
 
@@ -232,6 +259,25 @@ const isFilledAt = (row: FirstCell[], column: number): boolean => {
   const cell = row[column];
   return cell !== undefined && isFilled(cell);
 };
+
+/** Row with the forms of its values, whatever the types of its cells: in a sheet of texts, too, columns hold numbers. */
+interface ClassifiedRow {
+  forms: number[];
+  filled: number;
+  /** Years are not taken for names: in the rows below groups they may be values. */
+  years: false;
+}
+
+function classifyRow(row: FirstCell[]): ClassifiedRow {
+  const forms = row.map(({ text }) => {
+    const bytes = encoder.encode(text);
+    return classifyValue(bytes, 0, bytes.length, decode);
+  });
+  return { forms, filled: row.filter(isFilled).length, years: false };
+}
+
+const encoder = new TextEncoder();
+const decode = createDecoder('utf-8');
 
 const YEAR_PATTERN = /^(?:1[89]|2[01])\d\d$/;
 

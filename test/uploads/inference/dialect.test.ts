@@ -60,7 +60,7 @@ describe('the dialect of a CSV file', () => {
     ['apostrophes', "a,b\nit's,1\n'tis,2\n", ["it's|1", "'tis|2"]],
     ['a quote inside a bare field', 'a,b\n5" tube,1\n6" tube,2\n', ['5" tube|1', '6" tube|2']],
     ['quotes inside quotes', 'a,b\n"he said "hi, you" to me",1\n"x",2\n', ['he said "hi, you" to me|1', 'x|2']],
-    ['text after a quoted field, where others need their quotes', 'a,b\n"x"y,1\n"z, w",2\n', ['xy|1', 'z, w|2']],
+    ['text after a quoted field, where others need their quotes', 'a,b\n"x"y,1\n"z, w",2\n', ['"x"y|1', 'z, w|2']],
     ['spaces after a quoted field', 'a,b\n"x" ,1\nz,2\n', ['x|1', 'z|2']],
     ['spaces before a quoted field', 'a,b\n1, "x, y"\n2, "z, w"\n', ['1|x, y', '2|z, w']],
     ['empty values, quoted or not', 'a,b\n"",1\n,2\n', ['∅|1', '∅|2']],
@@ -111,6 +111,19 @@ describe('a backslash before a delimiter in a CSV file', () => {
 
   test('is a character of the value where the lines have the same number of fields without escapes', () => {
     expect(formatRows(readRows(encodeFile('pasta,n\nC:\\,1\nD:\\,2\n')))).toEqual(['C:\\|1', 'D:\\|2']);
+  });
+
+  test.each([
+    ['a backslash at its end', 'n,v\na\\,b,1\nc,2\nd\\\\,3\n'],
+    ['two values', 'n,v\na\\,b,1\nc\\,d\n'],
+  ])('is no escape where the last line would be narrower with escapes, which has %s', (_what, text) => {
+    expect(readRefusal(() => inferText(text))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
+  });
+
+  test('is an escape also in a note below a wider table', () => {
+    const text = 'n,v,w\na\\,b,1,2\nc,3,4\nFonte: IBGE\\, 2024\n';
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(['a,b|1|2', 'c|3|4']);
+    expect(inferText(text).schema.dialect.skipped).toEqual([{ line: 4, text: 'Fonte: IBGE\\, 2024' }]);
   });
 
   test('is an escape also where the first one stands far down', () => {

@@ -72,6 +72,23 @@ describe('invalid quotes in a CSV file', () => {
     expect(readRows(bytes)[29_000]?.[1]).toBe((lines[29_000] as string).split('\t')[1]);
   });
 
+  test.each([1, 5, 100, 20_000])('are characters of the values after %i properly quoted values', (count) => {
+    const lines = `n,v\n${makeLines(count, (index) => `"nome ${index}",${index}`)}`;
+    for (const value of ['"x"y', '"x', '"x "y" z"', '""y']) {
+      const bytes = encodeFile(`${lines}${value},1\n`);
+      for (const blockSize of [1 << 16, 1 << 20]) {
+        expect(inferBytes(bytes, blockSize).schema).toMatchObject({
+          total_row_count_estimate: count + 1,
+          dialect: { quote: null },
+        });
+      }
+      expect(readRows(bytes).slice(-2)).toEqual([
+        [`"nome ${count - 1}"`, String(count - 1)],
+        [value, '1'],
+      ]);
+    }
+  });
+
   test('do not join the rows between two of them far down', () => {
     const lines = manyRows.split('\n');
     lines[29_000] = '29000\t"texto';
@@ -88,7 +105,6 @@ describe('quotes in a CSV file of which one is invalid', () => {
   test.each([
     ['they enclose delimiters', 'a,b\n"x"y,1\n"z, w",2\n', '"'],
     ['they enclose line endings', 'a,b,c\n1,"x\ny",2\n3,"z" w,4\n', '"'],
-    ['most values of a column stand in them', 'a,b\n"x",1\n"y",2\n"z"w,3\n', '"'],
     ['no value has a quote', 'a,b\nx,1\ny,2\n', '"'],
   ])('are still read as quotes where %s', (_what, text, quote) => {
     expect(inferQuote(text)).toBe(quote);
@@ -105,6 +121,28 @@ describe('quotes in a CSV file of which one is invalid', () => {
       code: 'UNCLOSED_QUOTE',
       line: 30_003,
     });
+  });
+
+  test.each([0, 1000, 20_000])('keep all characters of its value after %i values and one with a delimiter', (count) => {
+    const names = makeLines(count, (index) => `"nome ${index}","${index}"`);
+    const lines = `n,v\n${names}"Silva, Ana",\n${names}`;
+    const bytes = encodeFile(`${lines}"x"y,1\n"z, w"v,2\n"a "b" c",3\n`);
+    const { schema } = inferBytes(bytes, 1 << 16);
+    expect(schema).toMatchObject({ total_row_count_estimate: 2 * count + 4, dialect: { quote: '"' } });
+    const rows = readRows(bytes);
+    expect(rows[count]).toEqual(['Silva, Ana', null]);
+    expect(formatRows(rows.slice(-3))).toEqual(['"x"y|1', '"z, w"v|2', 'a "b" c|3']);
+    expect(readRefusal(() => inferBytes(encodeFile(`${lines}"x,1\n`), 1 << 16))).toMatchObject({
+      code: 'UNCLOSED_QUOTE',
+      line: 2 * count + 3,
+    });
+  });
+
+  test('are still read as quotes where backslashes escape those within a value far down', () => {
+    const bytes = encodeFile(`n,v\n${makeLines(20_000, (index) => `"nome ${index}","${index}"`)}"a \\"b\\" c","1"\n`);
+    const { schema } = inferBytes(bytes, 1 << 16);
+    expect(schema.dialect.quote).toBe('"');
+    expect(schema.columns[1]?.type).toBe('integer');
   });
 
   test('keep a late text over several lines as one value', () => {

@@ -210,6 +210,8 @@ describe('the inferred type of a CSV column', () => {
       { k: 'x', i: '9007199254740993', d: 0.1 },
       { k: 'y', i: 5, d: '0.12345678901234567891' },
     ]);
+    const tiny = inferText('k,d\nx,1.5e-400\ny,4.9e-324\nz,1.5e-7\n').schema;
+    expect(tiny.sample_rows.map(({ d }) => d)).toEqual(['1.5e-400', '4.9e-324', 1.5e-7]);
   });
 
   test.each([

@@ -363,6 +363,36 @@ describe('merged cells of a workbook', () => {
     expect(inference.schema).toMatchObject({ total_row_count_estimate: 2, dialect: { skipped_lines: skipped } });
   });
 
+  const toTexts = (rows: Cell[][]): Cell[][] => rows.map((row) => row.map((cell) => cell && String(cell)));
+  const PAIR = parseCells('P||Q', 'a|b|c', 'x|1|2', 'y|3|4');
+  const INDEX = parseCells('|P||Q', '|a|b|c', '', '0|1|2|3', '1|4|5|6');
+  const LABELS = parseCells('|P||Q', 'nome|a|b|c', 'x|1|2|3', 'y|4|5|6');
+  const THREE = parseCells('P||Q||R', 'a|b|c|d|e', '1|2|3|4|5', '6|7|8|9|0');
+  const PAIR_COLUMNS = 'p_a:text p_b:integer q_c:integer';
+  const INDEX_COLUMNS = 'column_1:integer p_a:integer p_b:integer q_c:integer';
+
+  it.each([
+    ['beside another group', PAIR, ['A1:B1'], PAIR_COLUMNS],
+    ['in a sheet of texts', toTexts(PAIR), ['A1:B1'], PAIR_COLUMNS],
+    ['behind a column of row numbers without a name', INDEX, ['B1:C1'], INDEX_COLUMNS],
+    ['behind a column named in the second row', LABELS, ['B1:C1'], 'nome:text p_a:integer p_b:integer q_c:integer'],
+    ['beside two groups', THREE, ['A1:B1', 'C1:D1'], 'p_a:integer p_b:integer q_c:integer q_d:integer r_e:integer'],
+  ])(
+    'name each column by both levels of a header, also where a group has a single column, %s',
+    async (_, rows, merges, columns) => {
+      const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges }] })));
+      expect(formatColumns(inference)).toBe(columns);
+      expect(inference.schema).toMatchObject({ total_row_count_estimate: 2, dialect: { skipped_lines: 0 } });
+    },
+  );
+
+  it('do not turn a title of two values into groups of a wider header', async () => {
+    const rows = parseCells('Empresa||Padaria X', 'nome|idade|uf|total', 'Ana|30|RN|1', 'Bia|40|PE|2');
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
+    expect(formatColumns(inference)).toBe('nome:text idade:integer uf:text total:integer');
+    expect(inference.schema).toMatchObject({ total_row_count_estimate: 2, dialect: { skipped_lines: 1 } });
+  });
+
   it('make numbered column names in a header of one row', async () => {
     const rows = {
       1: { A: 'Nome', B: 'Telefone', D: 'Idade' },

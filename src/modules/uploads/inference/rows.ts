@@ -1,7 +1,7 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import { ESCAPED_FIELD, SLASHED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
 import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
-import { hasEscapedDelimiter, measureLineWidth } from '../../../formats/csv/quoting.ts';
+import { hasEscapedDelimiter, hasEscapedQuote, measureLineWidth, needsQuotes } from '../../../formats/csv/quoting.ts';
 import {
   classifySlashed,
   createFields,
@@ -74,7 +74,7 @@ export class RecordFold {
     const state = this.#state;
     const { fields } = this;
     const { width } = state;
-    if (state.quoting === 'undecided' && (fields.isBroken || fields.lineCount > 1)) this.#checkQuotes(start, end);
+    if (state.quoting === 'undecided' && this.#dialect.quote !== null) this.#checkQuotes(start, end);
     const filledCount = this.#countValues();
     if (filledCount === 0 && !isRecord(fields, state)) {
       state.blank = true;
@@ -97,15 +97,21 @@ export class RecordFold {
   }
 
   /**
-   * Concludes from a quoted value over several lines that quotes enclose values. @throws QuotesBroken if each line is a row by
-   * itself
+   * Concludes from a quoted value over several lines, or with a delimiter, that quotes enclose values. @throws QuotesBroken if the
+   * record's quotes break the rules, or if each line is a row by itself; where quotes are doubled, one behind a backslash decides
+   * nothing
    */
   #checkQuotes(start: number, end: number): void {
     const { width } = this.#state;
+    const { isBroken, lineCount, count } = this.fields;
+    const isEscaped = () =>
+      this.#dialect.escape === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect);
+    if (isBroken && isEscaped()) return;
     const areLinesRows = () =>
       width > 1 && measureLineWidth(this.#bytes, start, end, this.#dialect.delimiter) === width;
-    if (this.fields.isBroken || areLinesRows()) throw new QuotesBroken();
-    this.#state.quoting = 'quoted';
+    if (isBroken || (lineCount > 1 && areLinesRows())) throw new QuotesBroken();
+    const isNeeded = count === width && needsQuotes(this.#bytes, this.fields, this.#dialect.delimiter);
+    if (lineCount > 1 || isNeeded) this.#state.quoting = 'quoted';
   }
 
   #takeRow(start: number, end: number, line: number, filledCount: number): void {
@@ -116,6 +122,7 @@ export class RecordFold {
       const text = readLineText(this.#bytes, start, end, this.#decode, state.sheet !== null);
       const row = { ...this.#keep(start, end, line), text };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
+        if (this.#isRowUnescaped(start, end)) checkEscapes(state, fields.count);
         state.trailing.push(row);
         if (state.trailing.length > MAX_FOOTNOTES) {
           addTrailingRows(state, state.trailing.length);
@@ -134,6 +141,14 @@ export class RecordFold {
     this.#fold(line);
     state.rows++;
     state.end = this.#offset(end);
+  }
+
+  /** Tells whether the record has as many fields as the table if its backslashes do not escape: then it is no note. */
+  #isRowUnescaped(start: number, end: number): boolean {
+    const { quotings, count } = this.fields;
+    const { delimiter } = this.#dialect;
+    const isSlashed = quotings.subarray(0, count).includes(SLASHED_FIELD);
+    return isSlashed && measureLineWidth(this.#bytes, start, end, delimiter) === this.#state.width;
   }
 
   /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
