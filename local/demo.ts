@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type UploadJob, withToken } from '../client/client.ts';
+import { Problem } from '../operations/problem.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { type DemoDashboard, isRequestSuccessful, makeDemoDashboard } from './demo-dashboard.ts';
 import { makeKnowledge } from './demo-knowledge.ts';
@@ -62,9 +63,15 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     return demo;
   };
 
+  const findPostgresUrl = ({ company }: Demo) => options.findPostgresUrl(company.id);
+
   const storedDemo: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   let demo: Demo = await storeDemo({ ...(storedDemo ?? (await createCompany(options))), ...addressFields });
-  const api = await signIn(demo);
+  const api = await signIn(demo).catch((error: unknown) => {
+    if (!storedDemo || !isSignInRefusal(error)) throw error;
+    report(`The demo stays as it is, as its owner cannot sign in: ${error.message}`);
+  });
+  if (!api) return storeDemo({ ...demo, ...moveAddresses(demo, baseUrl), postgres_url: findPostgresUrl(demo) });
   const { table_id: id } = demo;
   if (id && (await isRequestSuccessful(() => api.get('/v1/managed-tables/{id}', { params: { id } })))) {
     report('The demo company and its table are still there.');
@@ -87,10 +94,21 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   });
   // The demo's requests must not count against the first user's limit.
   await sleep(IP_WINDOW_MS);
-  return storeDemo({ ...demo, postgres_url: options.findPostgresUrl(demo.company.id) });
+  return storeDemo({ ...demo, postgres_url: findPostgresUrl(demo) });
 }
 
+/** Returns true for the error of an owner who has changed the password or added a second factor, or of a suspended company. */
+const isSignInRefusal = (error: unknown): error is Error =>
+  error instanceof Problem || (error instanceof ApiError && error.status < 500);
+
+/** Returns the stored addresses of pages at the port of this start. */
+const moveAddresses = ({ embed_url, public_share_url }: Demo, baseUrl: string): Partial<Demo> => ({
+  ...(embed_url && { embed_url: baseUrl + new URL(embed_url).pathname }),
+  ...(public_share_url && { public_share_url: baseUrl + new URL(public_share_url).pathname }),
+});
+
 async function createCompany({ baseUrl, platformAdminToken, report }: DemoOptions) {
+  if (platformAdminToken === '') throw new Problem('The demo company cannot be made without PLATFORM_ADMIN_TOKEN.');
   report('Creating the demo company …');
   const owner = { email: 'owner@demo.test', name: 'Olga Owner', password: randomBytes(12).toString('base64url') };
   const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRIES });
@@ -112,7 +130,7 @@ async function createCompany({ baseUrl, platformAdminToken, report }: DemoOption
   };
 }
 
-/** Signs in the company's owner. @returns a client for the owner */
+/** Signs in the company's owner. @returns a client for the owner @throws Problem if the owner has a second factor */
 export async function signIn({
   base_url: baseUrl,
   company,
@@ -120,7 +138,7 @@ export async function signIn({
 }: Pick<Demo, 'base_url' | 'company' | 'owner'>): Promise<Client> {
   const anonymousClient = createClient({ baseUrl, retries: RETRIES });
   const answer = await anonymousClient.post('/v1/auth/login', { body: { company_slug: company.slug, ...owner } });
-  if (!('token' in answer)) throw new Error('The owner of the demo has a second factor, so the demo cannot sign in.');
+  if (!('token' in answer)) throw new Problem('The owner has a second factor.');
   return createClient({ baseUrl, credential: withToken(answer.token), retries: RETRIES });
 }
 

@@ -5,7 +5,7 @@ import { serveConsole } from '../examples/console/server.ts';
 import { findLocalState } from '../operations/database.ts';
 import { PROJECT } from '../operations/environments.ts';
 import { Problem } from '../operations/problem.ts';
-import { VARIABLE_NAMES } from '../src/config.ts';
+import { readConfig, VARIABLE_NAMES } from '../src/config.ts';
 import { makeTenantNames } from '../src/tenant-sql/roles.ts';
 import { bundleWorkers } from './bundle.ts';
 import { runDemo } from './demo.ts';
@@ -83,6 +83,7 @@ async function start(): Promise<void> {
     ALLOW_PRIVATE_ISSUERS: 'true',
     ...readEnvironment(),
   };
+  checkVariables(variables);
   const worker = await startWorker({
     projectDir: PROJECT,
     stateDir: workerDir,
@@ -145,6 +146,15 @@ function readEnvironment(): Record<string, string> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
+}
+
+/** Checks the Worker's variables, which refuses every request without them. @throws Problem that names the wrong ones */
+function checkVariables(variables: Record<string, string>): void {
+  try {
+    readConfig(variables);
+  } catch (error) {
+    throw new Problem((error as Error).message);
+  }
 }
 
 /** Runs the scheduled handler now and every minute, one run at a time. */

@@ -106,7 +106,7 @@ const variablesSchema = z
     /** Comma-separated origins from which browsers may send requests; `*` for any, in development only. */
     ALLOWED_ORIGINS: originsSchema,
     /** Bearer secret of the operator, who creates organizations. Without it the operator's routes do not exist. */
-    PLATFORM_ADMIN_TOKEN: z.string().min(16).optional(),
+    PLATFORM_ADMIN_TOKEN: optionalTextSchema.pipe(z.string().min(16).optional()),
     /** Ed25519 private keys as a JSON array of JWKs with `kid`; the first signs, all verify. */
     JWT_PRIVATE_KEYS: z.string(),
     /** Secrets from which the secrets of API keys are derived. */

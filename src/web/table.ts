@@ -36,14 +36,14 @@ interface TableArrangement {
 
 /**
  * Builds a table of a result, a hundred rows at a time. Pressing a column's head sorts by it. The head and the first column stay
- * in view; the line below says which rows are shown. @param choose called with a row that is pressed, or that is chosen by the
- * keyboard: arrow keys go from row to row
+ * in view; the line below says which rows are shown. @param isCut whether the result has more rows than `data`
+ * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
  */
 export function buildTable(
   data: ResultData,
   caption: string,
   chart: ViewChart['chart'],
-  choose?: (row: DataPoint) => void,
+  { isCut, choose }: { isCut?: boolean | undefined; choose?: ((row: DataPoint) => void) | undefined },
 ): ResultTable {
   const texts = columnTextsOf(data, chart);
   const total = data.rows.length;
@@ -68,7 +68,7 @@ export function buildTable(
   );
   const sheetElement = h('div', { class: 'sheet' }, scrollArea);
   const extentText = h('p', { class: 'extent' });
-  const notPrintedNote = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED_ROWS));
+  const notPrintedNote = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED_ROWS, isCut));
   notPrintedNote.hidden = total <= MAX_PRINTED_ROWS;
 
   function toggleSort(column: number): void {
@@ -136,7 +136,12 @@ export function buildTable(
       firstRowIndex + 1,
       countUntil(body.rows, (box) => box.bottom > edge + 1),
     );
-    extentText.textContent = TEXTS.range(Math.min(firstRowIndex + 1, total), Math.min(endRowIndex, total), total);
+    extentText.textContent = TEXTS.range(
+      Math.min(firstRowIndex + 1, total),
+      Math.min(endRowIndex, total),
+      total,
+      isCut,
+    );
   }
 
   const columns = data.columns.map(({ name }) => name).join('\n');

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -43,8 +44,11 @@ describe('npm start', () => {
       if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  function startSystem(environment: Record<string, string> = {}): StartedProcess {
-    const child = spawn(process.execPath, ['local/start.ts'], {
+  function startSystem(
+    environment: Record<string, string> = {},
+    [command, ...args]: [string, ...string[]] = [process.execPath, 'local/start.ts'],
+  ): StartedProcess {
+    const child = spawn(command, args, {
       cwd: PROJECT,
       env: {
         ...process.env,
@@ -168,7 +172,7 @@ describe('npm start', () => {
     await first.ended;
     await waitUntilGone(livePids);
 
-    const thirdStart = startSystem();
+    const thirdStart = startSystem({}, ['npm', 'start']);
     await waitUntilReady(thirdStart);
     // What the first start printed still holds.
     expect(await readDemo()).toMatchObject({
@@ -184,10 +188,34 @@ describe('npm start', () => {
     await testDocumentedCommands(facts);
     await testAgents(facts);
     await testInterruptedDashboard(facts);
-    thirdStart.process.kill('SIGINT');
+    const api = await signIn(facts);
+    const passwords = { current_password: facts.owner.password, new_password: randomBytes(12).toString('base64url') };
+    await api.post('/v1/auth/password', { body: passwords });
+    // Supervisors signal the process that they have started, and not its group.
+    thirdStart.process.kill('SIGTERM');
     expect(await thirdStart.ended).toBe(0);
     expect(latePids.map(isAlive)).toEqual([false, false]);
+    await testLaterStarts(facts);
   });
+
+  /** Tests a start after the owner has changed the password, without an operator, and one with a variable that is refused. */
+  async function testLaterStarts(facts: Demo & DemoDashboard) {
+    const refusedStart = startSystem({ PLATFORM_ADMIN_TOKEN: 'short' });
+    expect(await refusedStart.ended).toBe(1);
+    expect(refusedStart.output()).toMatch(/\nThe Worker is not configured: PLATFORM_ADMIN_TOKEN: .*\n$/);
+
+    const start = startSystem({ PLATFORM_ADMIN_TOKEN: '', PORT: String(await findFreePort()) });
+    await waitUntilReady(start);
+    expect(start.output()).toContain('The demo stays as it is, as its owner cannot sign in: ');
+    const demo: Demo & DemoDashboard = await readDemo();
+    expect(demo.owner).toEqual(facts.owner);
+    for (const url of [demo.embed_url, demo.public_share_url]) expect(new URL(url).origin).toBe(demo.base_url);
+    const organizations = `${demo.base_url}/admin/organizations`;
+    const headers = { Authorization: 'Bearer ' };
+    expect((await fetch(organizations, { method: 'POST', headers, body: '{}' })).status).toBe(404);
+    start.process.kill('SIGINT');
+    expect(await start.ended).toBe(0);
+  }
 
   /** Runs operator commands on the databases through the running system; no request finds a locked database. */
   async function testOperatorCommands(facts: Demo & DemoDashboard) {

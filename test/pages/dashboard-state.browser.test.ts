@@ -187,6 +187,9 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     await page.getByRole('button', { name: 'Link copied' }).waitFor();
     const copiedAddress = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(copiedAddress).toBe(page.url());
+    await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("refused"))');
+    await page.getByRole('button', { name: 'Copy link' }).click();
+    await page.getByRole('button', { name: 'The link could not be copied' }).waitFor();
     const other = await openPage(copiedAddress);
     await expect.poll(() => other.executed).toEqual([parameters]);
     await expect.poll(() => readCardNumber(other.page, 'Strikes')).toBe(shownStrikes);

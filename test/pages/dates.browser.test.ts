@@ -118,6 +118,22 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
     },
   );
 
+  it('keeps a text that is not a date marked while another filter changes, and prints the dates that are applied', async () => {
+    const { page, executed } = await openPage(link);
+    await waitUntilSettled(page);
+    const [since, to] = [page.getByLabel('Since'), page.getByLabel('Period, to')];
+    await since.fill('soon');
+    await since.press('Tab');
+    await page.getByLabel('Period, from').fill('05/01/1999');
+    await expect.poll(() => executed.at(-1)).toEqual({ period: { from: '1999-05-01' } });
+    await waitUntilSettled(page);
+    expect(await since.getAttribute('aria-invalid')).toBe('true');
+    await to.fill('soon');
+    await to.press('Tab');
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    expect(await page.locator('.chosen li').allTextContents()).toEqual(['Period: 05/01/1999 –', 'Since: All']);
+  });
+
   it('opens the calendar of the browser at its icon, also within an embed', async () => {
     const { page, executed } = await openPage(await createEmbed(dashboard, { allowed_params: ['since', 'period'] }));
     await waitUntilSettled(page);

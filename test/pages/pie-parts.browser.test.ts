@@ -145,6 +145,25 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
     }
   });
 
+  it('keeps its percentage of the whole while another slice is hidden', async () => {
+    const { page } = await openPage(link);
+    await waitUntilSettled(page);
+    await page.evaluate(`{
+      const { prototype } = CanvasRenderingContext2D;
+      const { fillText } = prototype;
+      globalThis.drawnTexts = new Set();
+      prototype.fillText = function (text, ...place) {
+        drawnTexts.add(text);
+        return fillText.call(this, text, ...place);
+      };
+    }`);
+    const card = page.getByRole('region', { name: 'Seven', exact: true });
+    await card.getByRole('button', { name: /^Approach/ }).click();
+    await expect
+      .poll(async () => [...((await page.evaluate('[...drawnTexts]')) as string[])].sort())
+      .toEqual(['14%', '16%', '20%', '4%']);
+  });
+
   it('is in the downloaded picture, with the names of the legend', async () => {
     const { page } = await openPage(link);
     await waitUntilSettled(page);

@@ -127,6 +127,28 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     },
   );
 
+  it('has all cards while one of them is open on the whole screen, which is closed afterwards', async () => {
+    const { page } = await openPage(link);
+    await waitUntilSettled(page);
+    const card = page.getByRole('region', { name: 'Bars', exact: true });
+    await card.getByRole('button', { name: 'Whole screen' }).click();
+    await page.getByRole('dialog').waitFor();
+    const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    for (const { name } of CHARTS) expect(text).toContain(name);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await card.getByRole('button', { name: 'Whole screen' }).click();
+    await page.getByRole('dialog').getByRole('region', { name: 'Bars', exact: true }).waitFor();
+  });
+
+  it('has its filters as text also where a share hides the controls', async () => {
+    const { path } = await createLink(dashboard, { embed_options: { hide_controls: true } });
+    const { page } = await openPage(`${path}?state=Texas`);
+    await waitUntilSettled(page);
+    expect(await page.getByRole('button', { name: 'State' }).count()).toBe(0);
+    const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('State: Texas');
+  });
+
   it('repeats the header of a table on each sheet, and has at most 500 rows and the number of the remaining rows', async () => {
     const { path } = await createLink(
       await createDashboard([{ name: 'Long', sql: makeRowsSql(612) }], { name: 'Rows' }),
@@ -146,6 +168,12 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     await waitUntilSettled(page);
     const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
     expect([listRowLines(text).length, /not printed/.test(text)]).toEqual([500, false]);
+    const cutLink = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(10_001) }]));
+    await page.goto(new URL(cutLink.path, page.url()).href);
+    await waitUntilSettled(page);
+    await page.getByText(/ of more than 10,000$/).waitFor();
+    const cutText = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    expect(cutText).toContain('At least 9,500 more rows are not printed.');
   });
 
   it('keeps the sort order that was chosen, and a chart that is shown as a table', async () => {

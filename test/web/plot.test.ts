@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
 import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
-import { makePlot, makeScatterPlot, makeSlices, type ResultData } from '../../src/web/charts/plot.ts';
+import {
+  findObstacle,
+  listNegativeParts,
+  makePlot,
+  makeScatterPlot,
+  makeSlices,
+  type Plot,
+  type ResultData,
+} from '../../src/web/charts/plot.ts';
+import { TEXTS } from '../../src/web/texts.ts';
 
 const makeChart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
   type: 'line',
@@ -146,6 +155,73 @@ describe('a plot', () => {
     ];
     const plot = makePlot(data(columns, ...rows), makeChart({ type: 'pie' }));
     expect(makeSlices(plot as NonNullable<typeof plot>).map(({ label }) => label)).toEqual(labels);
+  });
+});
+
+describe('the slices of a pie chart', () => {
+  const pairs = data(
+    [
+      ['part', 'text'],
+      ['kind', 'text'],
+      ['n', 'integer'],
+      ['m', 'integer'],
+    ],
+    ['a', 's', 10, 1],
+    ['a', 't', 20, 2],
+    ['b', 's', 30, 3],
+  );
+  const makeLabelledSlices = (result: ResultData, chart: Partial<ViewChart['chart']>) =>
+    makeSlices(makePlot(result, makeChart({ type: 'pie', ...chart })) as Plot).map(({ label, value }) => [
+      label,
+      value,
+    ]);
+
+  it('are one for each label and series', () => {
+    expect(makeLabelledSlices(pairs, { x: 'part', y: ['n'], series: 'kind' })).toEqual([
+      ['b · s', 30],
+      ['a · t', 20],
+      ['a · s', 10],
+    ]);
+  });
+
+  it('are one for each label and named column, and are of the first number column without names', () => {
+    const values = data(
+      [
+        ['part', 'text'],
+        ['n', 'integer'],
+        ['m', 'integer'],
+      ],
+      ['a', 10, 1],
+      ['b', 20, 2],
+    );
+    expect(makeLabelledSlices(values, { y: ['n', 'm'] })).toEqual([
+      ['b · n', 20],
+      ['a · n', 10],
+      ['b · m', 2],
+      ['a · m', 1],
+    ]);
+    expect(makeLabelledSlices(values, {})).toEqual([
+      ['b', 20],
+      ['a', 10],
+    ]);
+  });
+
+  it('leave out values below 0, and are replaced by a table with a reason if no value is above 0', () => {
+    const makeValues = (...values: number[]) =>
+      data(
+        [
+          ['part', 'text'],
+          ['n', 'integer'],
+        ],
+        ...values.map((value, at): ViewCell[] => ['abc'[at] ?? '', value]),
+      );
+    const chart = makeChart({ type: 'pie' });
+    expect(listNegativeParts(makePlot(makeValues(40, -30, 0), chart) as Plot)).toMatchObject([
+      { label: 'b', value: -30 },
+    ]);
+    expect(findObstacle(makeValues(40, -30, 0), chart)).toBeUndefined();
+    for (const values of [[0, 0], [-1]]) expect(findObstacle(makeValues(...values), chart)).toBe(TEXTS.noParts);
+    expect(findObstacle(makeValues(0), makeChart({ type: 'bar' }))).toBeUndefined();
   });
 });
 

@@ -18,6 +18,7 @@ export const texts = {
   runAgain: 'Run again',
   copyLink: 'Copy link',
   copied: 'Link copied',
+  notCopied: 'The link could not be copied',
   wholeScreen: 'Whole screen',
   close: 'Close',
   retry: 'Try again',
@@ -26,11 +27,11 @@ export const texts = {
   showTable: 'Show as table',
   showChart: 'Show as chart',
   moreRows: (remainingCount: number) => `Show more (${formatRows(remainingCount)} left)`,
-  /** The text about the rows in view, and their total. */
-  range: (from: number, to: number, total: number) =>
-    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} of ${formatNumber(total)}`,
-  notPrinted: (remainingCount: number) =>
-    `${formatCount(remainingCount, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
+  /** The text about the rows in view, and their total; `isCut`: there are more than the total. */
+  range: (from: number, to: number, total: number, isCut?: boolean) =>
+    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} of ${isCut ? 'more than ' : ''}${formatNumber(total)}`,
+  notPrinted: (remainingCount: number, isCut?: boolean) =>
+    `${isCut ? 'At least ' : ''}${formatCount(remainingCount, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
   truncated: (shownCount: number) => `${formatRows(shownCount)}. There is more than is shown here.`,
   emptyDashboard: 'There is nothing on this dashboard yet.',
   emptyDashboardHint: 'Charts appear here once whoever shared it has added some.',
@@ -79,6 +80,8 @@ export const texts = {
     `${formatCount(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
   seriesCut: (drawnCount: number, series: number) => `The first ${drawnCount} of ${series} series.`,
   otherHolds: (parts: string) => `Other: ${parts}`,
+  negativeParts: (parts: string) => `A pie shows no values below 0: ${parts}`,
+  noParts: 'A pie shows values above 0, and there are none; this is the data itself.',
   missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',
   other: 'Other',
   empty: '(empty)',

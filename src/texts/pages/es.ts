@@ -17,6 +17,7 @@ export const texts: PageTexts = {
   runAgain: 'Actualizar',
   copyLink: 'Copiar enlace',
   copied: 'Enlace copiado',
+  notCopied: 'No se pudo copiar el enlace',
   wholeScreen: 'Pantalla completa',
   close: 'Cerrar',
   retry: 'Reintentar',
@@ -26,10 +27,10 @@ export const texts: PageTexts = {
   showChart: 'Ver como gráfico',
   moreRows: (remainingCount) =>
     `Mostrar más (${formatCount(remainingCount, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
-  range: (from, to, total) =>
-    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${formatNumber(total)}`,
-  notPrinted: (remainingCount) =>
-    `${formatCount(remainingCount, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
+  range: (from, to, total, isCut) =>
+    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${isCut ? 'más de ' : ''}${formatNumber(total)}`,
+  notPrinted: (remainingCount, isCut) =>
+    `${isCut ? 'Al menos ' : ''}${formatCount(remainingCount, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
   truncated: (shownCount) => `${formatRows(shownCount)}. Hay más datos de los que se muestran aquí.`,
   emptyDashboard: 'Todavía no hay nada en este panel.',
   emptyDashboardHint: 'Los gráficos aparecerán aquí en cuanto los añada quien lo compartió.',
@@ -78,6 +79,8 @@ export const texts: PageTexts = {
     `${formatCount(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
   seriesCut: (drawnCount, series) => `Las primeras ${drawnCount} de ${series} series.`,
   otherHolds: (parts) => `Otros: ${parts}`,
+  negativeParts: (parts) => `Un gráfico circular no muestra valores menores que 0: ${parts}`,
+  noParts: 'Un gráfico circular muestra valores mayores que 0 y no hay ninguno; estos son los propios datos.',
   missingColumn: 'El gráfico usa una columna que no existe en los datos; estos son los propios datos.',
   other: 'Otros',
   empty: '(vacío)',

@@ -17,6 +17,7 @@ export const texts: PageTexts = {
   runAgain: 'Atualizar',
   copyLink: 'Copiar link',
   copied: 'Link copiado',
+  notCopied: 'Não foi possível copiar o link',
   wholeScreen: 'Tela cheia',
   close: 'Fechar',
   retry: 'Tentar novamente',
@@ -26,10 +27,10 @@ export const texts: PageTexts = {
   showChart: 'Ver como gráfico',
   moreRows: (remainingCount) =>
     `Mostrar mais (${formatCount(remainingCount, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
-  range: (from, to, total) =>
-    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${formatNumber(total)}`,
-  notPrinted: (remainingCount) =>
-    `${formatCount(remainingCount, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
+  range: (from, to, total, isCut) =>
+    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${isCut ? 'mais de ' : ''}${formatNumber(total)}`,
+  notPrinted: (remainingCount, isCut) =>
+    `${isCut ? 'Pelo menos ' : ''}${formatCount(remainingCount, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
   truncated: (shownCount) => `${formatRows(shownCount)}. Há mais dados do que os exibidos aqui.`,
   emptyDashboard: 'Ainda não há nada neste painel.',
   emptyDashboardHint: 'Os gráficos aparecem aqui assim que quem compartilhou adicionar algum.',
@@ -78,6 +79,8 @@ export const texts: PageTexts = {
     `${formatCount(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
   seriesCut: (drawnCount, series) => `As primeiras ${drawnCount} de ${series} séries.`,
   otherHolds: (parts) => `Outros: ${parts}`,
+  negativeParts: (parts) => `Um gráfico de pizza não mostra valores abaixo de 0: ${parts}`,
+  noParts: 'Um gráfico de pizza mostra valores acima de 0, e não há nenhum; estes são os próprios dados.',
   missingColumn: 'O gráfico usa uma coluna que não existe nos dados; estes são os próprios dados.',
   other: 'Outros',
   empty: '(vazio)',

@@ -26,6 +26,7 @@ import { buildLegend, type LegendEntry } from './legend.ts';
 import { addOpacity, getPalette, getPointShape, getSeriesColour } from './palette.ts';
 import {
   type DataPoint,
+  listNegativeParts,
   MAX_SERIES,
   makePlot,
   makeScatterPlot,
@@ -162,7 +163,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
       summary,
       seriesCount: 1,
       pointAt: (_pie, index) => slices[index]?.of,
-      ...makePartEntries(slices, plot.style),
+      ...makePartEntries(slices, listNegativeParts(plot), plot.style),
     };
   }
   const order = chart.type === 'bar' ? undefined : sortByTime(plot);
@@ -182,12 +183,22 @@ const toEntries = (series: readonly { label: string }[], shape?: string): Legend
         .slice(0, MAX_SERIES)
         .map(({ label }, at) => ({ label, colour: getSeriesColour(at), shape: shape ?? getPointShape(at) }));
 
-/** Makes the legend entries of the parts of a whole, and a note about the content of the last one. */
-function makePartEntries(slices: readonly Slice[], style: NumberStyle): { entries: LegendEntry[]; note: string } {
+/** Makes the legend entries of the parts of a whole, and a note about those that the last one combines, and those left out. */
+function makePartEntries(
+  slices: readonly Slice[],
+  negativeParts: readonly Slice[],
+  style: NumberStyle,
+): { entries: LegendEntry[]; note: string } {
   const formatShare = createShareFormatter(slices);
   const otherParts = slices.at(-1)?.parts ?? [];
-  const names = otherParts.slice(0, MAX_NAMED_PARTS).map((slice) => `${slice.label} ${formatShare(slice)}`);
-  const ellipsis = otherParts.length > MAX_NAMED_PARTS ? ['…'] : [];
+  const nameParts = (parts: readonly Slice[], format: (slice: Slice) => string) => {
+    const names = parts.slice(0, MAX_NAMED_PARTS).map((slice) => `${slice.label} ${format(slice)}`);
+    return [...names, ...(parts.length > MAX_NAMED_PARTS ? ['…'] : [])].join(', ');
+  };
+  const notes = [
+    otherParts.length > 0 && TEXTS.otherHolds(nameParts(otherParts, formatShare)),
+    negativeParts.length > 0 && TEXTS.negativeParts(nameParts(negativeParts, ({ value }) => numberText(value, style))),
+  ];
   return {
     entries: slices.map((slice, at) => ({
       label: slice.label,
@@ -196,7 +207,7 @@ function makePartEntries(slices: readonly Slice[], style: NumberStyle): { entrie
       value: numberText(slice.value, style),
       share: formatShare(slice),
     })),
-    note: otherParts.length > 0 ? TEXTS.otherHolds([...names, ...ellipsis].join(', ')) : '',
+    note: notes.filter(Boolean).join('. '),
   };
 }
 
@@ -273,7 +284,8 @@ const makeShareLabels = (slices: readonly Slice[]): Plugin => ({
   afterDatasetsDraw(chart) {
     const { ctx } = chart;
     const visibleSlices = slices.filter((_slice, at) => chart.getDataVisibility(at));
-    const formatShare = createShareFormatter(visibleSlices);
+    // Of the whole, as in the legend, whatever is hidden.
+    const formatShare = createShareFormatter(slices);
     const total = sumValues(visibleSlices);
     ctx.save();
     ctx.font = `600 12px ${Chart.defaults.font.family}`;

@@ -74,9 +74,20 @@ export function findRoles(
   const xIndex =
     type === 'number' ? -1 : x === null ? (freeIndexes.find(isFitForX) ?? freeIndexes[0] ?? -1) : findColumnIndex(x);
   const numericIndexes = freeIndexes.filter((at) => at !== xIndex && isNumericColumn(columns[at] as ViewColumn));
-  const yIndexes = y.length > 0 ? y.map(findColumnIndex) : numericIndexes;
+  // Parts of a whole are of one column, unless the chart names several.
+  const unnamedIndexes = type === 'pie' ? numericIndexes.slice(0, 1) : numericIndexes;
+  const yIndexes = y.length > 0 ? y.map(findColumnIndex) : unnamedIndexes;
   const lacksX = xIndex < 0 && type !== 'number';
   return lacksX || yIndexes.length === 0 ? undefined : { x: xIndex, y: yIndexes, series: seriesIndex };
+}
+
+/** Returns the text that says why a result is shown as a table instead of as the chart; undefined if it can be drawn. */
+export function findObstacle(data: ResultData, chart: ViewChart['chart']): string | undefined {
+  if (chart.type === 'table') return undefined;
+  if (!findRoles(data, chart)) return TEXTS.missingColumn;
+  if (chart.type !== 'pie') return undefined;
+  const plot = makePlot(data, chart);
+  return plot && makeSlices(plot).length > 0 ? undefined : TEXTS.noParts;
 }
 
 /** Makes the plot of a line, bar, area or pie chart; undefined if the result does not fit the chart. */
@@ -178,13 +189,25 @@ export interface Slice {
 /** The share of the whole below which slices are too small to be told apart. */
 const MIN_SLICE_SHARE = 0.03;
 
+/** Lists the values of a plot as parts of a whole: one for each label and series. */
+const listParts = ({ labels, series }: Plot): Slice[] =>
+  series.flatMap(({ label: seriesLabel, values, pointAt }) =>
+    labels.map((label, at) => ({
+      label: series.length > 1 ? `${label} · ${seriesLabel}` : label,
+      value: values[at] ?? 0,
+      of: pointAt(at),
+    })),
+  );
+
+/** Lists the parts that a pie cannot show, as their values are below 0. */
+export const listNegativeParts = (plot: Plot): Slice[] => listParts(plot).filter(({ value }) => value < 0);
+
 /**
  * Makes a pie's slices, the largest first, without values of zero or less. Several slices below 3 % become
  * one.
  */
-export function makeSlices({ labels, series }: Plot): Slice[] {
-  const slices = labels
-    .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
+export function makeSlices(plot: Plot): Slice[] {
+  const slices = listParts(plot)
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value);
   const minValue = sumValues(slices) * MIN_SLICE_SHARE;

@@ -32,8 +32,11 @@ export function buildFreshness(runAgain: () => void, isOwnPage: boolean): Freshn
   }
 
   async function copyAddress(): Promise<void> {
-    await navigator.clipboard.writeText(location.href);
-    copyButton.textContent = TEXTS.copied;
+    const isCopied = await navigator.clipboard.writeText(location.href).then(
+      () => true,
+      () => false,
+    );
+    copyButton.textContent = isCopied ? TEXTS.copied : TEXTS.notCopied;
     setTimeout(() => (copyButton.textContent = TEXTS.copyLink), COPIED_NOTICE_MS);
   }
 

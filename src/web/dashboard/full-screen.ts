@@ -1,4 +1,5 @@
 import { h, labelButton } from '../dom.ts';
+import { onPrint } from '../print.ts';
 import { TEXTS } from '../texts.ts';
 
 /** Opens a card in full screen or closes it; where the browser or host page forbids that, the card fills the page. */
@@ -16,18 +17,21 @@ export async function toggleFullScreen(card: HTMLElement, button: HTMLElement): 
   });
   card.replaceWith(placeholder);
   dialog.append(card);
-  document.body.append(dialog);
+  // Where the page of the card ends, so does the dialog.
+  (placeholder.closest('main') ?? document.body).append(dialog);
   const [label, title] = [button.getAttribute('aria-label') ?? '', button.title];
   labelButton(button, TEXTS.close);
   dialog.showModal();
   button.focus();
   document.addEventListener('fullscreenchange', closeWithFullScreen);
+  const stopPrinting = onPrint(() => dialog.close());
 
   function closeWithFullScreen(): void {
     if (!document.fullscreenElement) dialog.close();
   }
 
   function restoreCard(): void {
+    stopPrinting();
     document.removeEventListener('fullscreenchange', closeWithFullScreen);
     if (document.fullscreenElement) void document.exitFullscreen();
     placeholder.replaceWith(card);

@@ -75,7 +75,8 @@ export function buildItemPage(
   const download: DownloadResult | undefined = allow_downloads
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
-  const hasChosenFilters = () => bar && !filters.every(({ slug, default: initial }) => areEqual(values[slug], initial));
+  const hasChosenFilters = () =>
+    !hide_controls && !filters.every(({ slug, default: initial }) => areEqual(values[slug], initial));
   const grid = buildGrid(layout, charts, isSingleNamedCard, {
     download,
     onChoose,
@@ -87,7 +88,7 @@ export function buildItemPage(
   const ageNote = h('p', { class: 'age', role: 'status' });
   const problemElement = h('div', { class: 'trouble' });
   const bar: FilterBar | undefined =
-    filters.length > 0 && !hide_controls ? createFilterBar(filters, source, chooseValue, resetFilters) : undefined;
+    filters.length > 0 ? createFilterBar(filters, source, chooseValue, resetFilters) : undefined;
   const element = h(
     'main',
     { class: 'item' },
@@ -103,7 +104,7 @@ export function buildItemPage(
       charts.length > 0 && freshnessDisplay.element,
     ),
     chosenFilters,
-    bar?.element,
+    !hide_controls && bar?.element,
     problemElement,
     ageNote,
     charts.length === 0

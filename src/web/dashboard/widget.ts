@@ -2,7 +2,7 @@ import { makeFileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { numberText, parseNumberStyle, toNumber } from '../charts/format.ts';
-import { type DataPoint, findRoles, type ResultData, toPoint } from '../charts/plot.ts';
+import { type DataPoint, findObstacle, findRoles, type ResultData, toPoint } from '../charts/plot.ts';
 import { createUniqueId, h, labelButton } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
 import { buildTable, type ResultTable } from '../table.ts';
@@ -149,16 +149,15 @@ export function buildWidget(
     }
     paintChart = undefined;
     const data = { columns, rows };
-    const isDrawable = chart.type === 'table' || findRoles(data, chart) !== undefined;
-    const notes = [!isDrawable && TEXTS.missingColumn, truncated && TEXTS.truncated(rows.length)];
-    setNote(notes.filter((note) => note !== false && note !== undefined).join(' '));
+    const obstacle = findObstacle(data, chart);
+    setNote([obstacle, truncated && TEXTS.truncated(rows.length)].filter(Boolean).join(' '));
     fullScreenButton.hidden = false;
-    toggleButton.hidden = !isDrawable || chart.type === 'table' || chart.type === 'number';
+    toggleButton.hidden = obstacle !== undefined || chart.type === 'table' || chart.type === 'number';
     toggleButton.className = `quiet icon ${isShownAsTable ? 'as-chart' : 'as-table'}`;
     labelButton(toggleButton, isShownAsTable ? TEXTS.showChart : TEXTS.showTable);
-    if (chart.type === 'table' || isShownAsTable || !isDrawable) {
+    if (chart.type === 'table' || isShownAsTable || obstacle) {
       const previousArrangement = table?.getArrangement();
-      const newTable = buildTable(data, name, chart, choosePoint);
+      const newTable = buildTable(data, name, chart, { isCut: truncated, choose: choosePoint });
       setBody(newTable.element);
       if (previousArrangement) newTable.applyArrangement(previousArrangement);
       table = newTable;

@@ -125,8 +125,8 @@ export function createDateControl({ slug, label, required }: ViewFilter, choose:
       problemElement.textContent = '';
       field.set(chosenValue);
     },
-    markMissing: markInvalid,
-    getText: () => field.input.value,
+    markMissing: (isMissing) => markInvalid(isMissing || field.value() === undefined),
+    getText: () => formatDate(chosenValue, LOCALE),
   };
 }
 
@@ -204,8 +204,10 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, ch
       problemElement.textContent = isBackwardsRange(range) ? TEXTS.backwards(label) : '';
     },
     markMissing,
-    getText: () =>
-      [from, to].some(({ input }) => input.value !== '') ? `${from.input.value} – ${to.input.value}`.trim() : '',
+    getText: () => {
+      const { from: start = '', to: last = '' } = (chosenRange ?? {}) as DateRange;
+      return start || last ? `${formatDate(start, LOCALE)} – ${formatDate(last, LOCALE)}`.trim() : '';
+    },
   };
 }
 
