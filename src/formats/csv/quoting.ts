@@ -52,8 +52,8 @@ export function measureLineWidth(bytes: Uint8Array, start: number, end: number, 
 /** Returns true if one of the record's quoted fields contains a delimiter or a line end. */
 export function needsQuotes(bytes: Uint8Array, fields: Fields, delimiter: string): boolean {
   const delimiterByte = delimiter.charCodeAt(0);
-  for (let index = 0; index < fields.count; index++) {
-    if ((fields.quotings[index] as number) < QUOTED_FIELD) continue;
+  for (let index = 0; index < fields.fieldCount; index++) {
+    if ((fields.quotingKinds[index] as number) < QUOTED_FIELD) continue;
     const end = fields.ends[index] as number;
     for (let at = fields.starts[index] as number; at < end; at++) {
       const byte = bytes[at];

@@ -11,11 +11,11 @@ const MAX_NAME_LENGTH = 255;
 
 /** A header with merged cells: its first and last row, from 1, and how many of them have values. */
 export interface JoinedHeader {
-  top: number;
-  bottom: number;
-  filled: number;
+  topRow: number;
+  bottomRow: number;
+  filledCount: number;
   /** A name for each column; empty where the header has none. */
-  names: string[];
+  columnNames: string[];
 }
 
 /**
@@ -210,7 +210,7 @@ class HeaderRows {
       return words.filter((word, level) => word !== words[level - 1]).join(' ');
     });
     const filled = levels.filter((row) => this.#rows[row - 1]?.some(isFilled)).length;
-    return { top: this.#top, bottom, filled, names };
+    return { topRow: this.#top, bottomRow: bottom, filledCount: filled, columnNames: names };
   }
 
   /** Names the columns by the first row alone: columns that share a cell are numbered, if the rows below use them. */
@@ -224,7 +224,7 @@ class HeaderRows {
       }
       return this.#columns.includes(column) ? `${text} ${column - Math.max(0, merge.left) + 1}` : '';
     });
-    return { top: row, bottom: row, filled: 1, names };
+    return { topRow: row, bottomRow: row, filledCount: 1, columnNames: names };
   }
 }
 

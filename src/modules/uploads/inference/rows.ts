@@ -84,11 +84,11 @@ export class RecordFold {
       state.preambleLeft--;
       if (state.preambleLeft === 0 && state.rowNames) state.above = this.#keep(start, end, line);
     } else {
-      if (fields.count > width) this.#checkSurplus(start, end, line);
+      if (fields.fieldCount > width) this.#checkSurplus(start, end, line);
       if (fields.isIrregular) state.irregular = true;
-      state.lineEnds |= fields.eol;
+      state.lineEnds |= fields.lineEndKind;
       if (state.firstRow === null) {
-        checkEscapes(state, fields.count);
+        checkEscapes(state, fields.fieldCount);
         state.firstRow = this.#keep(start, end, line);
         this.#watched = this.#watch();
       } else this.#takeRow(start, end, line, filledCount);
@@ -124,12 +124,12 @@ export class RecordFold {
         return;
       }
     } else if (filledCount > 1) this.#endNotes();
-    checkEscapes(state, fields.count);
+    checkEscapes(state, fields.fieldCount);
     if (this.#watched.length > 0) this.#findWatched();
-    if (fields.count < state.width) state.irregular = true;
+    if (fields.fieldCount < state.width) state.irregular = true;
     recordRowPosition(state, this.#offset(start), line, state.blank);
     if (state.sampleRows.length < MAX_SAMPLE_ROWS) {
-      addSample(state, (index) => (index < fields.count ? this.#text(index) : ''));
+      addSample(state, (index) => (index < fields.fieldCount ? this.#text(index) : ''));
     }
     this.#fold(line);
     state.rows++;
@@ -139,24 +139,24 @@ export class RecordFold {
   /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
   #fold(line: number): void {
     const bytes = this.#bytes;
-    const { starts, ends, quotings, count } = this.fields;
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const { columns, width, rows } = this.#state;
     const isSampled = rows < SAMPLED_ROWS || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
       const column = columns[index] as (typeof columns)[number];
       const start = starts[index] as number;
       const end = ends[index] as number;
-      if (index >= count || start === end) {
+      if (index >= fieldCount || start === end) {
         column.nulls++;
         continue;
       }
       const previousForms = column.forms;
       if (previousForms === 0 && !isSampled && !isReadingUnsettled(column)) continue;
-      const kind = quotings[index] as number;
+      const kind = quotingKinds[index] as number;
       let forms = 0;
       if (kind < ESCAPED_FIELD) forms = classifyValue(bytes, start, end, this.#decode);
       else if (kind === SLASHED_FIELD) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (quotings[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
+      if (quotingKinds[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
       if (forms === BLANK_FORM) {
         column.blanks++;
         continue;
@@ -211,10 +211,10 @@ export class RecordFold {
   }
 
   #findWatched(): void {
-    const { starts, ends, quotings, count } = this.fields;
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const doesRecur = this.#watched.some(({ field, text, length }) => {
-      if (field >= count) return false;
-      const isPlain = (quotings[field] as number) < ESCAPED_FIELD;
+      if (field >= fieldCount) return false;
+      const isPlain = (quotingKinds[field] as number) < ESCAPED_FIELD;
       return (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#text(field) === text;
     });
     if (!doesRecur) return;
@@ -224,9 +224,9 @@ export class RecordFold {
 
   /** Counts the fields that hold more than spaces. */
   #countValues(): number {
-    const { starts, ends, count } = this.fields;
+    const { starts, ends, fieldCount } = this.fields;
     let filledCount = 0;
-    for (let index = 0; index < count; index++) {
+    for (let index = 0; index < fieldCount; index++) {
       if (starts[index] !== ends[index] && !this.#isBlank(index)) filledCount++;
     }
     return filledCount;
@@ -239,7 +239,7 @@ export class RecordFold {
 
   #checkSurplus(start: number, end: number, line: number): void {
     const { width, escaping } = this.#state;
-    let lastField = this.fields.count - 1;
+    let lastField = this.fields.fieldCount - 1;
     while (lastField >= width && this.#isBlank(lastField)) lastField--;
     if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
@@ -253,23 +253,23 @@ export class RecordFold {
    * Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept.
    */
   #text(index: number): string {
-    const { starts, ends, quotings } = this.fields;
+    const { starts, ends, quotingKinds } = this.fields;
     const start = starts[index] as number;
     let end = start + this.#bounds.maxCellLength * 4;
     if (end >= (ends[index] as number))
       return readFieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
     if (this.#state.encoding !== 'windows-1252') while (((this.#bytes[end] as number) & 0xc0) === 0x80) end--;
-    return unescapeText(this.#decode(this.#bytes, start, end), quotings[index] as number, this.#dialect);
+    return unescapeText(this.#decode(this.#bytes, start, end), quotingKinds[index] as number, this.#dialect);
   }
 
   #keep(start: number, end: number, line: number): KeptRow {
-    const { starts, ends, quotings, count } = this.fields;
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const cells: KeptCell[] = [];
-    for (let index = 0; index < Math.min(count, this.#state.width); index++) {
+    for (let index = 0; index < Math.min(fieldCount, this.#state.width); index++) {
       const from = starts[index] as number;
       const to = ends[index] as number;
       if (from === to) continue;
-      const kind = quotings[index] as number;
+      const kind = quotingKinds[index] as number;
       let forms = 0;
       if (kind < ESCAPED_FIELD) forms = classifyValue(this.#bytes, from, to, this.#decode);
       else if (kind === SLASHED_FIELD) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
@@ -279,7 +279,7 @@ export class RecordFold {
     }
     const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
-    const width = this.#state.sheet ? Math.max(count, this.#state.width) : count;
+    const width = this.#state.sheet ? Math.max(fieldCount, this.#state.width) : fieldCount;
     return { line, start: this.#offset(start), end: this.#offset(end), width, cells, text: '', blankBefore };
   }
 
@@ -298,8 +298,8 @@ export class RecordFold {
 }
 
 /** Tells whether a line of a text that was converted from records holds a record, though all its values are null. */
-const isRecord = ({ count, quotings }: Fields, { records }: InferenceState): boolean =>
-  records !== null && (count > 1 || quotings[0] !== UNQUOTED_FIELD);
+const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceState): boolean =>
+  records !== null && (fieldCount > 1 || quotingKinds[0] !== UNQUOTED_FIELD);
 
 /**
  * Computes the forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is
