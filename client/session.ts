@@ -47,7 +47,7 @@ const PAUSE_MS = 300;
 const SESSION_ENDED_STATUSES = [400, 401, 422];
 
 /** Current refreshes by their store: clients of one store share a refresh where there are no locks. */
-const currentRefreshes = new WeakMap<SessionStore, { token: string; renewed: Promise<StoredSession | null> }>();
+const currentRefreshes = new WeakMap<SessionStore, { token: string; refreshPromise: Promise<StoredSession | null> }>();
 
 /**
  * Makes a credential of a person's session: the caller writes the answer of the sign-in into `store`, and null when the
@@ -79,13 +79,13 @@ export function withSession({ store, lock = 'data-console-session' }: SessionOpt
     if (sharedRefresh?.token !== session.token) {
       const { token } = session;
       const renewed = runUnderLock(lock, () => refreshSession(store, token, request)).finally(() => {
-        if (currentRefreshes.get(store)?.renewed === renewed) currentRefreshes.delete(store);
+        if (currentRefreshes.get(store)?.refreshPromise === renewed) currentRefreshes.delete(store);
       });
-      sharedRefresh = { token, renewed };
+      sharedRefresh = { token, refreshPromise: renewed };
       currentRefreshes.set(store, sharedRefresh);
     }
     try {
-      const renewed = await sharedRefresh.renewed;
+      const renewed = await sharedRefresh.refreshPromise;
       return renewed ? makeBearerHeader(renewed) : {};
     } catch (error) {
       // The API is away, or there were too many requests: what is still good is good enough.

@@ -17,7 +17,7 @@ export interface LocalPostgresOptions {
   /** Password of the superuser `postgres`; set by the first start in `stateDir`. */
   password: string;
   /** True for a server whose data may be lost: no fsync, faster. */
-  throwaway?: boolean;
+  isThrowaway?: boolean;
 }
 
 /** Running PostgreSQL that belongs to this process. */
@@ -32,7 +32,7 @@ export interface LocalPostgres {
   /** All folders with the server's files: `stateDir`, and another one if root works in a private folder. */
   folders: string[];
   /** Promise that resolves when the server ends for any reason. */
-  exited: Promise<void>;
+  exitPromise: Promise<void>;
   /** Stops the server, including open sessions, and waits until it has ended. Idempotent. */
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
 
   const port = await findFreePort();
   const output = openSync(log, 'w', 0o644);
-  const server = spawn(binaries.postgres, makeServerArguments(data, port, options.throwaway === true), {
+  const server = spawn(binaries.postgres, makeServerArguments(data, port, options.isThrowaway === true), {
     // The server is in a group of its own: Ctrl-C in the terminal reaches this process only, which then stops the
     // server.
     detached: true,
@@ -93,7 +93,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     url,
     pid,
     folders: [...new Set([options.stateDir, folder])],
-    exited,
+    exitPromise: exited,
     stop: stopServer,
   };
 }

@@ -28,11 +28,11 @@ const envelopeSchema = z.object({
 export class CloudflareApiError extends Problem {
   readonly status: number;
   /** Cloudflare's codes of the reasons for the refusal. */
-  readonly codes: readonly number[];
+  readonly errorCodes: readonly number[];
   constructor(status: number, codes: readonly number[], message: string) {
     super(message);
     this.status = status;
-    this.codes = codes;
+    this.errorCodes = codes;
   }
 }
 
@@ -215,7 +215,7 @@ export class CloudflareAccount {
   }
 
   /** Reads the running version of a Worker, and whether that is the version uploaded last. */
-  async readRunningVersion(worker: string): Promise<{ running: string | undefined; isNewest: boolean }> {
+  async readRunningVersion(worker: string): Promise<{ runningVersion: string | undefined; isNewest: boolean }> {
     const scriptPath = `/workers/scripts/${worker}`;
     const { deployments } = z
       .object({ deployments: z.array(z.object({ versions: z.array(z.object({ version_id: z.string() })) })) })
@@ -226,12 +226,12 @@ export class CloudflareAccount {
     const running = deployments[0]?.versions.map(({ version_id }) => version_id) ?? [];
     const [newest] = items;
     if (!running[0] || !newest || (running.length === 1 && running[0] === newest.id)) {
-      return { running: undefined, isNewest: true };
+      return { runningVersion: undefined, isNewest: true };
     }
     const { result } = await this.#ask('GET', `${scriptPath}/versions/${running[0]}`);
     const bindingsSchema = z.array(z.object({ name: z.string(), text: z.string().optional() }));
     const { bindings } = z.object({ resources: z.object({ bindings: bindingsSchema }) }).parse(result).resources;
-    return { running: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
+    return { runningVersion: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
   }
 
   /** Reads the bookmark of a D1 database's state now, or at an earlier time. */

@@ -238,7 +238,7 @@ const makeClientAuthenticators = (resource: 'api' | 'mcp') => ({
 });
 
 const AUTHENTICATION_METHODS: AuthenticationMethods = {
-  operator: authenticateOperator,
+  authenticateOperator,
   authenticators: {
     bearer: authenticateByAudience({ ...companyAuthenticators, ...makeClientAuthenticators('api') }),
     signature: authenticateSignatureAlone((path) => findCounterpart(SURFACES, path)),
@@ -258,7 +258,7 @@ const AUTHENTICATION_METHODS: AuthenticationMethods = {
       'share-portal': authenticateOutsider,
     }),
   },
-  tokens: {
+  tokenVerifiers: {
     share: verifyShareToken,
     'embed-dashboard': makeEmbedTokenVerifier('dashboard'),
     'embed-visualization': makeEmbedTokenVerifier('visualization'),
@@ -280,13 +280,17 @@ function readPath(request: Request): string {
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>({ getPath: readPath });
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  app.use(addRequestFacts, auditRequests(storeAuditRecord), allowCrossOrigin(contracts, AUTHENTICATION_METHODS.tokens));
+  app.use(
+    addRequestFacts,
+    auditRequests(storeAuditRecord),
+    allowCrossOrigin(contracts, AUTHENTICATION_METHODS.tokenVerifiers),
+  );
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION_METHODS);
 
   app.notFound(async (c) => {
     const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
     const ipLimit = await countByIp(context);
-    c.get('facts').limits.push(ipLimit);
+    c.get('facts').limitStates.push(ipLimit);
     // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
     return answerError(
       ipLimit.allowed ? findUnmatchedFailure(SURFACES, c.req.path) : makeRateLimitFailure(ipLimit, context.now()),
@@ -332,12 +336,12 @@ const addRequestFacts: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
   c.set('facts', {
-    limits: [],
+    limitStates: [],
     contract: null,
     actor: null,
     owner: null,
     resourceIds: [],
-    performed: null,
+    performedRoute: null,
     meter: new Meter(),
   });
   await runWithCorrelationId(correlationId, async () => {
@@ -353,7 +357,7 @@ const addRequestFacts: MiddlewareHandler<HttpEnv> = async (c, next) => {
     ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'],
     // Answers hold tokens and people's data; what may be kept says so itself.
     ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
-    ...makeLimitHeaders(c.get('facts').limits),
+    ...makeLimitHeaders(c.get('facts').limitStates),
     ...Object.entries(c.get('facts').contract?.protocol?.answerHeaders ?? {}),
   ]);
 };

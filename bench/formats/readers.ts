@@ -48,7 +48,7 @@ async function readCsv(path: string, size: number): Promise<number> {
     const block = await read(at, BLOCK_BYTES);
     at += scanRecords(block, 0, at + block.length >= size, dialect, 1, fields, () => {
       rows++;
-    }).end;
+    }).endIndex;
   }
   return rows;
 }
@@ -85,7 +85,7 @@ async function readXlsx(path: string, size: number): Promise<number> {
   while (!state.done) {
     const block = await read(state.offset, BLOCK_BYTES);
     const isLast = state.offset + block.length >= entry.size;
-    state = convertRows(workbook, { headers: [], down: new Map() }, state, block, isLast).state;
+    state = convertRows(workbook, { headerMerges: [], lastRowsByCell: new Map() }, state, block, isLast).state;
   }
   return state.filled - 1;
 }

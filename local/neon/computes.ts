@@ -6,10 +6,10 @@ const DEFAULT_MS = { idle: 5 * 60_000, waking: 500 };
 interface Compute {
   connectionCount: number;
   /** Time at which the last connection ended. */
-  usedAt: number;
+  lastUsedAt: number;
   /** Milliseconds that waking takes; the compute sleeps if this is set. */
-  asleep?: number;
-  awake?: Promise<void>;
+  wakingMs?: number;
+  wakingPromise?: Promise<void>;
 }
 
 /**
@@ -22,34 +22,34 @@ export class Computes {
   /** Counts a new connection. @returns the promise that it waits for, and the function to call at its end */
   connect(projectName: string): { wakingPromise: Promise<void> | undefined; end(): void } {
     const compute = this.#of(projectName);
-    const isIdle = compute.connectionCount === 0 && Date.now() - compute.usedAt > DEFAULT_MS.idle;
-    const wakingMs = compute.asleep ?? (isIdle ? DEFAULT_MS.waking : undefined);
+    const isIdle = compute.connectionCount === 0 && Date.now() - compute.lastUsedAt > DEFAULT_MS.idle;
+    const wakingMs = compute.wakingMs ?? (isIdle ? DEFAULT_MS.waking : undefined);
     if (wakingMs !== undefined) {
-      delete compute.asleep;
-      compute.awake = sleep(wakingMs).then(() => {
-        delete compute.awake;
+      delete compute.wakingMs;
+      compute.wakingPromise = sleep(wakingMs).then(() => {
+        delete compute.wakingPromise;
       });
     }
     compute.connectionCount += 1;
     return {
-      wakingPromise: compute.awake,
+      wakingPromise: compute.wakingPromise,
       end: () => {
         compute.connectionCount -= 1;
-        compute.usedAt = Date.now();
+        compute.lastUsedAt = Date.now();
       },
     };
   }
 
   /** Suspends a project's compute, as if it had been idle. @param waking how long it takes to wake, in milliseconds */
   suspend(projectName: string, waking: number): void {
-    this.#of(projectName).asleep = waking;
+    this.#of(projectName).wakingMs = waking;
   }
 
   /** Returns the state of a compute in the words of Neon's API. */
   getState(projectName: string): 'idle' | 'init' | 'active' {
-    const { asleep, awake } = this.#of(projectName);
-    if (asleep !== undefined) return 'idle';
-    return awake === undefined ? 'active' : 'init';
+    const { wakingMs, wakingPromise } = this.#of(projectName);
+    if (wakingMs !== undefined) return 'idle';
+    return wakingPromise === undefined ? 'active' : 'init';
   }
 
   /** Returns the status that tests read: state, and number of open connections. */
@@ -58,7 +58,7 @@ export class Computes {
   }
 
   #of(projectName: string): Compute {
-    const compute = this.#computes.get(projectName) ?? { connectionCount: 0, usedAt: Date.now() };
+    const compute = this.#computes.get(projectName) ?? { connectionCount: 0, lastUsedAt: Date.now() };
     this.#computes.set(projectName, compute);
     return compute;
   }

@@ -31,12 +31,12 @@ export class Faults {
   readonly #pending: (NeonFault & { remainingCount: number })[] = [];
   readonly #counts = new Map<string, number>();
 
-  set(fault: NeonFault): void {
+  setFault(fault: NeonFault): void {
     this.#pending.push({ ...fault, remainingCount: fault.times ?? 1 });
   }
 
   /** Counts the call, and returns the fault set on it, if any. */
-  take(call: NeonCall, projectName: string): NeonFault | undefined {
+  takeFault(call: NeonCall, projectName: string): NeonFault | undefined {
     const key = `${call} ${projectName}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     const index = this.#pending.findIndex((fault) => fault.call === call && fault.project_name === projectName);

@@ -44,7 +44,7 @@ export class ManagementApi {
     const call = this.#route(request, caller, await json(request).catch(() => ({})));
     if (call === undefined) return sendResponse(response, makeProblem(404, '', 'the requested resource was not found'));
 
-    const fault = this.#faults.take(call.name, call.projectName);
+    const fault = this.#faults.takeFault(call.name, call.projectName);
     if (fault?.delay_ms !== undefined) await sleep(fault.delay_ms);
     if (fault?.status !== undefined) {
       if (fault.retry_after !== undefined) response.setHeader('retry-after', String(fault.retry_after));

@@ -93,7 +93,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
       return await handleControl(request, response, {
         faults,
         tunnelFaults,
-        trips,
+        roundTrips: trips,
         tunnel,
         computes,
         directUrl: findDirectUrl,
@@ -105,7 +105,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
       if (!response.headersSent) sendJson(response, 500, { code: 'INTERNAL', message: error.message });
     });
   });
-  server.on('upgrade', (request, socket, head) => tunnel.upgrade(request, socket, head));
+  server.on('upgrade', (request, socket, head) => tunnel.handleUpgrade(request, socket, head));
   const listening = await listen(server);
 
   return {
@@ -127,7 +127,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
 interface TestControls {
   faults: Faults;
   tunnelFaults: TunnelFaults;
-  trips: RoundTrips;
+  roundTrips: RoundTrips;
   tunnel: Tunnel;
   computes: Computes;
   directUrl: LocalNeon['directUrl'];
@@ -136,26 +136,27 @@ interface TestControls {
 async function handleControl(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, tunnelFaults, trips, tunnel, computes, directUrl }: TestControls,
+  { faults, tunnelFaults, roundTrips, tunnel, computes, directUrl }: TestControls,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
   const sendAnswer = (body: unknown) => sendJson(response, 200, body);
   if (url.pathname === '/_test/calls') return sendAnswer(faults.countCalls(projectName));
-  if (url.pathname === '/_test/connections') return sendAnswer(tunnel.countOpened(projectName));
+  if (url.pathname === '/_test/connections') return sendAnswer(tunnel.countOpenedConnections(projectName));
   if (url.pathname === '/_test/address') return sendAnswer({ url: directUrl(projectName) });
   if (url.pathname === '/_test/compute') return sendAnswer(computes.getStatus(projectName));
   if (url.pathname === '/_test/suspend') {
     return sendAnswer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }
-  if (url.pathname === '/_test/held') return sendAnswer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
-  if (url.pathname === '/_test/release') return sendAnswer(tunnelFaults.release(projectName) ?? {});
-  if (url.pathname === '/_test/trips') return sendAnswer({ trips: trips.getTripCount(projectName) });
+  if (url.pathname === '/_test/held')
+    return sendAnswer(await tunnelFaults.waitForHeldMessage(projectName).then(() => ({})));
+  if (url.pathname === '/_test/release') return sendAnswer(tunnelFaults.releaseMessage(projectName) ?? {});
+  if (url.pathname === '/_test/trips') return sendAnswer({ trips: roundTrips.getTripCount(projectName) });
   if (url.pathname === '/_test/distance') {
-    return sendAnswer(trips.setLatency(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
+    return sendAnswer(roundTrips.setLatency(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }
   const fault = (await json(request)) as NeonFault | TunnelFault;
-  if ('effect' in fault) tunnelFaults.set(fault);
-  else faults.set(fault);
+  if ('effect' in fault) tunnelFaults.setFault(fault);
+  else faults.setFault(fault);
   sendAnswer({});
 }

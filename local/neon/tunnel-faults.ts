@@ -17,14 +17,14 @@ export class TunnelFaults {
   /** Unreleased holds of each project, in the order in which they were set. */
   readonly #holds = new Map<string, HoldPromises[]>();
 
-  set(fault: TunnelFault): void {
+  setFault(fault: TunnelFault): void {
     this.#pending.push(fault);
     if (fault.effect !== 'hold') return;
     this.#holdsOf(fault.project_name).push({ held: Promise.withResolvers(), released: Promise.withResolvers() });
   }
 
   /** Removes and returns the fault set on a message, or on the opening of a tunnel without one. */
-  take(projectName: string, message?: Buffer): TunnelFault | undefined {
+  takeFault(projectName: string, message?: Buffer): TunnelFault | undefined {
     const index = this.#pending.findIndex(
       ({ project_name, statement }) => project_name === projectName && matchesMessage(statement, message),
     );
@@ -32,18 +32,18 @@ export class TunnelFaults {
   }
 
   /** Holds a message until the project is released. */
-  async hold(projectName: string): Promise<void> {
+  async holdMessage(projectName: string): Promise<void> {
     const hold = this.#holdsOf(projectName)[0];
     hold?.held.resolve();
     await hold?.released.promise;
   }
 
   /** Resolves when a message of the project is held. */
-  async untilHeld(projectName: string): Promise<void> {
+  async waitForHeldMessage(projectName: string): Promise<void> {
     await this.#holdsOf(projectName)[0]?.held.promise;
   }
 
-  release(projectName: string): void {
+  releaseMessage(projectName: string): void {
     this.#holdsOf(projectName).shift()?.released.resolve();
   }
 

@@ -51,7 +51,7 @@ export class Tunnel {
   }
 
   /** Handles an HTTP upgrade request; refuses addresses that are not endpoints. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = new URL(request.url ?? '/', 'http://tunnel');
     const host = (url.searchParams.get('address') ?? '').replace(/:\d+$/, '');
     const target = url.pathname === '/v2' ? this.#resolve(host) : undefined;
@@ -59,11 +59,11 @@ export class Tunnel {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
-    if (this.#faults.take(target.projectName)) {
+    if (this.#faults.takeFault(target.projectName)) {
       this.#unanswered.push(socket);
       return;
     }
-    this.countOpened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
+    this.countOpenedConnections(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
     const connectWebSocket = (webSocket: WebSocket) => {
       const { wakingPromise, end } = this.#computes.connect(target.projectName);
       webSocket.on('close', end);
@@ -75,7 +75,7 @@ export class Tunnel {
   }
 
   /** Counts the connections that were opened to the project: to the database itself, and to its pooler. */
-  countOpened(projectName: string): { direct: number; pooled: number } {
+  countOpenedConnections(projectName: string): { direct: number; pooled: number } {
     const openedCounts = this.#opened.get(projectName) ?? { direct: 0, pooled: 0 };
     this.#opened.set(projectName, openedCounts);
     return openedCounts;
@@ -115,13 +115,13 @@ function joinStreams(
   let losesAnswer = false;
   webSocket.binaryType = 'nodebuffer';
   const forward = async (data: Buffer) => {
-    const fault = faults.take(projectName, data);
+    const fault = faults.takeFault(projectName, data);
     isConnectionSilent ||= fault?.effect === 'fall_silent';
     if (isConnectionSilent) return;
     losesAnswer ||= fault?.effect === 'lose_answer';
     if (fault?.effect === 'hold') {
       webSocket.pause();
-      await faults.hold(projectName);
+      await faults.holdMessage(projectName);
       webSocket.resume();
     }
     if (!postgres.write(data)) webSocket.pause();

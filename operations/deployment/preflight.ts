@@ -58,8 +58,8 @@ const checkR2 = (_: Environment, account: CloudflareAccount): Promise<Findings> 
       await account.listBucketNames();
       return NO_FINDINGS;
     },
-    ({ codes }) =>
-      codes.includes(R2_DISABLED_CODE)
+    ({ errorCodes }) =>
+      errorCodes.includes(R2_DISABLED_CODE)
         ? 'R2 is not switched on: open R2 in the dashboard of the account once, and subscribe.'
         : 'R2 cannot be used: let CLOUDFLARE_API_TOKEN edit Workers R2 Storage.',
   );

@@ -9,7 +9,7 @@ const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 7 * DAY_SECONDS +
 /** Use of a key's version: something that becomes invalid without that version. */
 export interface KeyUse {
   /** Description as a part of a sentence: `12 API keys, the last until 2027-01-31`. */
-  what: string;
+  description: string;
   /** Advice on how to end the use in an orderly way. */
   advice: string;
 }
@@ -36,7 +36,10 @@ function findTokenUses(key: KeyName, seconds: number, successor: number | undefi
   const tokenKind = key === 'jwt' ? 'sessions of people and of the portal' : 'embed tokens';
   const end = Number.isFinite(expiresAt) ? ` until ${formatDay(expiresAt)}` : '';
   return [
-    { what: `perhaps ${tokenKind}${end}`, advice: end ? `wait until ${formatDay(expiresAt)}` : 'rotate the key first' },
+    {
+      description: `perhaps ${tokenKind}${end}`,
+      advice: end ? `wait until ${formatDay(expiresAt)}` : 'rotate the key first',
+    },
   ];
 }
 
@@ -48,7 +51,10 @@ async function findDerivationUses(version: number, database: Database, now: numb
   if (!row?.keys) return [];
   const keysText = `${row.keys} API key${row.keys === 1 ? '' : 's'}, the last until ${formatDay(row.last ?? now)}`;
   return [
-    { what: keysText, advice: 'have their companies issue new keys and revoke these, or wait until they have expired' },
+    {
+      description: keysText,
+      advice: 'have their companies issue new keys and revoke these, or wait until they have expired',
+    },
   ];
 }
 
@@ -75,25 +81,25 @@ async function findEncryptionUses(
   database: Database,
   now: number,
 ): Promise<KeyUse[]> {
-  const rows: { what: string; foundCount: number }[] = [];
+  const rows: { description: string; foundCount: number }[] = [];
   for (const { table, what, where } of ENCRYPTED_COLUMNS) {
     // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
     const [row] = await database.query<{ found: number }>(
       `SELECT count(*) AS found FROM ${table} WHERE ${where(version)}`,
     );
-    rows.push({ what, foundCount: row?.found ?? 0 });
+    rows.push({ description: what, foundCount: row?.found ?? 0 });
   }
-  const uses = rows.flatMap(({ what, foundCount }): KeyUse[] => {
+  const uses = rows.flatMap(({ description, foundCount }): KeyUse[] => {
     if (foundCount === 0) return [];
     const advice =
-      what === 'backup codes'
+      description === 'backup codes'
         ? 'they are kept as digests: they end when their people make new ones, or with this version'
         : 'the scheduled run brings them under the newest key: look again in some minutes';
-    return [{ what: `${foundCount} ${what}`, advice }];
+    return [{ description: `${foundCount} ${description}`, advice }];
   });
   const shortLivedUntil = ((successor ?? Number.POSITIVE_INFINITY) + SHORT_LIVED_SECONDS) * 1000;
   if (shortLivedUntil > now)
-    uses.push({ what: 'codes and sign-ins of the last minutes', advice: 'wait a quarter of an hour' });
+    uses.push({ description: 'codes and sign-ins of the last minutes', advice: 'wait a quarter of an hour' });
   return uses;
 }
 

@@ -41,10 +41,10 @@ export async function addVersion(
   await options.keep({ [used]: secret });
   await store.set(next, secret);
   report(`Version ${version} is set, to be read only.`);
-  await sleep(store.settleMs);
+  await sleep(store.propagationMs);
   await store.set(used, secret);
   report(`Version ${version} is in use for all that is new; older ones go on being read.`);
-  await sleep(store.settleMs);
+  await sleep(store.propagationMs);
   for (const { variable } of [{ variable: next }, ...remainingVersions]) await store.remove(variable);
 }
 
@@ -67,7 +67,7 @@ export async function removeVersion(
   const database = await store.openControlDb();
   const uses = await findUses(key, version, successor, database, now).finally(() => database.close());
   if (uses.length > 0 && !isForced) {
-    const lines = uses.map(({ what, advice }) => `  ${what}: ${advice}`);
+    const lines = uses.map(({ description, advice }) => `  ${description}: ${advice}`);
     throw new Problem(
       [
         `Version ${version} of ${key} is still needed by`,
@@ -78,7 +78,7 @@ export async function removeVersion(
   }
   await store.remove(removedVersion.variable);
   report(`Version ${version} of ${key} is gone.`);
-  for (const { what } of uses) report(`  Ended: ${what}`);
+  for (const { description } of uses) report(`  Ended: ${description}`);
 }
 
 /** Lists the versions of all keys, and their remaining uses. */
@@ -94,7 +94,7 @@ export async function listVersions(
       for (const [at, { version }] of versions.entries()) {
         const successor = versions[at + 1]?.version;
         const uses = successor === undefined ? [] : await findUses(key, version, successor, database, now);
-        const neededBy = uses.map(({ what }) => what).join('; ') || 'nothing: it can be removed';
+        const neededBy = uses.map(({ description }) => description).join('; ') || 'nothing: it can be removed';
         report(`  ${version}  ${successor === undefined ? 'used for all that is new' : `needed by ${neededBy}`}`);
       }
     }

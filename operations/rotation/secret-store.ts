@@ -14,7 +14,7 @@ export interface SecretStore {
   set(name: string, value: string): Promise<void>;
   remove(name: string): Promise<void>;
   /** Milliseconds until every isolate has a new secret. */
-  settleMs: number;
+  propagationMs: number;
   /** Opens the control database of the same Worker. */
   openControlDb(): Promise<Database>;
 }
@@ -25,13 +25,13 @@ export async function openDeployedSecrets(environment: Environment, settleMs: nu
   const { workerName, name: environmentName } = environment;
   return {
     async requireChangeable() {
-      const { running, isNewest } = await account.readRunningVersion(workerName);
-      if (!isNewest) throw makeRollbackProblem(environmentName, running);
+      const { runningVersion, isNewest } = await account.readRunningVersion(workerName);
+      if (!isNewest) throw makeRollbackProblem(environmentName, runningVersion);
     },
     names: () => account.listSecretNames(workerName),
     set: (name, value) => account.putSecret(workerName, name, value),
     remove: (name) => account.deleteSecret(workerName, name),
-    settleMs,
+    propagationMs: settleMs,
     openControlDb: () => openRemoteDatabase('CONTROL_DB', environment),
   };
 }
@@ -66,7 +66,7 @@ export function openLocalSecrets(): SecretStore {
       const { [name]: _removed, ...others } = await readAll();
       await writeAll(others);
     },
-    settleMs: 0,
+    propagationMs: 0,
     openControlDb: () => openLocalDatabase('CONTROL_DB'),
   };
 }

@@ -56,7 +56,7 @@ export interface ViewerActor<Opened = unknown> {
   tokenId: string;
   /** Origins whose pages may use the token; an empty list allows all. */
   allowedOrigins: readonly string[];
-  opened: Opened;
+  tokenRecord: Opened;
 }
 
 /** The platform's operator, who creates organizations and belongs to none. */

@@ -29,8 +29,8 @@ export const selectAdministrators = (db: ControlDb, companyId: string) =>
 
 /** A kind of policy: the ids of its managed policies, and a condition on the statements of a company's policies. */
 interface PolicyKind {
-  managedIds: string[];
-  statement: SQL;
+  managedPolicyIds: string[];
+  statementCondition: SQL;
 }
 
 const listManagedIds = (is: (document: PolicyDocument) => boolean): string[] =>
@@ -40,22 +40,22 @@ const matchesWildcardSql = (field: 'actions' | 'resources'): SQL =>
   sql`exists (select 1 from json_each(statement.value, ${`$.${field}`}) where value <> '' and trim(value, '*') = '')`;
 
 const ALLOW_ALL_POLICIES: PolicyKind = {
-  managedIds: listManagedIds(({ statements }) =>
+  managedPolicyIds: listManagedIds(({ statements }) =>
     statements.some(
       ({ effect, actions, resources }) =>
         effect === 'Allow' && actions.some(matchesEverything) && resources.some(matchesEverything),
     ),
   ),
-  statement: sql`statement.value ->> '$.effect' = 'Allow' and ${matchesWildcardSql('actions')} and ${matchesWildcardSql('resources')}`,
+  statementCondition: sql`statement.value ->> '$.effect' = 'Allow' and ${matchesWildcardSql('actions')} and ${matchesWildcardSql('resources')}`,
 };
 
 const DENYING_POLICIES: PolicyKind = {
-  managedIds: listManagedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
-  statement: sql`statement.value ->> '$.effect' = 'Deny'`,
+  managedPolicyIds: listManagedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
+  statementCondition: sql`statement.value ->> '$.effect' = 'Deny'`,
 };
 
 /** Builds the SQL condition that a policy of this kind applies to the user of the surrounding query, through any group. */
-const hasPolicySql = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`exists (
+const hasPolicySql = ({ managedPolicyIds: ids, statementCondition }: PolicyKind): SQL => sql`exists (
   select 1 from ${groupBindings}
   inner join ${groups} on ${groups.id} = ${groupBindings.groupId} and ${groups.deletedAt} is null
   inner join ${groupPolicies} on ${groupPolicies.groupId} = ${groups.id}
@@ -63,4 +63,4 @@ const hasPolicySql = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`ex
   where ${groupBindings.companyId} = ${users.companyId} and ${groups.companyId} = ${users.companyId}
     and ${groupBindings.principalType} = 'user' and ${groupBindings.principalId} = ${users.id}
     and (${groupPolicies.policyId} in ${makeIdListSql(ids)}
-      or exists (select 1 from json_each(${policies.document}, '$.statements') as statement where ${statement})))`;
+      or exists (select 1 from json_each(${policies.document}, '$.statements') as statement where ${statementCondition})))`;

@@ -38,10 +38,10 @@ const PRINCIPALS_PER_PAGE = 1000;
 /** The result of the queries of `buildNamingQueries`. */
 interface AffectedAccess {
   groups: Map<string, GroupRole[]>;
-  attached: { groupId: string; policyId: string }[];
-  permissions: (LegacyPermission & { groupId: string })[];
-  documents: Map<string, PolicyDocument>;
-  bindings: { groupId: string; principalId: string }[];
+  attachedPolicies: { groupId: string; policyId: string }[];
+  legacyPermissions: (LegacyPermission & { groupId: string })[];
+  policyDocuments: Map<string, PolicyDocument>;
+  groupBindings: { groupId: string; principalId: string }[];
 }
 
 function toAffectedAccess([
@@ -54,15 +54,15 @@ function toAffectedAccess([
   const parseJson = (value: unknown) => JSON.parse(String(value));
   return {
     groups: new Map(living.map(([id, roles]) => [String(id), parseJson(roles)])),
-    attached: attached.map(([groupId, policyId]) => ({ groupId: String(groupId), policyId: String(policyId) })),
-    permissions: listed.map(([groupId, id, target, actions]) => ({
+    attachedPolicies: attached.map(([groupId, policyId]) => ({ groupId: String(groupId), policyId: String(policyId) })),
+    legacyPermissions: listed.map(([groupId, id, target, actions]) => ({
       groupId: String(groupId),
       id: String(id),
       target: parseJson(target),
       actions: parseJson(actions),
     })),
-    documents: new Map(documents.map(([id, document]) => [String(id), parseJson(document)])),
-    bindings: bindings.map(([groupId, principalId]) => ({
+    policyDocuments: new Map(documents.map(([id, document]) => [String(id), parseJson(document)])),
+    groupBindings: bindings.map(([groupId, principalId]) => ({
       groupId: String(groupId),
       principalId: String(principalId),
     })),
@@ -86,7 +86,7 @@ export async function computeAccessChange(
   const [was, is] = [toAffectedAccess(rowsBefore), toAffectedAccess(rowsAfter)];
   const groupIds = [was, is].flatMap((affectedAccess) => [
     ...affectedAccess.groups.keys(),
-    ...[...affectedAccess.attached, ...affectedAccess.permissions].map(({ groupId }) => groupId),
+    ...[...affectedAccess.attachedPolicies, ...affectedAccess.legacyPermissions].map(({ groupId }) => groupId),
   ]);
   const affectedIds = { groupIds: [...new Set(groupIds)], principalIds: [...ids] };
   const budget = makeComparisonBudget();
@@ -133,10 +133,10 @@ export async function computeAccessChange(
 function computeGroupsAfter(
   { id, groups: text }: NamedPrincipal & GroupSet,
   ids: ReadonlySet<string>,
-  { bindings }: AffectedAccess,
+  { groupBindings }: AffectedAccess,
 ): string {
   if (!ids.has(id)) return text;
-  const groupIdsAfter = bindings.filter(({ principalId }) => principalId === id).map(({ groupId }) => groupId);
+  const groupIdsAfter = groupBindings.filter(({ principalId }) => principalId === id).map(({ groupId }) => groupId);
   return JSON.stringify([...new Set(groupIdsAfter)].toSorted());
 }
 
@@ -150,16 +150,16 @@ function readGrantsAfter(
   return new Map(
     remainingGroups.map((group) => {
       const isUnchanged = ({ id }: { id: string }): boolean => !ids.has(group.id) && !ids.has(id);
-      const policyIds = affectedAfter.attached
+      const policyIds = affectedAfter.attachedPolicies
         .filter(({ groupId }) => groupId === group.id)
         .map(({ policyId }) => policyId);
       const attachedPolicies = policyIds.flatMap((id) => {
         const ownDocument =
-          affectedAfter.documents.get(id) ?? group.policies.find((policy) => policy.id === id)?.document;
+          affectedAfter.policyDocuments.get(id) ?? group.policies.find((policy) => policy.id === id)?.document;
         const document = ownDocument ?? findManagedPolicyById(id)?.document;
         return document ? [{ id, document }] : [];
       });
-      const listedPermissions = affectedAfter.permissions.filter(({ groupId }) => groupId === group.id);
+      const listedPermissions = affectedAfter.legacyPermissions.filter(({ groupId }) => groupId === group.id);
       return [
         group.id,
         {

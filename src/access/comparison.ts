@@ -23,11 +23,11 @@ export interface AccessChange {
 /** Returns the resources on which an access allows an action, exactly as `decide` would for each resource. */
 export function findResources(access: Access, action: Action): ResourceLanguage {
   if (access.isOwner) return { allow: ['*'], deny: [] };
-  const { deny, allow, legacy } = findRules(access, action);
+  const { denyRules, allowRules, legacyRules } = findRules(access, action);
   const listPatterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
   return {
-    allow: getActionEntry(action).unlessDenied ? ['*'] : listPatterns([...allow, ...legacy]),
-    deny: listPatterns(deny),
+    allow: getActionEntry(action).unlessDenied ? ['*'] : listPatterns([...allowRules, ...legacyRules]),
+    deny: listPatterns(denyRules),
   };
 }
 
@@ -61,16 +61,16 @@ export function compareAccess(
 
 /** Returns `access` without the groups that are identical in `otherAccess`. */
 function removeSharedGroups(access: Access, otherAccess: Access): Access {
-  const otherSources = new Set(otherAccess.groups.map(({ source }) => source));
+  const otherSources = new Set(otherAccess.groups.map(({ sourceText }) => sourceText));
   return {
     ...access,
-    groups: access.groups.filter(({ source }) => !otherSources.has(source)),
-    index: null,
-    recent: null,
+    groups: access.groups.filter(({ sourceText }) => !otherSources.has(sourceText)),
+    rulesByAction: null,
+    latestRules: null,
   };
 }
 
 function hasRules(access: Access, action: Action): boolean {
-  const { deny, allow, legacy } = findRules(access, action);
-  return deny.length + allow.length + legacy.length > 0;
+  const { denyRules, allowRules, legacyRules } = findRules(access, action);
+  return denyRules.length + allowRules.length + legacyRules.length > 0;
 }

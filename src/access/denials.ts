@@ -111,10 +111,10 @@ export function listDeniedIds(
 }
 
 function listDeniedPatterns(access: Access, action: Action, companyId: string, type?: ResourceType): string[] {
-  const { deny } = findRules(access, action);
-  if (deny.length === 0) return [];
+  const { denyRules } = findRules(access, action);
+  if (denyRules.length === 0) return [];
   const prefix = makeResourceArn(action, companyId, '', type);
-  return deny.flatMap(({ resource }) => findPatternsAfter(resource, prefix).filter(canMatchId));
+  return denyRules.flatMap(({ resource }) => findPatternsAfter(resource, prefix).filter(canMatchId));
 }
 
 const ID_LENGTH = 24;

@@ -38,35 +38,35 @@ export interface Decision {
 /** One resource pattern on which an action is denied or allowed. */
 export interface Rule {
   resource: string;
-  matches: Matcher;
+  matchesResource: Matcher;
   decision: Decision;
 }
 
 /** All rules on one action, in the order of the sources. */
 export interface ActionRules {
-  deny: Rule[];
-  allow: Rule[];
-  legacy: Rule[];
+  denyRules: Rule[];
+  allowRules: Rule[];
+  legacyRules: Rule[];
 }
 
 interface IndexedRules extends ActionRules {
   action: Action;
-  decided: Map<string, Decision>;
+  decisionsByResource: Map<string, Decision>;
 }
 
 interface CompiledStatement {
   statement: PolicyStatement;
   /** The statement's action patterns, compiled. */
-  actions: Matcher[];
+  actionMatchers: Matcher[];
   decision: Decision;
 }
 
-/** A group's compiled grants; shared by all principals in the group. Only `source` is public. */
+/** A group's compiled grants; shared by all principals in the group. Only `sourceText` is public. */
 export interface CompiledGroup {
   /** The input, as text: equal texts compile to equal groups. */
-  readonly source: string;
+  readonly sourceText: string;
   readonly statements: readonly CompiledStatement[];
-  readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];
+  readonly legacyGrants: readonly { grant: LegacyGrant; decision: Decision }[];
 }
 
 /** A principal's compiled access, made by `compileAccess`. Its fields are private to this module, but for `groups`. */
@@ -76,9 +76,9 @@ export interface Access {
   /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null without a client. */
   readonly scopes: readonly string[] | null;
   /** The rules by action, made when they are first needed. */
-  index: Map<Action, IndexedRules> | null;
+  rulesByAction: Map<Action, IndexedRules> | null;
   /** The action evaluated last: a request evaluates one action on many resources. */
-  recent: IndexedRules | null;
+  latestRules: IndexedRules | null;
 }
 
 /** Maximum number of cached decisions per action: more than a request needs, few enough for a long-lived access. */
@@ -107,8 +107,8 @@ export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Ac
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
   scopes: null,
-  index: null,
-  recent: null,
+  rulesByAction: null,
+  latestRules: null,
 });
 
 function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
@@ -117,7 +117,7 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
     for (const statement of policy.document.statements) {
       const kind = statement.effect === 'Deny' ? 'deny' : 'allow';
       const decision = makeDecision(kind, group.id, policy.id, statement.sid ?? null);
-      statements.push({ statement, actions: statement.actions.map(compilePattern), decision });
+      statements.push({ statement, actionMatchers: statement.actions.map(compilePattern), decision });
     }
   }
   const grants = [
@@ -126,22 +126,22 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
   ];
   const decision = makeDecision('legacy', group.id);
   const legacy = grants.flatMap((grant) => (grant ? [{ grant, decision }] : []));
-  return { source: JSON.stringify([companyId, group]), statements, legacy };
+  return { sourceText: JSON.stringify([companyId, group]), statements, legacyGrants: legacy };
 }
 
 /** Lists the sources of an access as values to compare: two principals have equal ones only if they may do the same. */
 export const listSources = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
   isOwner,
   scopes,
-  ...groups.map(({ source }) => source).toSorted(),
+  ...groups.map(({ sourceText }) => sourceText).toSorted(),
 ];
 
 /** Limits an access to the scopes of an OAuth client: one of the scopes must also match an allowed action. */
 export const limitToScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
-  index: null,
-  recent: null,
+  rulesByAction: null,
+  latestRules: null,
 });
 
 /** Returns true if the scopes allow the action at all, and always if the principal acts without a client. */
@@ -161,7 +161,7 @@ export function findNeededScopes(access: Access, action: Action, resource: strin
 }
 
 /** Copies an access for one request: the index of its rules is discarded with the copy. */
-export const copyForRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
+export const copyForRequest = (access: Access): Access => ({ ...access, rulesByAction: null, latestRules: null });
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
@@ -172,16 +172,16 @@ export const copyForRequest = (access: Access): Access => ({ ...access, index: n
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
   if (access.isOwner) return isInScope(access, action) ? OWNER_ALLOWED : NO_DECISION;
-  const { recent } = access;
-  const rules = recent !== null && recent.action === action ? recent : getIndexedRules(access, action);
-  return rules.decided.get(resource) ?? resolveRules(rules, resource);
+  const { latestRules } = access;
+  const rules = latestRules !== null && latestRules.action === action ? latestRules : getIndexedRules(access, action);
+  return rules.decisionsByResource.get(resource) ?? resolveRules(rules, resource);
 }
 
 /** Finds all rules on `action`, without the owner's privilege; for an OAuth client of the owner that privilege is a rule. */
 export function findRules(access: Access, action: Action): ActionRules {
   if (access.isOwner && access.scopes !== null) {
-    const ownerRule: Rule = { resource: '*', matches: () => true, decision: OWNER_ALLOWED };
-    return { deny: [], allow: isInScope(access, action) ? [ownerRule] : [], legacy: [] };
+    const ownerRule: Rule = { resource: '*', matchesResource: () => true, decision: OWNER_ALLOWED };
+    return { denyRules: [], allowRules: isInScope(access, action) ? [ownerRule] : [], legacyRules: [] };
   }
   return getIndexedRules(access, action);
 }
@@ -189,8 +189,8 @@ export function findRules(access: Access, action: Action): ActionRules {
 /** Returns true if the decision on `action` may differ between resources: some rule has another pattern than `*`. */
 export function dependsOnResource(access: Access, action: Action): boolean {
   if (access.isOwner) return false;
-  const { deny, allow, legacy } = getIndexedRules(access, action);
-  return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
+  const { denyRules, allowRules, legacyRules } = getIndexedRules(access, action);
+  return [denyRules, allowRules, legacyRules].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
 /** Lists the actions that an Allow permits on `*`, that is on all resources; actions that need no Allow are left out. */
@@ -217,42 +217,48 @@ export function isAdministrator(access: Access): boolean {
 export const isUnrestricted = (access: Access): boolean => access.scopes === null && isAdministrator(access);
 
 function getIndexedRules(access: Access, action: Action): IndexedRules {
-  const rules = access.index?.get(action) ?? indexAction(access, action);
-  access.recent = rules;
+  const rules = access.rulesByAction?.get(action) ?? indexAction(access, action);
+  access.latestRules = rules;
   return rules;
 }
 
 function indexAction(access: Access, action: Action): IndexedRules {
-  const rules: IndexedRules = { action, deny: [], allow: [], legacy: [], decided: new Map() };
+  const rules: IndexedRules = {
+    action,
+    denyRules: [],
+    allowRules: [],
+    legacyRules: [],
+    decisionsByResource: new Map(),
+  };
   const isActionInScope = isInScope(access, action);
-  for (const { statements, legacy } of access.groups) {
-    for (const { statement, actions, decision } of statements) {
-      if (!actions.some((matchesAction) => matchesAction(action))) continue;
-      if (statement.effect === 'Deny') addRules(rules.deny, statement.resources, decision);
-      else if (isActionInScope) addRules(rules.allow, statement.resources, decision);
+  for (const { statements, legacyGrants } of access.groups) {
+    for (const { statement, actionMatchers, decision } of statements) {
+      if (!actionMatchers.some((matchesAction) => matchesAction(action))) continue;
+      if (statement.effect === 'Deny') addRules(rules.denyRules, statement.resources, decision);
+      else if (isActionInScope) addRules(rules.allowRules, statement.resources, decision);
     }
-    for (const { grant, decision } of legacy) {
-      if (isActionInScope && grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
+    for (const { grant, decision } of legacyGrants) {
+      if (isActionInScope && grant.allowsAction(action)) addRules(rules.legacyRules, grant.resourcePatterns, decision);
     }
   }
-  access.index ??= new Map();
-  access.index.set(action, rules);
+  access.rulesByAction ??= new Map();
+  access.rulesByAction.set(action, rules);
   return rules;
 }
 
 function addRules(to: Rule[], resources: readonly string[], decision: Decision): void {
-  for (const resource of resources) to.push({ resource, matches: compilePattern(resource), decision });
+  for (const resource of resources) to.push({ resource, matchesResource: compilePattern(resource), decision });
 }
 
 function resolveRules(rules: IndexedRules, resource: string): Decision {
-  const matchesResource = (rule: Rule): boolean => rule.matches(resource);
+  const matchesResource = (rule: Rule): boolean => rule.matchesResource(resource);
   const foundDecision = (
-    rules.deny.find(matchesResource) ??
-    rules.allow.find(matchesResource) ??
-    rules.legacy.find(matchesResource)
+    rules.denyRules.find(matchesResource) ??
+    rules.allowRules.find(matchesResource) ??
+    rules.legacyRules.find(matchesResource)
   )?.decision;
   const decision = foundDecision ?? (getActionEntry(rules.action).unlessDenied ? NOT_DENIED : NO_DECISION);
-  if (rules.decided.size >= MAX_CACHED_DECISIONS) rules.decided.clear();
-  rules.decided.set(resource, decision);
+  if (rules.decisionsByResource.size >= MAX_CACHED_DECISIONS) rules.decisionsByResource.clear();
+  rules.decisionsByResource.set(resource, decision);
   return decision;
 }

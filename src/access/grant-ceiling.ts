@@ -10,7 +10,7 @@ export interface ExcessGrant {
   resource: string;
 }
 
-const NO_RULES: ActionRules = { deny: [], allow: [], legacy: [] };
+const NO_RULES: ActionRules = { denyRules: [], allowRules: [], legacyRules: [] };
 
 /** Maximum number of pattern comparisons, some tens of milliseconds: two hostile sets of policies could need billions. */
 const MAX_COMPARISONS = 1_000_000;
@@ -38,16 +38,21 @@ export function findExcess(granter: Access, grants: Grants, replacedGrants?: Gra
     const grantedRules = findRules(grantedAccess, action);
     const granterRules = findRules(granter, action);
     const replacedRules = replacedAccess ? findRules(replacedAccess, action) : NO_RULES;
-    for (const { resource } of [...grantedRules.allow, ...grantedRules.legacy]) {
+    for (const { resource } of [...grantedRules.allowRules, ...grantedRules.legacyRules]) {
       // A pattern that matches another pattern as text contains it (see wildcard.ts).
-      const contains = (rule: Rule): boolean => spendComparison(budget) && rule.matches(resource);
-      if (grantedRules.deny.some(contains) || replacedRules.allow.some(contains) || replacedRules.legacy.some(contains))
+      const contains = (rule: Rule): boolean => spendComparison(budget) && rule.matchesResource(resource);
+      if (
+        grantedRules.denyRules.some(contains) ||
+        replacedRules.allowRules.some(contains) ||
+        replacedRules.legacyRules.some(contains)
+      )
         continue;
-      if (!granterRules.allow.some(contains) && !granterRules.legacy.some(contains)) return { action, resource };
+      if (!granterRules.allowRules.some(contains) && !granterRules.legacyRules.some(contains))
+        return { action, resource };
       const isHarmlessDenial = (denyRule: Rule): boolean =>
         (spendComparison(budget) && !mayOverlap(denyRule.resource, resource)) ||
-        grantedRules.deny.some((rule) => spendComparison(budget) && rule.matches(denyRule.resource));
-      if (!granterRules.deny.every(isHarmlessDenial)) return { action, resource };
+        grantedRules.denyRules.some((rule) => spendComparison(budget) && rule.matchesResource(denyRule.resource));
+      if (!granterRules.denyRules.every(isHarmlessDenial)) return { action, resource };
     }
   }
   return null;

@@ -15,7 +15,7 @@ interface CachedPrincipal {
   knownPrincipal: KnownPrincipal;
   gateVersion: string | null;
   /** Approximate bytes of the entry without its groups: as many as its JSON has characters. */
-  bytes: number;
+  byteCount: number;
 }
 
 /** The size of the isolate's cache, of its 128 MB: ten thousand principals, if their groups and policies are few. */
@@ -25,7 +25,7 @@ const CAPACITY_BYTES = 12 * 1024 * 1024;
 const cachedGroups = new Map<string, { group: CompiledGroup; memberCount: number }>();
 
 /** Returns the approximate bytes of a compiled group and its entry. */
-const measureGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
+const measureGroup = ({ sourceText }: CompiledGroup): number => 512 + 4 * sourceText.length;
 
 /**
  * The isolate's cache of principals, by credential. An entry must not be used unverified: at each request the company's gate is
@@ -33,28 +33,28 @@ const measureGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.len
  */
 const principalCache = new RecentlyUsed<string, CachedPrincipal>(
   CAPACITY_BYTES,
-  (_, { knownPrincipal, bytes }) =>
-    knownPrincipal.actor.access.groups.reduce((sum, group) => sum + countCachedMember(group), bytes),
-  (_, { knownPrincipal, bytes }) =>
-    knownPrincipal.actor.access.groups.reduce((sum, group) => sum + uncountCachedMember(group), bytes),
+  (_, { knownPrincipal, byteCount }) =>
+    knownPrincipal.actor.access.groups.reduce((sum, group) => sum + countCachedMember(group), byteCount),
+  (_, { knownPrincipal, byteCount }) =>
+    knownPrincipal.actor.access.groups.reduce((sum, group) => sum + uncountCachedMember(group), byteCount),
 );
 
 /** Counts one more cached member of a group. @returns how many bytes that adds */
 function countCachedMember(group: CompiledGroup): number {
-  const cachedGroup = cachedGroups.get(group.source);
-  if (!cachedGroup) cachedGroups.set(group.source, { group, memberCount: 1 });
+  const cachedGroup = cachedGroups.get(group.sourceText);
+  if (!cachedGroup) cachedGroups.set(group.sourceText, { group, memberCount: 1 });
   else cachedGroup.memberCount += 1;
   return cachedGroup ? 0 : measureGroup(group);
 }
 
 /** Subtracts a removed member from the cached members of a group. @returns how many bytes that frees */
 function uncountCachedMember(group: CompiledGroup): number {
-  const cachedGroup = cachedGroups.get(group.source);
+  const cachedGroup = cachedGroups.get(group.sourceText);
   if (cachedGroup && cachedGroup.memberCount > 1) {
     cachedGroup.memberCount -= 1;
     return 0;
   }
-  cachedGroups.delete(group.source);
+  cachedGroups.delete(group.sourceText);
   return measureGroup(group);
 }
 
@@ -66,10 +66,10 @@ export function cachePrincipal(
   gateVersion: string | null,
 ): void {
   const { access, ...self } = actor;
-  const sharedGroups = access.groups.map((group) => cachedGroups.get(group.source)?.group ?? group);
+  const sharedGroups = access.groups.map((group) => cachedGroups.get(group.sourceText)?.group ?? group);
   const knownPrincipal = { actor: { ...actor, access: { ...access, groups: sharedGroups } }, expiresAt, proof };
   const bytes = JSON.stringify([credential, self, proof, gateVersion]).length;
-  principalCache.set(credential, { knownPrincipal, gateVersion, bytes });
+  principalCache.set(credential, { knownPrincipal, gateVersion, byteCount: bytes });
 }
 
 /** The company and principal that a credential claims to belong to. */

@@ -188,8 +188,8 @@ export function createAccessCompiler(
     isOwner: of.isOwner === 1,
     groups: parseGroups(of).flatMap(findGroup),
     scopes: null,
-    index: null,
-    recent: null,
+    rulesByAction: null,
+    latestRules: null,
   });
 }
 

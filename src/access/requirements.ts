@@ -65,5 +65,6 @@ export function requireAnyAction(actor: Principal, actions: readonly Action[]): 
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;
   const rules = actions.map((action) => findRules(actor.access, action));
-  if (first && rules.every(({ allow, legacy }) => allow.length + legacy.length === 0)) requireAction(actor, first, '*');
+  if (first && rules.every(({ allowRules, legacyRules }) => allowRules.length + legacyRules.length === 0))
+    requireAction(actor, first, '*');
 }

@@ -110,7 +110,7 @@ interface Automaton {
   /** For each state, the state at which its part begins. */
   partStarts: readonly number[];
   /** State from which everything matches, in a pattern that ends in a wildcard; null in other patterns. */
-  everything: number | null;
+  matchAllState: number | null;
 }
 
 const cachedAutomata = new Map<string, Automaton>();
@@ -153,7 +153,7 @@ function buildAutomaton(pattern: string): Automaton {
     headLength: rest.length === 0 ? characters.length + 1 : head.length,
     fallbackStates: back,
     partStarts: begin,
-    everything: rest.length > 0 && pattern.endsWith('*') ? characters.length : null,
+    matchAllState: rest.length > 0 && pattern.endsWith('*') ? characters.length : null,
   };
 }
 
@@ -167,11 +167,11 @@ function findNextState(part: string[], at: number, fallbacks: number[], from: nu
 
 /** Returns the state after one character; null stands for a character that no pattern expects. */
 function stepAutomaton(
-  { characters, headLength, fallbackStates, partStarts, everything }: Automaton,
+  { characters, headLength, fallbackStates, partStarts, matchAllState }: Automaton,
   state: number,
   character: string | null,
 ): number {
-  if (state === everything) return state;
+  if (state === matchAllState) return state;
   if (state < headLength) return characters[state] === character ? state + 1 : DEAD_STATE;
   for (let from = state; ; from = fallbackStates[from] as number) {
     if (character !== null && characters[from] === character && from < characters.length) return from + 1;
@@ -181,11 +181,11 @@ function stepAutomaton(
 
 /** Adds the characters that a state expects: all other characters lead to the same next state. */
 function addExpectedCharacters(
-  { characters, headLength, fallbackStates, partStarts, everything }: Automaton,
+  { characters, headLength, fallbackStates, partStarts, matchAllState }: Automaton,
   state: number,
   expected: Set<string>,
 ): void {
-  if (state === everything) return;
+  if (state === matchAllState) return;
   for (let from = state; ; from = fallbackStates[from] as number) {
     if (from < characters.length) expected.add(characters[from] as string);
     if (state < headLength || from === partStarts[from]) return;
@@ -195,7 +195,7 @@ function addExpectedCharacters(
 /** Step of the search: the states of all automata, and the step and character that led there. */
 interface SearchStep {
   states: readonly number[];
-  from: SearchStep | null;
+  previousStep: SearchStep | null;
   character: string;
   length: number;
 }
@@ -220,7 +220,7 @@ function searchDifference(
       (state, at) =>
         at >= begin &&
         at < end &&
-        state === (condition === 'accepted' ? allAutomata[at]?.characters.length : allAutomata[at]?.everything),
+        state === (condition === 'accepted' ? allAutomata[at]?.characters.length : allAutomata[at]?.matchAllState),
     );
   /** Reduces the states to those that can still affect the result; null if no wanted text can follow. */
   const reduceStates = (states: number[]): number[] | null => {
@@ -231,7 +231,7 @@ function searchDifference(
     if (hasState(states, otherAllowStart, otherDenyStart, 'everything')) {
       if (states.every((state, at) => at < otherDenyStart || state === DEAD_STATE)) return null;
       const acceptAllIndex = states.findIndex(
-        (state, at) => at >= otherAllowStart && at < otherDenyStart && state === allAutomata[at]?.everything,
+        (state, at) => at >= otherAllowStart && at < otherDenyStart && state === allAutomata[at]?.matchAllState,
       );
       return states.map((state, at) =>
         at < otherAllowStart || at >= otherDenyStart || at === acceptAllIndex ? state : DEAD_STATE,
@@ -257,7 +257,7 @@ function searchDifference(
   );
   if (!initialStates) return null;
   const visitedStates = new Set([initialStates.join()]);
-  let currentLevel: SearchStep[] = [{ states: initialStates, from: null, character: '', length: 0 }];
+  let currentLevel: SearchStep[] = [{ states: initialStates, previousStep: null, character: '', length: 0 }];
   for (let length = 0; currentLevel.length > 0 && length < maxLength; length += 1) {
     const foundStep = currentLevel.find(isResult);
     if (foundStep) return listCharacters(foundStep);
@@ -273,7 +273,7 @@ function searchDifference(
         visitedStates.add(states.join());
         nextLevel.push({
           states,
-          from: step,
+          previousStep: step,
           character: character ?? chooseUnexpectedCharacter(expectedCharacters),
           length: length + 1,
         });
@@ -295,6 +295,6 @@ function chooseUnexpectedCharacter(expectedCharacters: ReadonlySet<string>): str
 
 function listCharacters(step: SearchStep): string[] {
   const characters: string[] = [];
-  for (let at: SearchStep = step; at.from; at = at.from) characters.push(at.character);
+  for (let at: SearchStep = step; at.previousStep; at = at.previousStep) characters.push(at.character);
   return characters.reverse();
 }

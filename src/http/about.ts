@@ -20,14 +20,14 @@ export async function respondToAbout(assets: Fetcher, version: string, request: 
   if (!prefersPage(request))
     return Response.json({ name: API_NAME, version, ...DOCUMENT_PATHS }, { headers: { Vary: varyHeader } });
   const locale = choosePageLocale(request);
-  const { text, places, version: formatVersion } = ABOUT_TEXTS[locale];
+  const { text, pages, version: formatVersion } = ABOUT_TEXTS[locale];
   const links = Object.entries(DOCUMENT_PATHS).map(([name, href]) => {
-    const [title, holds] = places[name as keyof typeof DOCUMENT_PATHS];
+    const [title, holds] = pages[name as keyof typeof DOCUMENT_PATHS];
     return { href, title, text: holds };
   });
   const note = formatVersion(version);
   const page = await makePageResponse(assets, 'plain', {
-    frames: [],
+    frameAncestors: [],
     locale,
     plain: { title: API_NAME, text, links, note, forms: [] },
   });

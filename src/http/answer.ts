@@ -9,7 +9,11 @@ import { getMediaType, getSecondsToWait, type Surface, wordFailure, wordMessage 
 export const makeLanguageHeaders = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
 
 /** Answers a failure in the wording of its surface. @param locale the caller's language */
-export function makeFailureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
+export function makeFailureResponse(
+  surface: Surface,
+  failure: Failure,
+  locale: Locale = surface.defaultLanguage,
+): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
     return makeTooManyRequestsResponse(failure, wordMessage(surface, failure, locale), locale, surface.codeField);
   const { status, body } = wordFailure(surface, failure, locale);

@@ -27,8 +27,8 @@ export const auditRequests =
     const occurredAt = clock.now();
     await next();
     const facts = c.get('facts');
-    const { contract, performed, resourceIds, recordedAs, isDryRun } = facts;
-    const recordedContract = performed?.contract ?? contract;
+    const { contract, performedRoute, resourceIds, recordedAs, isDryRun } = facts;
+    const recordedContract = performedRoute?.contract ?? contract;
     const principal = toPrincipal(facts);
     const record: AuditRecord = {
       id: newId(occurredAt),
@@ -42,7 +42,7 @@ export const auditRequests =
         : (recordedAs?.action ??
           (recordedContract ? (getAction(recordedContract.access) ?? recordedContract.recordedAs ?? null) : null)),
       resourceId: joinOwnIds(principal.companyId, [...resourceIds, ...(recordedAs?.ids ?? [])]),
-      status: performed?.status ?? c.res.status,
+      status: performedRoute?.status ?? c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
       count: 1,

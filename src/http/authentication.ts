@@ -58,12 +58,12 @@ export async function authenticatePrincipal(
   }
 
   const gateResult = await askGate(ctx, claims, { nonce, keyedRequest }, limits);
-  if (isUsable && gateResult.access !== null && gateResult.access === cachedPrincipal.gateVersion) {
+  if (isUsable && gateResult.accessVersion !== null && gateResult.accessVersion === cachedPrincipal.gateVersion) {
     return toAuthenticatedPrincipal(presented, cachedPrincipal.knownPrincipal, gateResult);
   }
   try {
     const readPrincipal = await presented.readPrincipal();
-    cachePrincipal(credential, readPrincipal, gateResult.access);
+    cachePrincipal(credential, readPrincipal, gateResult.accessVersion);
     return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
   } catch (error) {
     await giveUpKey(gateResult.key);
@@ -89,7 +89,7 @@ export async function authenticateAgain(presented: PresentedCredential): Promise
 
 interface GateResult {
   /** Version of the principal's access; null if the gate did not answer. */
-  access: string | null;
+  accessVersion: string | null;
   key: HeldKey | null;
   uncount(): Promise<void>;
 }
@@ -132,7 +132,7 @@ async function askGate(
   }
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
-    access,
+    accessVersion: access,
     key: keyedRequest && key && makeHeldKey(key, { ...keyedRequest, senderId: principalId, requestId }, callGate),
     uncount: () =>
       callGate(async (gate) => await gate.withdraw(admission)).catch((error) =>
@@ -164,8 +164,8 @@ function admitWithoutGate(
   const now = clock.now();
   return {
     refused: null,
-    organization: isolateCounters.take(`organization ${companyId}`, limits.organization, now),
-    principal: isolateCounters.take(`principal ${principalId}`, limits.principal, now),
+    organization: isolateCounters.countRequest(`organization ${companyId}`, limits.organization, now),
+    principal: isolateCounters.countRequest(`principal ${principalId}`, limits.principal, now),
     access: null,
     key: null,
   };

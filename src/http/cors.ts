@@ -94,7 +94,7 @@ export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<Htt
 export async function respondToPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   const ipLimit = await countPreflight(context);
-  c.get('facts').limits.push(ipLimit);
+  c.get('facts').limitStates.push(ipLimit);
   if (!ipLimit.allowed) return makeTooManyRequestsResponse(makeRateLimitFailure(ipLimit, context.now()));
   return new Response(null, { status: 204, headers: Object.fromEntries(headers) });
 }

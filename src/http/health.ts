@@ -12,22 +12,22 @@ const PART_CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
   files: ({ FILES }) => FILES.head('health'),
 };
 
-const lastCheck = new WeakMap<Bindings, { at: number; broken: string[] }>();
+const lastCheck = new WeakMap<Bindings, { at: number; brokenParts: string[] }>();
 
 /** Finds the required parts that do not answer, checked at most every ten seconds, by one request of an isolate at a time. */
 export async function findBrokenParts(bindings: Bindings): Promise<string[]> {
   const lastKnown = lastCheck.get(bindings);
   const now = clock.now();
-  if (lastKnown && now - lastKnown.at < CACHE_MS) return lastKnown.broken;
-  const check = { at: now, broken: lastKnown?.broken ?? [] };
+  if (lastKnown && now - lastKnown.at < CACHE_MS) return lastKnown.brokenParts;
+  const check = { at: now, brokenParts: lastKnown?.brokenParts ?? [] };
   lastCheck.set(bindings, check);
   const checkResults = await Promise.all(
     Object.entries(PART_CHECKS).map(async ([part, ask]) =>
       (await isResponding(part, () => ask(bindings))) ? [] : [part],
     ),
   );
-  check.broken = checkResults.flat();
-  return check.broken;
+  check.brokenParts = checkResults.flat();
+  return check.brokenParts;
 }
 
 async function isResponding(part: string, ask: () => Promise<unknown>): Promise<boolean> {

@@ -105,20 +105,20 @@ export const searchableListQuery = makePageQuery('per_page').extend({ search: ma
 /** Search and ordering of a list of people, or of resources that people administer. */
 interface SortOptions<Fields extends readonly [string, ...string[]]> {
   /** Searched field, in words: `the name`. */
-  search: string;
+  searchedField: string;
   fields: Fields;
   /** Ordering that applies when none is sent. */
-  standard: Fields[number] | `-${Fields[number]}`;
+  defaultOrdering: Fields[number] | `-${Fields[number]}`;
 }
 
 /** Makes the schema of the query of a list that can be searched and sorted: a page, `search` and `sort_by`. */
 export const makeSortedListQuery = <const Fields extends readonly [string, ...string[]]>(
-  { search, fields, standard }: SortOptions<Fields>,
+  { searchedField, fields, defaultOrdering }: SortOptions<Fields>,
   size?: { standard: number; maximum: number },
 ) =>
   makePageQuery('per_page', size).extend({
-    search: makeSearchSchema(search),
-    sort_by: makeOrderingSchema(fields, standard),
+    search: makeSearchSchema(searchedField),
+    sort_by: makeOrderingSchema(fields, defaultOrdering),
   });
 
 /** Converts the query of a sorted list to the database's search request. */

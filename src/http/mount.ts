@@ -299,7 +299,7 @@ function handleWhenChanged(
   const [companyId = ''] = parameters;
   const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
   return respondWhenChanged({
-    stamps: contract.readRecordVersions as ReadRecordVersions,
+    readVersions: contract.readRecordVersions as ReadRecordVersions,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
     seconds: getWaitSeconds(call.query) as number,

@@ -8,7 +8,7 @@ export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password
 
 /** Headers and data with which a page is served. */
 export interface ServedPage {
-  frames: FrameAncestors;
+  frameAncestors: FrameAncestors;
   locale: Locale;
   /** Brand of a page that shows one before its first request. */
   branding?: ViewBranding;
@@ -56,7 +56,7 @@ export function choosePageLocale({ url, headers }: Request, tokenLocale?: Locale
 export async function makePageResponse(
   assets: Fetcher,
   name: PageName,
-  { frames, locale, branding, data, status, plain }: ServedPage,
+  { frameAncestors, locale, branding, data, status, plain }: ServedPage,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
@@ -67,7 +67,7 @@ export async function makePageResponse(
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Language': locale,
       Vary: 'Accept-Language',
-      'Content-Security-Policy': makeContentSecurityPolicy(name, frames),
+      'Content-Security-Policy': makeContentSecurityPolicy(name, frameAncestors),
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
       'Cache-Control': data === undefined ? 'private' : 'no-store',

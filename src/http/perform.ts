@@ -26,13 +26,13 @@ export async function performRoute(
   const { surface, endpoint } = route;
   const { contract } = endpoint;
   const { facts } = performingRequest;
-  facts.performed = { contract, status: contract.returns.status };
+  facts.performedRoute = { contract, status: contract.returns.status };
   try {
     const routeInput = makeInput();
     facts.resourceIds = listResourceParameters(contract.path).flatMap((name) => collectIds(routeInput.params[name]));
     return await performSteps(performingRequest, request, route, routeInput);
   } catch (error) {
-    facts.performed.status = error instanceof Failure ? findWording(surface, error).status : 500;
+    facts.performedRoute.status = error instanceof Failure ? findWording(surface, error).status : 500;
     throw error;
   }
 }

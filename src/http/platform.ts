@@ -90,6 +90,6 @@ export const makePlatformEndpoints = (surfaces: () => SurfaceEndpoints[], events
       returns: raw(200, 'HTML.', 'text/html'),
       fails: [],
     },
-    ({ ctx }) => makePageResponse(ctx.bindings.PAGES, 'docs', { frames: [], locale: DEFAULT_LOCALE }),
+    ({ ctx }) => makePageResponse(ctx.bindings.PAGES, 'docs', { frameAncestors: [], locale: DEFAULT_LOCALE }),
   ),
 ];

@@ -37,7 +37,7 @@ import type { Credential } from './surface.ts';
 /** Facts about a request, for the limits' headers, the log and the audit trail, collected until the request ends. */
 export interface RequestFacts {
   /** Limits that the request was counted against; they become headers of the answer. */
-  limits: LimitState[];
+  limitStates: LimitState[];
   /** Contract of the request's route. */
   contract: Contract | null;
   /** Sender of the request, once authenticated. */
@@ -47,7 +47,7 @@ export interface RequestFacts {
   /** Ids in the path, or of the created resource if the path has none; then ids that the body attaches. */
   resourceIds: string[];
   /** Route that this request performed (`Perform`), and the status that it would have returned. */
-  performed: { contract: Contract; status: number } | null;
+  performedRoute: { contract: Contract; status: number } | null;
   /** Action under which the handler recorded the request, and ids of further affected records. */
   recordedAs?: { action: Action; ids: readonly string[] };
   /** True once the request may have changed its sender's permissions. */
@@ -63,8 +63,8 @@ export type Authenticators = Record<Credential, Authenticate>;
 
 export interface AuthenticationMethods {
   authenticators: Authenticators;
-  tokens: Record<TokenKind, VerifyViewerToken>;
-  operator: AuthenticateOperator;
+  tokenVerifiers: Record<TokenKind, VerifyViewerToken>;
+  authenticateOperator: AuthenticateOperator;
 }
 
 /** Caller of a request and its idempotency key. */
@@ -96,10 +96,10 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
   if (!isAddressAllowed && identified.status === 'fulfilled') await identified.value.uncount();
   if (byIp.status === 'rejected') throw byIp.reason;
   if (!byIp.value.allowed) {
-    facts.limits = [byIp.value];
+    facts.limitStates = [byIp.value];
     throw makeRateLimitFailure(byIp.value, ctx.now());
   }
-  facts.limits.unshift(byIp.value);
+  facts.limitStates.unshift(byIp.value);
   if (identified.status === 'rejected') throw identified.reason;
   const { actor, key } = identified.value;
   facts.actor = actor;
@@ -118,7 +118,7 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
 /** Counts a request that is refused before its checks, by its address. @throws rateLimitExceeded */
 export async function countAddress(ctx: Context, facts: RequestFacts): Promise<void> {
   const byIp = await countByIp(ctx);
-  facts.limits.unshift(byIp);
+  facts.limitStates.unshift(byIp);
   if (!byIp.allowed) throw makeRateLimitFailure(byIp, ctx.now());
 }
 
@@ -136,13 +136,13 @@ async function authenticateAndCount(requestToCheck: RequestToCheck): Promise<Cou
   if (access === 'public') return makeKeylessCaller(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
-    const verifyViewerToken = authentication.tokens[access.token];
+    const verifyViewerToken = authentication.tokenVerifiers[access.token];
     return makeKeylessCaller(
       await verifyViewerToken(ctx, token, async (tokenId) => void (await countRequest(ctx, facts, tokenId))),
     );
   }
   if (access === 'operator') {
-    await authentication.operator(ctx, request);
+    await authentication.authenticateOperator(ctx, request);
     return makeKeylessCaller({ kind: 'operator' });
   }
   const pendingCaller = authenticateCaller(requestToCheck);
@@ -163,7 +163,7 @@ export async function recheckRequest(
 ): Promise<PrincipalContext | Context<OperatorActor>> {
   const { contract, surfaceCredential, authentication, ctx, request } = requestToRecheck;
   if (contract.access === 'operator') {
-    await authentication.operator(ctx, request);
+    await authentication.authenticateOperator(ctx, request);
     return { ...ctx, actor: { kind: 'operator' } };
   }
   const presented = await authentication.authenticators[contract.credential ?? surfaceCredential](ctx, request);
@@ -184,7 +184,7 @@ async function authenticateCaller(requestToCheck: RequestToCheck): Promise<Count
   const identifiedCaller =
     'actor' in presented
       ? countOutsider(ctx, presented.actor, facts, usableKey)
-      : authenticatePrincipal(ctx, presented, facts.limits, usableKey);
+      : authenticatePrincipal(ctx, presented, facts.limitStates, usableKey);
   return keyedRequest instanceof Failure ? { ...(await identifiedCaller), key: keyedRequest } : identifiedCaller;
 }
 
@@ -216,7 +216,7 @@ async function countRequest(
   use?: KeyUse,
 ): Promise<KeyState | null> {
   const { limit, key } = await countByToken(ctx, tokenId, use);
-  facts.limits.push(limit);
+  facts.limitStates.push(limit);
   if (!limit.allowed) throw makeRateLimitFailure(limit, ctx.now());
   return key;
 }

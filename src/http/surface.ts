@@ -52,13 +52,13 @@ export interface Surface {
   description: string;
   credential: Credential;
   /** Beginnings of the surface's paths; empty for the surface of all other paths. */
-  bases: readonly string[];
+  basePaths: readonly string[];
   /** Name under which failures define the surface's wording. */
   wordedAs: SurfaceName;
   /** Wording for the families of failures, for failures that have none of their own. */
   families: Families;
   /** Language for callers that request none. */
-  language: Locale;
+  defaultLanguage: Locale;
   /**
    * True if every caller gets messages in `language`: the callers are programs whose protocol has no other language.
    */
@@ -151,17 +151,17 @@ export function findWording(
 export function wordFailure(
   surface: Surface,
   failure: Failure,
-  locale: Locale = surface.language,
+  locale: Locale = surface.defaultLanguage,
 ): { status: number; body: unknown } {
   const { status, code, details = wordDetails(failure, locale) } = findWording(surface, failure);
   const ownMessage = wordMessage(surface, failure);
-  const message = locale === surface.language ? ownMessage : wordMessage(surface, failure, locale);
+  const message = locale === surface.defaultLanguage ? ownMessage : wordMessage(surface, failure, locale);
   const reason = failure.reason.slice(failure.reason.indexOf('.') + 1);
   return { status, body: surface.makeErrorBody({ status, code, reason, message, ownMessage, details }) };
 }
 
 /** Words the message of a failure for a surface. For too many requests it also says when to try again. */
-export function wordMessage(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
+export function wordMessage(surface: Surface, failure: Failure, locale: Locale = surface.defaultLanguage): string {
   const sentence = wordSentence(surface, failure, locale);
   return failure.kind === 'too_many' ? `${sentence} ${formatTryAgain(getSecondsToWait(failure), locale)}` : sentence;
 }
@@ -169,20 +169,22 @@ export function wordMessage(surface: Surface, failure: Failure, locale: Locale =
 /** Words the sentence of a failure: in English, or in the failure's own sentence for a surface of another language. */
 function wordSentence(surface: Surface, failure: Failure, locale: Locale): string {
   const { message } = findWording(surface, failure);
-  if (message !== undefined && locale === surface.language) return message;
-  return translate(surface.language === 'en' ? (message ?? failure.message) : failure.message, locale);
+  if (message !== undefined && locale === surface.defaultLanguage) return message;
+  return translate(surface.defaultLanguage === 'en' ? (message ?? failure.message) : failure.message, locale);
 }
 
 /** Makes the body of a 500 in the words of a surface, without the cause. */
 export function makeInternalError(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
-  const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
+  const message = locale === surface.defaultLanguage ? ownMessage : translate(INTERNAL_ERROR, locale);
   return surface.makeErrorBody({ status: 500, code, reason: 'internal_error', message, ownMessage });
 }
 
 /** Chooses the language of an answer: the caller's favourite among ours, or that of the surface. */
-export const chooseLanguage = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
-  hasOneLanguage ? language : (chooseAcceptedLocale(headers.get('Accept-Language'), language) ?? language);
+export const chooseLanguage = ({ defaultLanguage, hasOneLanguage }: Surface, headers: Headers): Locale =>
+  hasOneLanguage
+    ? defaultLanguage
+    : (chooseAcceptedLocale(headers.get('Accept-Language'), defaultLanguage) ?? defaultLanguage);
 
 /** Returns the seconds to wait before a request that exceeded a limit is sent again. */
 export const getSecondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));

@@ -19,7 +19,7 @@ const ANY_ORIGIN_HEADER: Header = ['Access-Control-Allow-Origin', '*'];
  */
 export function allowCrossOrigin(
   contracts: readonly Contract[],
-  tokens: AuthenticationMethods['tokens'],
+  tokens: AuthenticationMethods['tokenVerifiers'],
 ): MiddlewareHandler<HttpEnv> {
   const tokenContracts = contracts.filter(({ access }) => isTokenAccess(access));
   const tokenPreflightHeaders = makePreflight(tokenContracts, ['Content-Type']);
@@ -46,7 +46,7 @@ export function allowCrossOrigin(
 }
 
 /** Makes a function that finds the token in a path which begins like a token route, and the function that opens the token. */
-function makeVerifierFinder(contracts: readonly Contract[], tokens: AuthenticationMethods['tokens']) {
+function makeVerifierFinder(contracts: readonly Contract[], tokens: AuthenticationMethods['tokenVerifiers']) {
   const verifiers = new Map<string, VerifyViewerToken>();
   for (const { path, access } of contracts) {
     if (isTokenAccess(access)) verifiers.set(path.slice(0, path.indexOf('{token}')), tokens[access.token]);
@@ -55,7 +55,7 @@ function makeVerifierFinder(contracts: readonly Contract[], tokens: Authenticati
     for (const [beginning, verify] of verifiers) {
       if (!path.startsWith(beginning)) continue;
       const [token, ...rest] = path.slice(beginning.length).split('/');
-      if (token && rest.join('/') !== '') return { token, verify: verify };
+      if (token && rest.join('/') !== '') return { token, verify };
     }
     return null;
   };

@@ -26,7 +26,7 @@ export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: str
 /** Finds the surface that a path belongs to, whether or not an endpoint accepts it: the one with the longest base above it. */
 export function findSurface(surfaces: readonly SurfaceEndpoints[], path: string): Surface {
   const matchingBases = surfaces.flatMap(({ surface }) =>
-    surface.bases.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
+    surface.basePaths.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
   );
   const [longest] = matchingBases.toSorted((a, b) => b.base.length - a.base.length);
   if (!longest) throw new Error('No surface has the base of all paths.');

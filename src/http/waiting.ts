@@ -54,7 +54,7 @@ interface PendingWait {
 
 /** Requests of one company that wait for records of one kind. One of them polls for all. */
 interface CompanyWatch {
-  waits: Set<PendingWait>;
+  pendingWaits: Set<PendingWait>;
   /** Version of each record at the last poll: null for a record that did not exist. */
   polledVersions: ReadonlyMap<string, string | null>;
   /** Time at which the last finished poll began. */
@@ -77,7 +77,7 @@ function getOrCreateWatch(readVersions: ReadRecordVersions, companyId: string): 
   watches.set(readVersions, watchesByCompany);
   for (const [id, watch] of watchesByCompany) if (!isAwaited(watch)) watchesByCompany.delete(id);
   const watch = watchesByCompany.get(companyId) ?? {
-    waits: new Set(),
+    pendingWaits: new Set(),
     polledVersions: new Map(),
     polledAt: 0,
     nextPollAt: performance.now() + POLL_INTERVAL_MS,
@@ -86,17 +86,17 @@ function getOrCreateWatch(readVersions: ReadRecordVersions, companyId: string): 
   return watch;
 }
 
-function isAwaited({ waits }: CompanyWatch): boolean {
+function isAwaited({ pendingWaits }: CompanyWatch): boolean {
   const now = performance.now();
-  for (const wait of waits) if (wait.endsAt <= now) waits.delete(wait);
-  return waits.size > 0;
+  for (const wait of pendingWaits) if (wait.endsAt <= now) pendingWaits.delete(wait);
+  return pendingWaits.size > 0;
 }
 
 async function pollVersions(watch: CompanyWatch, readVersions: ReadRecordVersions, ctx: CompanyContext): Promise<void> {
   const beganAt = performance.now();
   watch.nextPollAt = beganAt + RESUME_AFTER_MS;
   try {
-    const ids = isAwaited(watch) ? [...new Set([...watch.waits].map(({ id }) => id))] : [];
+    const ids = isAwaited(watch) ? [...new Set([...watch.pendingWaits].map(({ id }) => id))] : [];
     const foundVersions = await readVersions(ctx, ids);
     watch.polledVersions = new Map(ids.map((id) => [id, foundVersions.get(id) ?? null]));
     watch.polledAt = beganAt;
@@ -109,7 +109,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Input of `respondWhenChanged`. */
 export interface WaitingRequest {
-  stamps: ReadRecordVersions;
+  readVersions: ReadRecordVersions;
   /** Context of the request. */
   ctx: CompanyContext;
   id: string;
@@ -129,24 +129,25 @@ export interface WaitingRequest {
  * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */
 export async function respondWhenChanged(waitingRequest: WaitingRequest): Promise<object> {
-  const { stamps, ctx, id, seconds, releaseConnections, isKnownVersion, respond, respondAfterRecheck } = waitingRequest;
+  const { readVersions, ctx, id, seconds, releaseConnections, isKnownVersion, respond, respondAfterRecheck } =
+    waitingRequest;
   if (!ID_PATTERN.test(id)) return respond();
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   // Before the record itself: a change in between is seen as one.
-  let knownVersion = (await stamps(ctx, [id])).get(id) ?? null;
+  let knownVersion = (await readVersions(ctx, [id])).get(id) ?? null;
   const firstResponse = await respond();
   if (!(await isKnownVersion(firstResponse))) return firstResponse;
   await releaseConnections();
 
   const pendingWait: PendingWait = { id, endsAt };
-  const watch = getOrCreateWatch(stamps, ctx.actor.companyId);
-  watch.waits.add(pendingWait);
+  const watch = getOrCreateWatch(readVersions, ctx.actor.companyId);
+  watch.pendingWaits.add(pendingWait);
   try {
     for (;;) {
       const now = performance.now();
       if (now >= endsAt) return await respondAfterRecheck();
-      if (now >= watch.nextPollAt) await pollVersions(watch, stamps, ctx).finally(releaseConnections);
+      if (now >= watch.nextPollAt) await pollVersions(watch, readVersions, ctx).finally(releaseConnections);
       const polledVersion = watch.polledAt >= startedAt ? watch.polledVersions.get(id) : undefined;
       if (polledVersion !== undefined && polledVersion !== knownVersion) {
         knownVersion = polledVersion;
@@ -156,6 +157,6 @@ export async function respondWhenChanged(waitingRequest: WaitingRequest): Promis
       await sleep(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
     }
   } finally {
-    watch.waits.delete(pendingWait);
+    watch.pendingWaits.delete(pendingWait);
   }
 }

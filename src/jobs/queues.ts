@@ -30,8 +30,8 @@ const QUEUE_NAME_PATTERN = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?)
 
 /** Passes a batch to the consumer of its queue. */
 export const consumeBatch: Consumer = async (batch, env, execution) => {
-  const { live, dead } = parseQueueName(batch.queue);
-  if (dead) return storeDeadBatch(live, batch, env);
+  const { liveQueue, isDead } = parseQueueName(batch.queue);
+  if (isDead) return storeDeadBatch(liveQueue, batch, env);
   await findQueue(batch.queue).consume(batch, env, execution);
 };
 
@@ -48,9 +48,9 @@ function findQueue(name: string) {
   return queue;
 }
 
-function parseQueueName(name: string): { live: string; kind: string; dead: boolean } {
+function parseQueueName(name: string): { liveQueue: string; kind: string; isDead: boolean } {
   const { live = name, kind = '', dead } = QUEUE_NAME_PATTERN.exec(name)?.groups ?? {};
-  return { live, kind, dead: dead !== undefined };
+  return { liveQueue: live, kind, isDead: dead !== undefined };
 }
 
 /** Stores messages that were tried too often, until an operator examines them and has them sent again. */

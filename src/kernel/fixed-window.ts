@@ -30,14 +30,14 @@ export class FixedWindows {
   }
 
   /** Returns the state that `take` would return for this key, without counting a request. */
-  peek(key: string, limit: number, now: number): LimitState {
+  getState(key: string, limit: number, now: number): LimitState {
     const { count, endsAt } = this.#openWindow(key, now);
     return { limit, remaining: Math.max(0, limit - count), resetAt: endsAt, allowed: count < limit };
   }
 
   /** Counts one request of `key`, unless its window is full. `now` in milliseconds. */
-  take(key: string, limit: number, now: number): LimitState {
-    const state = this.peek(key, limit, now);
+  countRequest(key: string, limit: number, now: number): LimitState {
+    const state = this.getState(key, limit, now);
     if (!state.allowed) return state;
     const window = this.#openWindow(key, now);
     window.count += 1;
@@ -46,7 +46,7 @@ export class FixedWindows {
   }
 
   /** Takes back one request of `key` that was counted before. */
-  giveBack(key: string, now: number): void {
+  uncountRequest(key: string, now: number): void {
     const window = this.#openWindow(key, now);
     window.count = Math.max(0, window.count - 1);
   }

@@ -33,7 +33,7 @@ const HASH_COUNT = 7;
 export function summarizeContents(kind: LogKind, records: readonly LogRecord[]): string {
   const contents: Contents = {};
   const countedFields: string[] = [];
-  for (const field of LOG_TABLES[kind].filters) {
+  for (const field of LOG_TABLES[kind].filterFields) {
     const counts = new Map<string, number>();
     for (const record of records) {
       const value = (record as unknown as Record<string, string | null>)[field];

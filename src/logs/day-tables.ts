@@ -29,7 +29,7 @@ const NO_DAY = Number.MIN_SAFE_INTEGER;
 /** The cached tables of each database. Code that creates or drops a table updates or clears this. */
 const cachedDayTables = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
-const formatTableName = (kind: LogKind, day: number): string => `"${LOG_TABLES[kind].name}_${day}"`;
+const formatTableName = (kind: LogKind, day: number): string => `"${LOG_TABLES[kind].tablePrefix}_${day}"`;
 
 function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
   const cachedTables = cachedDayTables.get(sql);
@@ -37,7 +37,7 @@ function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
   const names = listTableNames(sql);
   const tablesByKind = {} as Record<LogKind, DayTables>;
   for (const kind of LOG_KINDS) {
-    const { name: formerName } = LOG_TABLES[kind];
+    const { tablePrefix: formerName } = LOG_TABLES[kind];
     const beginning = `${formerName}_`;
     const days = names.filter((name) => name.startsWith(beginning)).map((name) => Number(name.slice(beginning.length)));
     const [end] = names.includes(formerName)
@@ -52,7 +52,7 @@ function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
 /** Returns the table for a record of this time, creating it where there is none. */
 export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string {
   const { days, formerEnd } = getDayTables(sql)[kind];
-  if (at < formerEnd) return LOG_TABLES[kind].name;
+  if (at < formerEnd) return LOG_TABLES[kind].tablePrefix;
   const day = Math.floor(at / DAY_MS);
   if (!days.includes(day)) {
     createTable(sql, kind, formatTableName(kind, day));
@@ -64,7 +64,11 @@ export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string 
 
 function listTables(sql: SqlStorage, kind: LogKind): DayTable[] {
   const { days, formerEnd } = getDayTables(sql)[kind];
-  const formerTable = { name: LOG_TABLES[kind].name, lower: toRange({}).lower, upper: { at: formerEnd, id: '' } };
+  const formerTable = {
+    name: LOG_TABLES[kind].tablePrefix,
+    lower: toRange({}).lower,
+    upper: { at: formerEnd, id: '' },
+  };
   return [formerTable, ...days.map((day) => ({ name: formatTableName(kind, day), ...getDayRange(day * DAY_MS) }))];
 }
 
@@ -91,7 +95,7 @@ export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isU
       lastMoved.at,
       lastMoved.id,
     );
-    const isFormerTable = name === LOG_TABLES[kind].name;
+    const isFormerTable = name === LOG_TABLES[kind].tablePrefix;
     if (!left) {
       sql.exec(`DROP TABLE ${name}`);
       if (isFormerTable) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
@@ -113,16 +117,18 @@ export const clearCachedTables = (sql: SqlStorage): boolean => cachedDayTables.d
 export function takeOverFormerTables(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');
   for (const kind of LOG_KINDS) {
-    const { name } = LOG_TABLES[kind];
-    if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length === 0)
+    const { tablePrefix } = LOG_TABLES[kind];
+    if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", tablePrefix).toArray().length === 0)
       continue;
-    const { newest } = sql.exec<{ newest: number | null }>(`SELECT max(occurredAt) AS newest FROM ${name}`).one();
+    const { newest } = sql
+      .exec<{ newest: number | null }>(`SELECT max(occurredAt) AS newest FROM ${tablePrefix}`)
+      .one();
     const isFirstTakeover = newest !== null && getDayTables(sql)[kind].days.length === 0;
     const end = isFirstTakeover ? getDayRange(newest).upper.at : NO_DAY;
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
     cachedDayTables.delete(sql);
     const { formerEnd } = getDayTables(sql)[kind];
-    const nextRecordSql = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
+    const nextRecordSql = `SELECT occurredAt AS at FROM ${tablePrefix} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
       const [added] = sql.exec<{ at: number }>(nextRecordSql, formerEnd).toArray();
       if (!added) break;
@@ -130,14 +136,14 @@ export function takeOverFormerTables(sql: SqlStorage): void {
       const dayCondition = 'WHERE occurredAt >= ? AND occurredAt < ?';
       sql.exec(
         `INSERT OR IGNORE INTO ${ensureTable(sql, kind, added.at)} (${listColumns(kind)})
-         SELECT ${listColumns(kind)} FROM ${name} ${dayCondition}`,
+         SELECT ${listColumns(kind)} FROM ${tablePrefix} ${dayCondition}`,
         lower.at,
         upper.at,
       );
-      sql.exec(`DELETE FROM ${name} ${dayCondition}`, lower.at, upper.at);
+      sql.exec(`DELETE FROM ${tablePrefix} ${dayCondition}`, lower.at, upper.at);
     }
-    if (sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0) continue;
-    sql.exec(`DROP TABLE ${name}`);
+    if (sql.exec(`SELECT 1 FROM ${tablePrefix} LIMIT 1`).toArray().length > 0) continue;
+    sql.exec(`DROP TABLE ${tablePrefix}`);
     sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
     cachedDayTables.delete(sql);
   }

@@ -21,9 +21,9 @@ export async function redactRows(sql: SqlStorage, person: Person, pause: () => P
 }
 
 function listRecordTables(sql: SqlStorage, kind: LogKind): string[] {
-  const { name } = LOG_TABLES[kind];
+  const { tablePrefix } = LOG_TABLES[kind];
   return listTableNames(sql).filter(
-    (table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind),
+    (table) => table === tablePrefix || table.startsWith(`${tablePrefix}_`) || table === formatLateTable(kind),
   );
 }
 

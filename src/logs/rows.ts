@@ -48,8 +48,8 @@ export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly 
 }
 
 function insertIntoTable(sql: SqlStorage, kind: LogKind, table: string, records: readonly LogRecord[]): number {
-  const { fields, json } = LOG_TABLES[kind];
-  const makeExtractSql = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
+  const { fields, jsonFields } = LOG_TABLES[kind];
+  const makeExtractSql = (field: string) => `value ${jsonFields.includes(field) ? '->' : '->>'} '${field}'`;
   const statement = `INSERT OR IGNORE INTO ${table} (${listColumns(kind)})
     SELECT ${['occurredAt', 'id', ...fields].map(makeExtractSql).join(', ')} FROM json_each(?)`;
   // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
@@ -139,7 +139,7 @@ function* readRecords(
   { fieldFilter, newestFirst, limit, offset }: Required<Omit<RecordSelection, 'late'>>,
 ): Generator<LogRecord> {
   const order = newestFirst ? 'DESC' : 'ASC';
-  const { json } = LOG_TABLES[kind];
+  const { jsonFields } = LOG_TABLES[kind];
   const { text, boundValues } = makeConditions(fieldFilter);
   for (let { lower, upper } = range, remainingCount = limit, skip = offset; remainingCount > 0; skip = 0) {
     const batchSize = Math.min(remainingCount, ROWS_PER_BATCH);
@@ -153,7 +153,7 @@ function* readRecords(
       skip,
     );
     for (const row of rows) {
-      for (const field of json) row[field] = JSON.parse(row[field] as string);
+      for (const field of jsonFields) row[field] = JSON.parse(row[field] as string);
       yield row as unknown as LogRecord;
     }
     const lastRecord = rows.at(-1) as unknown as LogRecord | undefined;

@@ -4,20 +4,20 @@ import { LOG_KINDS, type LogFilterField, type LogKind, type LogRecord } from './
 /** The tables, folder and fields for one kind of records in a company's log. */
 interface LogTable<K extends LogKind> {
   /** The prefix of the names of the kind's tables. */
-  name: string;
+  tablePrefix: string;
   /** The folder in R2, within the company's folder. */
   folder: string;
   /** The fields of a record besides its key, each a column of the same name. */
   fields: readonly Exclude<keyof LogRecord<K>, 'id' | 'occurredAt' | 'used'>[];
   /** The fields by which a list may be filtered. */
-  filters: readonly LogFilterField[K][];
+  filterFields: readonly LogFilterField[K][];
   /** The fields that are stored as JSON. */
-  json: readonly string[];
+  jsonFields: readonly string[];
 }
 
 export const LOG_TABLES: { [K in LogKind]: LogTable<K> } = {
   audit: {
-    name: 'audit_records',
+    tablePrefix: 'audit_records',
     folder: 'audit-events',
     fields: [
       'correlationId',
@@ -33,11 +33,11 @@ export const LOG_TABLES: { [K in LogKind]: LogTable<K> } = {
       'durationMs',
       'count',
     ],
-    filters: ['correlationId', 'principalId', 'action'],
-    json: [],
+    filterFields: ['correlationId', 'principalId', 'action'],
+    jsonFields: [],
   },
   share: {
-    name: 'share_events',
+    tablePrefix: 'share_events',
     folder: 'share-events',
     fields: [
       'type',
@@ -55,8 +55,8 @@ export const LOG_TABLES: { [K in LogKind]: LogTable<K> } = {
       'viewer',
       'details',
     ],
-    filters: ['type', 'targetType', 'shareId', 'shareContextId'],
-    json: ['details'],
+    filterFields: ['type', 'targetType', 'shareId', 'shareContextId'],
+    jsonFields: ['details'],
   },
 };
 
@@ -68,7 +68,7 @@ export const listTableNames = (sql: SqlStorage): string[] =>
   selectRows<{ name: string }>(sql, "SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => name);
 
 /** Returns the name of the table for late records of days already moved, until they are merged into the files. */
-export const formatLateTable = (kind: LogKind): string => `late_${LOG_TABLES[kind].name}`;
+export const formatLateTable = (kind: LogKind): string => `late_${LOG_TABLES[kind].tablePrefix}`;
 
 /** Creates a table of records, clustered by time and id; without a second index, storing a record writes one row. */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {

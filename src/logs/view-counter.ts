@@ -109,7 +109,7 @@ export class Tally {
   }
 
   /** Returns the number of viewers, and those who executed most. Call it after everything was added. */
-  summarizeViewers(length: number): { unique: number; most: TopEntry[] } {
+  summarizeViewers(length: number): { viewerCount: number; topViewers: TopEntry[] } {
     this.#endInterval();
     const getLabel = (key: string) => this.#labels.get(key) ?? null;
     let mostFrequent: TopEntry[] = [];
@@ -117,7 +117,7 @@ export class Tally {
       if (count > 0) mostFrequent.push({ key, count, label: getLabel(key) });
       if (mostFrequent.length > 1000) mostFrequent = takeMostFrequent(mostFrequent, length);
     }
-    return { unique: this.#viewers.size, most: takeMostFrequent(mostFrequent, length) };
+    return { viewerCount: this.#viewers.size, topViewers: takeMostFrequent(mostFrequent, length) };
   }
 
   #see(viewer: string, executed: number, label: string | null, isInInterval: boolean): void {

@@ -43,7 +43,7 @@ export class AccessVersions {
   }
 
   /** Begins a change: until it ends, cached data about the affected principals is invalid. */
-  begin({ id, affected }: AnnouncedChange, now: number): void {
+  beginChange({ id, affected }: AnnouncedChange, now: number): void {
     this.#changes.set(id, { affected, until: now + MAX_CHANGE_MS });
     this.#sql.exec(
       'INSERT OR REPLACE INTO access_changes VALUES (?, ?, ?)',
@@ -54,14 +54,14 @@ export class AccessVersions {
   }
 
   /** Ends a change, whether it was made or not: data that was read before is no longer valid. */
-  end({ id, affected }: AnnouncedChange): void {
+  endChange({ id, affected }: AnnouncedChange): void {
     this.#renew(affected);
     this.#forget(id);
   }
 
   /** Ends changes that were not ended in time. Their version changes once more, as if they had ended now. */
   #expire(now: number): void {
-    for (const [id, { affected, until }] of this.#changes) if (until <= now) this.end({ id, affected });
+    for (const [id, { affected, until }] of this.#changes) if (until <= now) this.endChange({ id, affected });
   }
 
   #forget(id: string): void {

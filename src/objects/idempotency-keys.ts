@@ -90,7 +90,7 @@ export class IdempotencyKeys {
   }
 
   /** Extends the lease of a request that is still in progress. */
-  extend(use: KeyUse, now: number): void {
+  extendLease(use: KeyUse, now: number): void {
     this.#change(use, (table) => `UPDATE ${table} SET in_use_until = ?`, now + LEASE_MS);
   }
 

@@ -19,7 +19,7 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
 
   /** Counts one request, or one preflight separately. `limit` is the maximum per second. */
   take(limit: number, requestKind: 'request' | 'preflight' = 'request'): LimitState {
-    return this.#windows.take(requestKind, limit, clock.now());
+    return this.#windows.countRequest(requestKind, limit, clock.now());
   }
 
   /**

@@ -97,16 +97,16 @@ export class OrganizationGate extends DurableObject {
     if (nonce && nonce.goodUntil < now) return { refused: 'clock_skew' };
     const usingRequestId = nonce ? this.#nonces.findUsingRequest(nonce) : undefined;
     if (usingRequestId !== undefined && usingRequestId !== requestId) return { refused: 'nonce_reused' };
-    const organization = this.#organization.peek('organization', limits.organization, now);
-    const principal = this.#principals.peek(principalId, limits.principal, now);
+    const organization = this.#organization.getState('organization', limits.organization, now);
+    const principal = this.#principals.getState(principalId, limits.principal, now);
     const access = this.#access.getVersion(principalId, now);
     if (!organization.allowed || !principal.allowed)
       return { refused: null, organization, principal, access, key: null };
     if (nonce && usingRequestId === undefined) this.#remember(nonce, requestId);
     return {
       refused: null,
-      organization: this.#organization.take('organization', limits.organization, now),
-      principal: this.#principals.take(principalId, limits.principal, now),
+      organization: this.#organization.countRequest('organization', limits.organization, now),
+      principal: this.#principals.countRequest(principalId, limits.principal, now),
       access,
       key: this.#begin(admission, now),
     };
@@ -114,7 +114,7 @@ export class OrganizationGate extends DurableObject {
 
   /** Extends the lease of a request that is still in progress under its key. */
   extendKey(use: KeyUse): void {
-    this.#keys.extend(use, clock.now());
+    this.#keys.extendLease(use, clock.now());
   }
 
   /** Ends the use of a key by a request. */
@@ -127,18 +127,18 @@ export class OrganizationGate extends DurableObject {
     const now = clock.now();
     if (once) this.#keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });
     if (nonce && this.#nonces.findUsingRequest(nonce) === requestId) this.#nonces.deleteNonce(nonce);
-    this.#organization.giveBack('organization', now);
-    this.#principals.giveBack(principalId, now);
+    this.#organization.uncountRequest('organization', now);
+    this.#principals.uncountRequest(principalId, now);
   }
 
   /** Announces a change of access. The caller changes nothing before this call is answered. */
   beginChange(change: AnnouncedChange): void {
-    this.#access.begin(change, clock.now());
+    this.#access.beginChange(change, clock.now());
   }
 
   /** Ends a change of access, whether it was made or not. */
   endChange(change: AnnouncedChange): void {
-    this.#access.end(change);
+    this.#access.endChange(change);
   }
 
   /** Drops nonces some time after their requests became too old to be accepted, and keys of the days before yesterday. */

@@ -19,7 +19,7 @@ export class TokenLimiter extends DurableObject {
    * is rejected
    */
   async take(perMinute: number, use?: KeyUse): Promise<{ limit: LimitState; key: KeyState | null }> {
-    const limit = this.#windows.take('token', perMinute, Date.now());
+    const limit = this.#windows.countRequest('token', perMinute, Date.now());
     if (!use || !limit.allowed) return { limit, key: null };
     const now = clock.now();
     const key = this.#keys.begin(use, now);
@@ -41,7 +41,7 @@ export class TokenLimiter extends DurableObject {
 
   /** Extends the lease of a request that is still in progress under its key. */
   extendKey(use: KeyUse): void {
-    this.#keys.extend(use, clock.now());
+    this.#keys.extendLease(use, clock.now());
   }
 
   /** Ends the use of a key by a request. */

@@ -35,8 +35,8 @@ export interface LegacyPermission {
 
 /** A role or permission converted to the terms of a policy statement: these actions on these resource patterns. */
 export interface LegacyGrant {
-  allows(action: Action): boolean;
-  resources: readonly string[];
+  allowsAction(action: Action): boolean;
+  resourcePatterns: readonly string[];
 }
 
 /** Converts a role to the grant within its company; null for none. */
@@ -64,8 +64,8 @@ function makeGrant(
   resources: readonly string[],
 ): LegacyGrant {
   return {
-    resources,
-    allows(action) {
+    resourcePatterns: resources,
+    allowsAction(action) {
       const entry = getActionEntry(action);
       if (service !== null && entry.service !== service) return false;
       return actions.includes('*') || (entry.legacy?.every((verb) => actions.includes(verb)) ?? false);

@@ -25,7 +25,7 @@ export interface AiQuestion<T> {
   system: string;
   user: string;
   /** The schema that the model must answer in. */
-  shape: z.ZodType;
+  answerSchema: z.ZodType;
   /** Reads an answer, which may hold anything. If it throws, the answer is invalid. */
   readAnswer(answer: unknown): T;
   /** The maximum number of attempts; three by default. */
@@ -99,7 +99,7 @@ async function askOnce<T>(settings: AiSettings, question: AiQuestion<T>, usage: 
       ],
       response_format: {
         type: 'json_schema',
-        json_schema: { name: question.name, strict: true, schema: z.toJSONSchema(question.shape) },
+        json_schema: { name: question.name, strict: true, schema: z.toJSONSchema(question.answerSchema) },
       },
       max_completion_tokens: MAX_ANSWER_TOKENS,
     },

@@ -94,7 +94,7 @@ function buildBody(mail: object, attachments: readonly ResendAttachment[]): Body
 function createMailRefused(status: number, body: Uint8Array | null): MailRefused {
   const code = `${status} ${readErrorName(body) ?? 'unknown'}`;
   const isPermanent = status >= 400 && status < 500 && !TRANSIENT_STATUSES.has(status);
-  return new MailRefused(`The mail service did not take the mail: ${code}.`, { code, permanent: isPermanent });
+  return new MailRefused(`The mail service did not take the mail: ${code}.`, { code, isPermanent });
 }
 
 function readErrorName(body: Uint8Array | null): string | undefined {

@@ -41,13 +41,13 @@ export class MailRefused extends Error {
   /** The error code of the mail service. */
   readonly code: string;
   /** True if a retry is pointless. */
-  readonly permanent: boolean;
+  readonly isPermanent: boolean;
 
-  constructor(message: string, { code, permanent, cause }: { code: string; permanent: boolean; cause?: unknown }) {
+  constructor(message: string, { code, isPermanent, cause }: { code: string; isPermanent: boolean; cause?: unknown }) {
     super(message, { cause });
     this.name = 'MailRefused';
     this.code = code;
-    this.permanent = permanent;
+    this.isPermanent = isPermanent;
   }
 }
 

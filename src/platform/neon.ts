@@ -43,14 +43,14 @@ export interface NeonApi {
 /** Thrown when a call of the management API fails. */
 export class NeonProblem extends Error {
   /** Whether the request may have been carried out although no proper answer arrived. */
-  readonly unclear: boolean;
+  readonly hasUnclearOutcome: boolean;
   /** The status of the answer; undefined where no answer arrived. */
   readonly status: number | undefined;
 
   constructor(message: string, unclear: boolean, cause?: unknown, status?: number) {
     super(message, { cause });
     this.name = 'NeonProblem';
-    this.unclear = unclear;
+    this.hasUnclearOutcome = unclear;
     this.status = status;
   }
 }

@@ -55,7 +55,7 @@ export class Semaphore {
   }
 
   /** Runs `work` under a permit. @throws the error that `createFullError` makes, where too many wait or the wait was too long */
-  async run<T>(work: () => Promise<T>, createFullError: () => Error): Promise<T> {
+  async runWithPermit<T>(work: () => Promise<T>, createFullError: () => Error): Promise<T> {
     const release = await this.acquire();
     if (!release) throw createFullError();
     try {

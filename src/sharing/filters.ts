@@ -13,8 +13,8 @@ export interface UsableFilter {
 }
 
 /** Lists the inputs that a viewer may use, in their order. */
-export function listUsableFilters({ rules }: ViewerRules): UsableFilter[] {
-  return [...rules.values()]
+export function listUsableFilters({ inputRules }: ViewerRules): UsableFilter[] {
+  return [...inputRules.values()]
     .filter(({ access }) => access === 'open')
     .map(({ input, allowedValues, required, mustSend }) => ({
       input,
@@ -53,19 +53,19 @@ export interface OptionsRule {
  * SQL of the options uses with these values; null where there is no SQL
  */
 export function makeOptionsRule(
-  { rules, enforced, allowedOnly, unenforceable }: ViewerRules,
+  { inputRules, enforcedValues, hidesUnknownSlugs, unenforceableSlugs }: ViewerRules,
   slug: string,
   listUsedSlugs: ((values: BoundValues) => ReadonlySet<string>) | null,
 ): OptionsRule {
-  const rule = rules.get(slug);
-  if (allowedOnly && rule?.access !== 'open') throw filterDisabled();
+  const rule = inputRules.get(slug);
+  if (hidesUnknownSlugs && rule?.access !== 'open') throw filterDisabled();
   if (!rule || !isChoiceKind(rule.input.kind)) throw filterNotFound();
-  const otherEnforced = [...enforced].filter(([other]) => other !== slug);
+  const otherEnforced = [...enforcedValues].filter(([other]) => other !== slug);
   const boundValues = new Map(otherEnforced.map(([other, value]) => [other, value ?? null]));
   const usedSlugs = listUsedSlugs?.(boundValues);
   const usesAllEnforced =
     !usedSlugs || otherEnforced.every(([other, value]) => value !== undefined && usedSlugs.has(other));
-  if (rule.access === 'closed' || unenforceable.length > 0 || (!usesAllEnforced && rule.allowedValues === null)) {
+  if (rule.access === 'closed' || unenforceableSlugs.length > 0 || (!usesAllEnforced && rule.allowedValues === null)) {
     throw filterDisabled();
   }
   return { allowedValues: rule.allowedValues, boundValues: usesAllEnforced ? boundValues : null };

@@ -23,19 +23,19 @@ export interface InputRule {
 /** The rules of one viewer. */
 export interface ViewerRules {
   /** The rules by the input's slug. */
-  rules: ReadonlyMap<string, InputRule>;
+  inputRules: ReadonlyMap<string, InputRule>;
   /**
    * The values that terms enforce whatever the viewer sends, by slug; undefined where no filter can pass the value on any more.
    */
-  enforced: ReadonlyMap<string, BoundValue | undefined>;
+  enforcedValues: ReadonlyMap<string, BoundValue | undefined>;
   /** The ids of visualizations that have a parameter of an enforced slug but are not given its value: they are not shown. */
-  refused: ReadonlySet<string>;
+  refusedIds: ReadonlySet<string>;
   /** Whether every slug that is not allowed gets the same answer, as in an embed, so that nobody can guess which slugs exist. */
-  allowedOnly: boolean;
+  hidesUnknownSlugs: boolean;
   /** Whether the viewer may download results, restricted by the other rules. */
-  downloads: boolean;
+  allowsDownloads: boolean;
   /** The slugs whose terms cannot be enforced, for a changed filter or a missing attribute: nothing is shown then. */
-  unenforceable: readonly string[];
+  unenforceableSlugs: readonly string[];
 }
 
 /** Combines a viewer's terms into rules: the values to choose from, fixed values and enforced values. */
@@ -74,12 +74,12 @@ export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {
   }
   const { downloads = [] } = terms;
   return {
-    rules,
-    enforced: enforcedValues,
-    refused: hiddenIds,
-    allowedOnly: terms.embed !== undefined,
-    downloads: downloads.length > 0 && downloads.every(Boolean),
-    unenforceable: [...unenforceableSlugs],
+    inputRules: rules,
+    enforcedValues,
+    refusedIds: hiddenIds,
+    hidesUnknownSlugs: terms.embed !== undefined,
+    allowsDownloads: downloads.length > 0 && downloads.every(Boolean),
+    unenforceableSlugs: [...unenforceableSlugs],
   };
 }
 
@@ -122,7 +122,7 @@ function applyPolicy(rule: InputRule, { mode, allowed_values }: FilterPolicy): I
     return { ...rule, access: 'closed', fallback: rule.fallback === 'default' ? 'none' : rule.fallback };
   }
   const allowedValues = [...new Set(allowed_values)].filter((value) => rule.allowedValues?.includes(value) ?? true);
-  return { ...rule, allowedValues: allowedValues, access: mode === 'locked' ? 'closed' : rule.access };
+  return { ...rule, allowedValues, access: mode === 'locked' ? 'closed' : rule.access };
 }
 
 /** Computes the value that a rule enforces: the fixed one, or all allowed values; null when any value is allowed. */

@@ -16,25 +16,27 @@ import { computeEnforcedValue, type InputRule, type ViewerRules } from './rules.
  * every input; inputs of origin `parameter` that nobody set are left out, since each visualization has its own default
  */
 export function computeBoundValues(
-  { rules, allowedOnly, unenforceable }: ViewerRules,
+  { inputRules, hidesUnknownSlugs, unenforceableSlugs }: ViewerRules,
   sentValues: Readonly<Record<string, unknown>>,
 ): BoundValues {
-  if (unenforceable.length > 0) throw policyViolation();
+  if (unenforceableSlugs.length > 0) throw policyViolation();
   const slugs = Object.keys(sentValues);
   if (slugs.length > MAX_PARAMETERS) {
     throw invalid([{ field: 'parameters', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
   }
-  const closedSlug = slugs.find((slug) => (rules.has(slug) ? rules.get(slug)?.access === 'closed' : allowedOnly));
+  const closedSlug = slugs.find((slug) =>
+    inputRules.has(slug) ? inputRules.get(slug)?.access === 'closed' : hidesUnknownSlugs,
+  );
   if (closedSlug !== undefined) throw policyViolation(closedSlug);
 
   const problems: FieldProblem[] = slugs
-    .filter((slug) => !rules.has(slug))
+    .filter((slug) => !inputRules.has(slug))
     .map((slug) => ({
       field: `parameters.${truncateText(slug, 63)}`,
       message: 'is not a parameter of this dashboard or visualization',
     }));
   const values = new Map<string, BoundValue>();
-  for (const [slug, rule] of rules) {
+  for (const [slug, rule] of inputRules) {
     const sentValue = Object.hasOwn(sentValues, slug) ? sentValues[slug] : undefined;
     const coercedValue = coerceParameter(rule.input.kind, sentValue);
     if ('problem' in coercedValue) {

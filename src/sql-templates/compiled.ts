@@ -68,8 +68,8 @@ function compileParts(template: SqlTemplate, kinds: ReadonlyMap<string, Paramete
   for (const piece of template.pieces) {
     const { start } = piece;
     // Where a clause begins, ends or is missing, what stands around it must not grow together.
-    if (piece.place.clause !== clause) statementParts.push({ text: ' ', start, isVerbatim: false });
-    clause = piece.place.clause;
+    if (piece.place.clauseIndex !== clause) statementParts.push({ text: ' ', start, isVerbatim: false });
+    clause = piece.place.clauseIndex;
     if (!isPlaceKept(piece.place, droppedIndexes)) continue;
     if (piece.type === 'sql') {
       statementParts.push({ text: piece.text, start, isVerbatim: true });
@@ -78,7 +78,7 @@ function compileParts(template: SqlTemplate, kinds: ReadonlyMap<string, Paramete
     const { slug, part } = piece.placeholder;
     const kind = kinds.get(slug);
     if (kind === undefined) throw new TemplateError(`{{${slug}}} is not a parameter`, start);
-    const isList = kind === 'multi_select' || (kind === 'select' && piece.placeholder.list);
+    const isList = kind === 'multi_select' || (kind === 'select' && piece.placeholder.takesList);
     const key = `${slug}.${part}.${isList}`;
     const number = parameterNumbers.get(key) ?? boundValues.push(toBoundText(piece, values.get(slug) ?? null, isList));
     parameterNumbers.set(key, number);
@@ -99,11 +99,12 @@ function findDroppedClauses(template: SqlTemplate, values: BoundValues): Readonl
   const placeholdersWithoutValue = template.placeholders.filter(
     ({ slug, part }) => !hasValue(values.get(slug) ?? null, part),
   );
-  return new Set(placeholdersWithoutValue.flatMap(({ place }) => place.clause ?? []));
+  return new Set(placeholdersWithoutValue.flatMap(({ place }) => place.clauseIndex ?? []));
 }
 
-const isPlaceKept = ({ clause, unless }: ClausePlace, droppedIndexes: ReadonlySet<number>): boolean =>
-  (clause === null || !droppedIndexes.has(clause)) && unless.every((index) => droppedIndexes.has(index));
+const isPlaceKept = ({ clauseIndex, droppedClauses }: ClausePlace, droppedIndexes: ReadonlySet<number>): boolean =>
+  (clauseIndex === null || !droppedIndexes.has(clauseIndex)) &&
+  droppedClauses.every((index) => droppedIndexes.has(index));
 
 /** Tells whether there is a value to bind. A list without elements is a value: it means that nothing is allowed. */
 function hasValue(value: BoundValue, part: ParameterPart): boolean {

@@ -10,16 +10,16 @@ export interface Placeholder {
   slug: string;
   part: ParameterPart;
   /** Whether the placeholder stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
-  list: boolean;
+  takesList: boolean;
   place: ClausePlace;
 }
 
 /** The clauses around a piece of a template, which decide whether a statement contains the piece. */
 export interface ClausePlace {
   /** The index of the `[[ … ]]` around the piece; null outside of them. */
-  clause: number | null;
+  clauseIndex: number | null;
   /** The indexes of the clauses whose default the piece is: a statement contains the piece only where these are dropped. */
-  unless: readonly number[];
+  droppedClauses: readonly number[];
 }
 
 /** A piece of a template. `start` is its beginning in the template, as an index of the string. */
@@ -154,7 +154,7 @@ class TemplateParser {
   }
 
   get #place(): ClausePlace {
-    return { clause: this.#clause?.index ?? null, unless: this.#unless };
+    return { clauseIndex: this.#clause?.index ?? null, droppedClauses: this.#unless };
   }
 
   #remember(token: string): void {
@@ -171,7 +171,7 @@ class TemplateParser {
     }
     this.#flush(start);
     const isList = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
-    const placeholder: Placeholder = { slug, part, list: isList, place: this.#place };
+    const placeholder: Placeholder = { slug, part, takesList: isList, place: this.#place };
     this.#placeholders.push(placeholder);
     this.#pieces.push({ type: 'placeholder', placeholder, start, place: this.#place });
     this.#remember('{{}}');
@@ -224,5 +224,5 @@ export function findMisuse({ slug, part }: Placeholder, kind: ParameterKind | un
 /** Tells whether a parameter accepts any number of values: every use of it takes a list. */
 export function acceptsList(template: SqlTemplate, slug: string, kind: ParameterKind): boolean {
   if (kind === 'multi_select') return true;
-  return kind === 'select' && template.placeholders.every((place) => place.slug !== slug || place.list);
+  return kind === 'select' && template.placeholders.every((place) => place.slug !== slug || place.takesList);
 }

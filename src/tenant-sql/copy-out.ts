@@ -30,9 +30,9 @@ export function bindAsSettings(): { bind: BindValue; statement(): Statement[] } 
 /** The result of a COPY to the client. */
 export interface CopyOutResult {
   /** The number of rows that were taken: the first ones. */
-  rows: number;
+  rowCount: number;
   /** The number of bytes of the lines of the rows that were taken. */
-  bytes: number;
+  byteCount: number;
   /** The last line that was taken, until another COPY uses the same buffers. */
   lastLine: Uint8Array;
   /** Whether there were more rows than fitted into the buffers. */
@@ -56,7 +56,7 @@ export function copyOut(
   return tx.runBounded((client) => {
     const copyRun = new CopyOutRun(client, [...precedingStatements, copy], buffers);
     client.query(copyRun);
-    return copyRun.copied;
+    return copyRun.resultPromise;
   }, milliseconds);
 }
 
@@ -65,11 +65,11 @@ const LF = 10;
 
 /** The COPY as the driver runs it; `submit` and the handlers are node-postgres's interface. */
 class CopyOutRun implements Submittable, RowReceiver {
-  readonly copied: Promise<CopyOutResult>;
+  readonly resultPromise: Promise<CopyOutResult>;
   readonly #client: Client;
   readonly #statements: Statement[];
   readonly #buffers: LineBuffers;
-  readonly #result: CopyOutResult = { rows: 0, bytes: 0, lastLine: new Uint8Array(), isCut: false };
+  readonly #result: CopyOutResult = { rowCount: 0, byteCount: 0, lastLine: new Uint8Array(), isCut: false };
   #buffer: LineBytes;
   #length = 0;
   /** The start of the incomplete line in the buffer. */
@@ -84,7 +84,7 @@ class CopyOutRun implements Submittable, RowReceiver {
     this.#statements = statements;
     this.#buffers = buffers;
     this.#buffer = buffers.takeFreeBuffer() as LineBytes;
-    this.copied = new Promise((resolve, reject) => {
+    this.resultPromise = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
     });
@@ -108,7 +108,7 @@ class CopyOutRun implements Submittable, RowReceiver {
     const startedLine = this.#buffer.subarray(this.#line, this.#length);
     const minBytes = startedLine.length + neededBytes;
     const nextBuffer =
-      this.#result.rows === 0
+      this.#result.rowCount === 0
         ? new Uint8Array(Math.max(minBytes, 2 * this.#buffer.length))
         : this.#buffers.takeFreeBuffer(minBytes);
     this.#result.isCut = nextBuffer === undefined;
@@ -124,7 +124,7 @@ class CopyOutRun implements Submittable, RowReceiver {
   #handOn(): void {
     const lines = this.#buffer.subarray(0, this.#line);
     if (this.#line > 0) this.#result.lastLine = lines.subarray(this.#lastLine);
-    this.#result.bytes += lines.length;
+    this.#result.byteCount += lines.length;
     this.#buffers.pushLines(lines);
   }
 
@@ -136,7 +136,7 @@ class CopyOutRun implements Submittable, RowReceiver {
     this.#length += 1;
     this.#lastLine = this.#line;
     this.#line = this.#length;
-    this.#result.rows += 1;
+    this.#result.rowCount += 1;
   }
 
   handleReadyForQuery(): void {

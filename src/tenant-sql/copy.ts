@@ -26,13 +26,13 @@ export async function copyIn(
   return tx.runBounded((client) => {
     const copy = new CopyInRun(client, text, data, onSent);
     client.query(copy);
-    return copy.rows;
+    return copy.rowCountPromise;
   }, milliseconds);
 }
 
 /** The COPY as the driver runs it; `submit` and the handlers are node-postgres's interface. */
 class CopyInRun implements Submittable {
-  readonly rows: Promise<number>;
+  readonly rowCountPromise: Promise<number>;
   readonly #client: Client;
   readonly #text: string;
   readonly #data: Uint8Array;
@@ -46,7 +46,7 @@ class CopyInRun implements Submittable {
     this.#text = text;
     this.#data = data;
     this.#onSent = onSent;
-    this.rows = new Promise((resolve, reject) => {
+    this.rowCountPromise = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
     });

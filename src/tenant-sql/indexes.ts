@@ -37,9 +37,9 @@ export const buildDropIndex = (id: string): string =>
 
 /** The reason why an index rejects a row. */
 export type IndexRefusal =
-  | { why: 'duplicate'; columns: string[]; value: string }
+  | { reason: 'duplicate'; columns: string[]; value: string }
   /** `id` of the index, where Postgres names it; `place` of the row, if it is stored and Postgres names it. */
-  | { why: 'too_long'; id: string | undefined; place: string | undefined };
+  | { reason: 'too_long'; id: string | undefined; place: string | undefined };
 
 const KEY_DETAIL_PATTERN = /^Key \(([^)]*)\)=\((.*)\) (?:already exists|is duplicated)\.$/s;
 const ROW_PLACE_PATTERN = /^Index row references tuple (\(\d+,\d+\)) /;
@@ -51,17 +51,17 @@ const TOO_LONG_FOR_ANY_PATTERN = /^index row requires \d+ bytes, maximum size is
 export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
   if (!isPostgresError(error)) return undefined;
   if (error.code === '54000' && TOO_LONG_FOR_ANY_PATTERN.test(error.message)) {
-    return { why: 'too_long', id: undefined, place: undefined };
+    return { reason: 'too_long', id: undefined, place: undefined };
   }
   if (!error.constraint?.startsWith(INDEX_PREFIX)) return undefined;
   if (error.code === '54000') {
     const id = error.constraint.slice(INDEX_PREFIX.length);
-    return { why: 'too_long', id, place: ROW_PLACE_PATTERN.exec(error.detail ?? '')?.[1] };
+    return { reason: 'too_long', id, place: ROW_PLACE_PATTERN.exec(error.detail ?? '')?.[1] };
   }
   if (error.code !== '23505') return undefined;
   const [, columns = '', value = ''] = KEY_DETAIL_PATTERN.exec(error.detail ?? '') ?? [];
   // Columns whose names are words of SQL stand in quotes.
-  return { why: 'duplicate', columns: columns.split(', ').map((name) => name.replaceAll('"', '')), value };
+  return { reason: 'duplicate', columns: columns.split(', ').map((name) => name.replaceAll('"', '')), value };
 }
 
 /**
@@ -69,7 +69,7 @@ export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
  * knownColumns the columns of the table, as they are or are to be
  */
 export function formatDuplicate(
-  { columns, value }: IndexRefusal & { why: 'duplicate' },
+  { columns, value }: IndexRefusal & { reason: 'duplicate' },
   knownColumns: readonly Pick<TableColumnDefinition, 'name' | 'type'>[],
 ): string {
   const types = columns.map((name) => knownColumns.find((column) => column.name === name)?.type ?? 'text');

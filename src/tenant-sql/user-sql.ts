@@ -130,11 +130,11 @@ export function listNamesToCheck(statement: CompiledSql): NamesToCheck | Failure
 
 /** Thrown for a statement that uses a name which is not allowed. */
 class NameRefused extends Error {
-  readonly refused: string;
+  readonly refusedName: string;
 
   constructor(name: string) {
     super(`${name} is not available here`);
-    this.refused = name;
+    this.refusedName = name;
   }
 }
 
@@ -142,7 +142,7 @@ const createNameRefused = (name: string): Error => new NameRefused(name);
 
 /** Finds the index in a statement's text at which it failed, or where a rejected name stands; undefined if unknown. */
 export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): number | undefined {
-  if (cause instanceof NameRefused) return findNameIndex(text, cause.refused);
+  if (cause instanceof NameRefused) return findNameIndex(text, cause.refusedName);
   const position = isPostgresError(cause) ? Number(cause.position) : Number.NaN;
   return Number.isInteger(position) ? findIndexAfter(text, toStatementPosition(position) - 1) : undefined;
 }

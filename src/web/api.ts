@@ -38,13 +38,13 @@ export interface CallOptions {
   /** True to request a response that is not cached. */
   isFresh?: boolean | undefined;
   /** Called with the server's time (ms) of the response. */
-  onTime?: (time: number) => void;
+  onServerTime?: (time: number) => void;
 }
 
 /** Calls this page's API: by POST with a body, else by GET. @throws ApiProblem; the signal's reason when aborted */
 export async function callApi<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await sendRequest(path, options);
-  options.onTime?.(Date.parse(response.headers.get('Date') ?? '') || Date.now());
+  options.onServerTime?.(Date.parse(response.headers.get('Date') ?? '') || Date.now());
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
   options.signal?.throwIfAborted();

@@ -19,8 +19,8 @@ export type OpenedPage =
 /** Results of an execution with their age (ms). With `waking` they are outdated, and new ones follow within seconds. */
 export interface ExecutionResult {
   results: ViewResult[];
-  age: number;
-  waking: boolean;
+  ageMs: number;
+  isWaking: boolean;
 }
 
 /** The source of a page's data. All methods may throw `ApiProblem`. */
@@ -90,15 +90,15 @@ export const formatOptionsPath = (slug: string, search: string): string =>
 
 /** Executes a request and returns the results of its response: `results` for a dashboard, `result` for a visualization. */
 export async function runExecution(
-  execute: (timeCallback: { onTime: (time: number) => void }) => Promise<ViewResponse>,
+  execute: (timeCallback: { onServerTime: (time: number) => void }) => Promise<ViewResponse>,
 ): Promise<ExecutionResult> {
   // By the server's clock, whatever that of the viewer says.
   let time = Date.now();
-  const answer = await execute({ onTime: (serverTime) => (time = serverTime) });
+  const answer = await execute({ onServerTime: (serverTime) => (time = serverTime) });
   const { as_of: asOf, waking = false } = answer;
   return {
     results: 'results' in answer ? answer.results : [answer.result],
-    age: asOf === undefined ? 0 : Math.max(0, time - Date.parse(asOf)),
-    waking,
+    ageMs: asOf === undefined ? 0 : Math.max(0, time - Date.parse(asOf)),
+    isWaking: waking,
   };
 }

@@ -29,7 +29,7 @@ interface TableArrangement {
   columns: string;
   order: SortOrder;
   /** The maximum number of rows that the table shows. */
-  rows: number;
+  maxRows: number;
   scrollLeft: number;
   scrollTop: number;
 }
@@ -164,12 +164,12 @@ export function buildTable(
     isPartlyHidden: () => sheetElement.dataset.more !== '',
     getArrangement() {
       const { scrollLeft, scrollTop } = scrollArea;
-      return { columns, order, rows: visibleRows, scrollLeft, scrollTop };
+      return { columns, order, maxRows: visibleRows, scrollLeft, scrollTop };
     },
-    applyArrangement({ columns: before, order: sorted, rows, scrollLeft, scrollTop }) {
+    applyArrangement({ columns: before, order: sorted, maxRows, scrollLeft, scrollTop }) {
       if (before !== columns) return;
       if (sorted) sortRows(sorted);
-      if (rows > visibleRows) showRows(rows);
+      if (maxRows > visibleRows) showRows(maxRows);
       scrollArea.scrollTo(scrollLeft, scrollTop);
     },
   };

@@ -55,7 +55,8 @@ describe('an OAuth client with scopes', () => {
             expect(findNeededScopes(clientAccess, action, resource)).toEqual(neededScopes);
           }
           // What is denied is hidden from the program, too.
-          if (!isOwner) expect(findRules(clientAccess, action).deny).toEqual(findRules(userAccess, action).deny);
+          if (!isOwner)
+            expect(findRules(clientAccess, action).denyRules).toEqual(findRules(userAccess, action).denyRules);
         }
       }),
     );
@@ -63,8 +64,8 @@ describe('an OAuth client with scopes', () => {
 
   test('is limited by its scopes when its user is the owner, too', () => {
     const clientAccess = limitToScopes(compileAccess(OWNER_SOURCES), ['groups:*']);
-    expect(findRules(clientAccess, 'groups:get').allow).toHaveLength(1);
-    expect(findRules(clientAccess, 'users:get').allow).toHaveLength(0);
+    expect(findRules(clientAccess, 'groups:get').allowRules).toHaveLength(1);
+    expect(findRules(clientAccess, 'users:get').allowRules).toHaveLength(0);
     expect(listAllowedActions(clientAccess).every((action) => action.startsWith('groups:'))).toBe(true);
   });
 

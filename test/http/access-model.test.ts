@@ -112,14 +112,14 @@ class AccessModel {
         })),
       beginChange: async (change: Parameters<OrganizationGate['beginChange']>[0]) => {
         await step(() => {
-          this.#versions.begin(change, this.#now);
+          this.#versions.beginChange(change, this.#now);
           this.#underWay.add(change.id);
         });
         if (fault === 'lost after beginning') await waitForever();
       },
       endChange: (change: Parameters<OrganizationGate['endChange']>[0]) =>
         step(() => {
-          this.#versions.end(change);
+          this.#versions.endChange(change);
           this.#underWay.delete(change.id);
         }),
     };

@@ -11,8 +11,8 @@ describe('the version of a principal’s access', () => {
   it('does not change when the access of other principals changes, nor by a restart', () =>
     on('stays', (versions, reopen) => {
       const versionBefore = versions.getVersion('a', 0);
-      versions.begin({ id: '1', affected: ['b'] }, 0);
-      versions.end({ id: '1', affected: ['b'] });
+      versions.beginChange({ id: '1', affected: ['b'] }, 0);
+      versions.endChange({ id: '1', affected: ['b'] });
       expect(versions.getVersion('a', 0)).toBe(versionBefore);
       expect(reopen().getVersion('a', 0)).toBe(versionBefore);
     }));
@@ -20,7 +20,7 @@ describe('the version of a principal’s access', () => {
   it('is unknown while a change is under way, at most for a minute', () =>
     on('unknown', (versions) => {
       const versionBefore = versions.getVersion('a', 0);
-      versions.begin({ id: '1', affected: 'everybody' }, 0);
+      versions.beginChange({ id: '1', affected: 'everybody' }, 0);
       expect(versions.getVersion('a', MAX_CHANGE_MS - 1)).toBeNull();
       const versionAfter = versions.getVersion('a', MAX_CHANGE_MS);
       expect(versionAfter).not.toBeNull();
@@ -31,7 +31,7 @@ describe('the version of a principal’s access', () => {
     on('many', (versions, reopen) => {
       const versionBefore = versions.getVersion('nobody has changed this one', 0);
       const manyPrincipals = Array.from({ length: 5001 }, (_, index) => `principal ${index}`);
-      versions.end({ id: '1', affected: manyPrincipals });
+      versions.endChange({ id: '1', affected: manyPrincipals });
       expect(versions.getVersion('nobody has changed this one', 0)).not.toBe(versionBefore);
       expect(reopen().getVersion('principal 1', 0)).toBe(versions.getVersion('principal 2', 0));
     }));
@@ -41,9 +41,9 @@ describe('the version of a principal’s access', () => {
       const versionBefore = versions.getVersion('nobody has changed this one', 0);
       const makePrincipals = (first: number) =>
         Array.from({ length: 2501 }, (_, index) => `principal ${first + index}`);
-      versions.end({ id: '1', affected: makePrincipals(0) });
+      versions.endChange({ id: '1', affected: makePrincipals(0) });
       expect(versions.getVersion('nobody has changed this one', 0)).toBe(versionBefore);
-      versions.end({ id: '2', affected: makePrincipals(2501) });
+      versions.endChange({ id: '2', affected: makePrincipals(2501) });
       expect(versions.getVersion('nobody has changed this one', 0)).not.toBe(versionBefore);
     }));
 
@@ -53,13 +53,13 @@ describe('the version of a principal’s access', () => {
         { id: '1', affected: ['a'] },
         { id: '2', affected: ['a', 'b'] },
       ];
-      versions.begin(one, 0);
-      versions.begin(other, 0);
-      versions.end(one);
+      versions.beginChange(one, 0);
+      versions.beginChange(other, 0);
+      versions.endChange(one);
       for (const gate of [versions, reopen()]) {
         expect(['a', 'b', 'c'].map((principal) => gate.getVersion(principal, 0) === null)).toEqual([true, true, false]);
       }
-      versions.end(other);
+      versions.endChange(other);
       expect(reopen().getVersion('a', 0)).not.toBeNull();
     }));
 

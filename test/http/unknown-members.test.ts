@@ -4,9 +4,9 @@ import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts';
 import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
+import { createQuestion, QUESTIONS_PATH } from '../knowledge/questions/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { operator } from '../organizations/support.ts';
-import { createQuestion, QUESTIONS_PATH } from '../knowledge/questions/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
@@ -178,7 +178,10 @@ describe('a record that is read and sent back in a PUT', () => {
     ]);
     const share = await createShare(company, (await postDashboard(company.as, []))._id);
     const sharePath = `/api/v1/dashboard-shares/${share._id ?? share.id}`;
-    expect(readDetails(await company.as.put(sharePath, { json: { requires_auth: true } }))).toEqual([422, 'requires_auth: conflict: is changed by share_context_id']);
+    expect(readDetails(await company.as.put(sharePath, { json: { requires_auth: true } }))).toEqual([
+      422,
+      'requires_auth: conflict: is changed by share_context_id',
+    ]);
     const question = await createQuestion(company.as);
     for (const changedQuestion of [question.question, 'How much is it now?'])
       expect(

@@ -30,7 +30,7 @@ function startWait(
   const id = changes.id ?? makeId(0);
   const show = async () => ({ version: versions.get(id) ?? 0 });
   const answer = respondWhenChanged({
-    stamps,
+    readVersions: stamps,
     ctx: { actor: { companyId: COMPANY_ID } } as WaitingRequest['ctx'],
     id,
     seconds: 10,

@@ -32,7 +32,7 @@ describe('the local Neon', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
-    postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
+    postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', isThrowaway: true });
     await openNeon();
   });
   afterAll(async () => {

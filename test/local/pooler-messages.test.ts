@@ -11,12 +11,12 @@ const SENT_MESSAGES = [
 it.each([1, 2, 3, 7, 1_000])(
   'the local pooler splits a stream into its messages, whatever the size of its chunks (%i bytes)',
   (size) => {
-    const messages = new MessageSplitter({ from: 'caller' });
+    const messages = new MessageSplitter({ sender: 'caller' });
     const stream = Buffer.concat(SENT_MESSAGES);
     const chunks = Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
       stream.subarray(at * size, (at + 1) * size),
     );
-    const readMessages = chunks.flatMap((chunk) => [...messages.read(chunk)]);
+    const readMessages = chunks.flatMap((chunk) => [...messages.splitChunk(chunk)]);
     expect(readMessages.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
     expect(readMessages.map(({ bytes }) => bytes)).toEqual(SENT_MESSAGES);
   },

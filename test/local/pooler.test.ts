@@ -43,7 +43,7 @@ function definePoolerTests(
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
-    postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
+    postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', isThrowaway: true });
     poolerFolder = await mkdtemp(join(tmpdir(), 'data-console-pooler-'));
     pooler = await start(postgres, poolerFolder);
     port = pooler.port;

@@ -25,7 +25,7 @@ describe('the local PostgreSQL', () => {
   });
 
   async function start(): Promise<LocalPostgres> {
-    const postgres = await startPostgres({ stateDir, password, throwaway: true });
+    const postgres = await startPostgres({ stateDir, password, isThrowaway: true });
     for (const folder of postgres.folders) folders.add(folder);
     return postgres;
   }

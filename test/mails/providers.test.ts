@@ -29,7 +29,7 @@ async function readRefusal(mailer: Mailer, to: string): Promise<{ code: string; 
     (caughtError: unknown) => caughtError,
   );
   if (!(error instanceof MailRefused)) throw new Error(`The mailer did not refuse: ${error}`);
-  return { code: error.code, permanent: error.permanent };
+  return { code: error.code, permanent: error.isPermanent };
 }
 
 describe('a mail service with Resend’s API', () => {

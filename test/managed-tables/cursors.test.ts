@@ -301,7 +301,7 @@ describe('the query plan of a page of rows', () => {
     async (column, operator, value, index) => {
       const page = makePageSource([{ column, operator, value }]);
       const window = { limit: 50, offset: 0, fromEnd: false };
-      for (const statement of [selectWindow(page, window), countRows('large', page.rows)]) {
+      for (const statement of [selectWindow(page, window), countRows('large', page.rowSelection)]) {
         const plan = await explainStatement(statement);
         expect(plan).toMatch(index);
         // The other place where the table is read is whether it has any row.

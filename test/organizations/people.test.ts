@@ -506,7 +506,7 @@ describe('the pseudonym of an erased person', () => {
 
 describe('the list of stores with data about people', () => {
   it('describes for each store and table which data about people it contains', () => {
-    expect(DATA_STORES.filter(({ people }) => people === undefined)).toEqual([]);
+    expect(DATA_STORES.filter(({ personData }) => personData === undefined)).toEqual([]);
     expect(
       COMPANY_TABLES.filter(({ makeAboutCondition }) => makeAboutCondition === undefined).map(({ table }) =>
         getControlTableName(table),

@@ -35,7 +35,7 @@ export async function startSystem(): Promise<RunningSystem> {
     const bundled = bundleWorkers(PROJECT, join(folder, 'worker', 'bundle'));
     // What fails first is told.
     bundled.catch(() => undefined);
-    const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password, throwaway: true });
+    const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password, isThrowaway: true });
     stopActions.push(async () => {
       await postgres.stop();
       for (const path of postgres.folders) rmSync(path, { recursive: true, force: true });

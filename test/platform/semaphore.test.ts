@@ -61,10 +61,12 @@ it('work under a permit releases the permit, also when the work fails, and is no
   const semaphore = new Semaphore({ ...semaphoreLimits, permits: 1, maxWaiting: 0 });
   const createFullError = () => new Error('full');
   const { promise: mayEnd, resolve: allowEnd } = Promise.withResolvers<void>();
-  const work = semaphore.run(async () => mayEnd.then(() => 'done'), createFullError);
-  await expect(semaphore.run(async () => 'done beside it', createFullError)).rejects.toThrow('full');
+  const work = semaphore.runWithPermit(async () => mayEnd.then(() => 'done'), createFullError);
+  await expect(semaphore.runWithPermit(async () => 'done beside it', createFullError)).rejects.toThrow('full');
   allowEnd();
   expect(await work).toBe('done');
-  await expect(semaphore.run(() => Promise.reject(new Error('failed')), createFullError)).rejects.toThrow('failed');
-  expect(await semaphore.run(async () => 'done next', createFullError)).toBe('done next');
+  await expect(semaphore.runWithPermit(() => Promise.reject(new Error('failed')), createFullError)).rejects.toThrow(
+    'failed',
+  );
+  expect(await semaphore.runWithPermit(async () => 'done next', createFullError)).toBe('done next');
 });

@@ -20,7 +20,7 @@ const makeResult = (type: ColumnType, ...cells: Cell[]): UserSqlResult => ({
 
 const evaluateCells = async (type: ColumnType, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
   const verdict = await evaluateCondition({ column: 'x', op, value }, makeResult(type, ...cells), null);
-  return verdict === 'undecidable' ? verdict : verdict.holds;
+  return verdict === 'undecidable' ? verdict : verdict.isMet;
 };
 
 describe('a comparison in the condition of an alert', () => {
@@ -100,15 +100,15 @@ describe('the condition that a column has changed', () => {
       previousValue,
     );
     if (verdict === 'undecidable') throw new Error('It should be decided.');
-    return verdict as { holds: boolean; value: string };
+    return verdict as { isMet: boolean; value: string };
   };
 
   it('holds after any change of its values, but not after a change of their order, nor on the first run', async () => {
     const first = await judgeChange(null, 'a', 'b');
-    expect(first.holds).toBe(false);
-    expect((await judgeChange(first.value, 'b', 'a')).holds).toBe(false);
+    expect(first.isMet).toBe(false);
+    expect((await judgeChange(first.value, 'b', 'a')).isMet).toBe(false);
     for (const cells of [['a'], ['a', 'c'], ['a', 'b', 'b'], [], ['a', null], ['a,b']]) {
-      expect((await judgeChange(first.value, ...cells)).holds).toBe(true);
+      expect((await judgeChange(first.value, ...cells)).isMet).toBe(true);
     }
   });
 });

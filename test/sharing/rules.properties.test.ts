@@ -132,12 +132,12 @@ describe('the filter rules of a viewer', () => {
             if (error instanceof Failure) return;
             throw error;
           }
-          refusedCount += rules.refused.size;
+          refusedCount += rules.refusedIds.size;
           const fixedValues = Object.entries(embedTerms?.fixed ?? {})
             .filter(([, given]) => given.length > 0)
             .map(([filter_slug, allowed_values]) => ({ filter_slug, allowed_values }));
           for (const [id, parameters] of parametersOf) {
-            if (rules.refused.has(id)) continue;
+            if (rules.refusedIds.has(id)) continue;
             const reachingSlugs = inputs.filter(({ appliesTo }) => appliesTo.includes(id)).map(({ slug }) => slug);
             const ownValues = new Map([...values].filter(([slug]) => reachingSlugs.includes(slug)));
             const decidingInputs = inputs.filter(({ slug, kind }) => parameters.includes(slug) && kind !== 'text');

@@ -323,7 +323,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
     'is refused where a policy or an embed fixes values for it (%s)',
     (_what, terms, of, refused, unenforceable) => {
       const rules = makeViewerRules(of, terms);
-      expect([[...rules.refused], rules.unenforceable]).toEqual([refused, unenforceable]);
+      expect([[...rules.refusedIds], rules.unenforceableSlugs]).toEqual([refused, unenforceable]);
       if (unenforceable.length > 0)
         expect(() => computeBoundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION_CODE }));
       else expect(() => computeBoundValues(rules, {})).not.toThrow();
@@ -401,7 +401,7 @@ describe('a filter that a viewer attribute decides', () => {
   it('is not shown, and is enforced on the options of other filters', () => {
     const rules = makeViewerRules([attributeInput, input('city')], { attributes });
     expect(listUsableFilters(rules).map(({ input: { slug } }) => slug)).toEqual(['city']);
-    expect(rules.enforced).toEqual(new Map([['region', makeList('a')]]));
+    expect(rules.enforcedValues).toEqual(new Map([['region', makeList('a')]]));
     expect(() => makeOptionsRule(rules, 'region', null)).toThrow(
       expect.objectContaining({ reason: 'sharing.filter_disabled' }),
     );
@@ -416,11 +416,11 @@ describe('a filter that a viewer attribute decides', () => {
   });
 
   it('refuses the visualizations that it does not apply to', () => {
-    expect([...makeViewerRules([attributeInput], { attributes }).refused]).toEqual(['w']);
-    expect([...makeViewerRules([attributeInput], {}).refused].sort()).toEqual(['v', 'w']);
+    expect([...makeViewerRules([attributeInput], { attributes }).refusedIds]).toEqual(['w']);
+    expect([...makeViewerRules([attributeInput], {}).refusedIds].sort()).toEqual(['v', 'w']);
     const partlyBoundInput = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unbound: ['w'] });
-    expect([...makeViewerRules([partlyBoundInput], { attributes }).refused]).toEqual(['w']);
-    expect([...makeViewerRules([partlyBoundInput, attributeInput], { isInsider: true }).refused]).toEqual([]);
+    expect([...makeViewerRules([partlyBoundInput], { attributes }).refusedIds]).toEqual(['w']);
+    expect([...makeViewerRules([partlyBoundInput, attributeInput], { isInsider: true }).refusedIds]).toEqual([]);
   });
 });
 
@@ -450,8 +450,8 @@ describe('the permission to download', () => {
     ['all that allow', { downloads: [true, true] }, true],
     ['one of several that does not', { downloads: [true, false, true] }, false],
   ])('depends on whether all shares and embeds allow it: %s', (_what, terms, allowed) => {
-    expect(makeViewerRules([regionInput], terms).downloads).toBe(allowed);
-    expect(makeViewerRules([regionInput], { ...terms, ...lockedTerms }).downloads).toBe(allowed);
+    expect(makeViewerRules([regionInput], terms).allowsDownloads).toBe(allowed);
+    expect(makeViewerRules([regionInput], { ...terms, ...lockedTerms }).allowsDownloads).toBe(allowed);
     expect(decideValues({ ...terms, ...lockedTerms }, {})).toEqual(makeList('a', 'b'));
   });
 });

@@ -40,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startPostgres({
     stateDir: join(folder, 'postgres'),
     password: randomBytes(12).toString('hex'),
-    throwaway: true,
+    isThrowaway: true,
   });
   const apiKey = randomBytes(12).toString('hex');
   const neon = await startNeonThread({ stateDir: join(folder, 'neon'), apiKey, postgres, testInterface: true });

@@ -2,7 +2,7 @@ import type { CompiledGroup } from '../../src/access/evaluation.ts';
 import { cachePrincipal, type KnownPrincipal } from '../../src/access/known-principals.ts';
 
 /** A compiled group that is larger than the principal cache of an isolate. */
-const TOO_LARGE_GROUP = { source: { length: 2 ** 40 } } as unknown as CompiledGroup;
+const TOO_LARGE_GROUP = { sourceText: { length: 2 ** 40 } } as unknown as CompiledGroup;
 
 /** Empties the principal cache of the isolate: an entry that is too large displaces all others, and itself. */
 export function forgetPrincipals(): void {

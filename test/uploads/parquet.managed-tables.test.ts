@@ -299,7 +299,7 @@ describe('a Parquet page', () => {
   });
 
   it('is refused when its delta-encoded values would become too large', () => {
-    const text = { ...leaf, element: { name: 'n', type: 'BYTE_ARRAY' } } as Leaf;
+    const text = { ...leaf, schemaElement: { name: 'n', type: 'BYTE_ARRAY' } } as Leaf;
     // 200 values, whose prefixes grow by a million each.
     const prefixes = [
       ...encodeVarint(128),

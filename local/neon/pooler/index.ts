@@ -24,11 +24,11 @@ const ALLOWED_STARTUP_PARAMETERS = new Set(['user', 'database', 'client_encoding
 
 /** Connections of one login to one database. */
 interface Pool {
-  size: number;
-  idle: ServerConnection[];
+  connectionCount: number;
+  idleConnections: ServerConnection[];
   /** Waiting clients in the order of their arrival. */
-  waiting: Set<WaitingClient>;
-  retry?: ReturnType<typeof setTimeout> | undefined;
+  waitingClients: Set<WaitingClient>;
+  retryTimer?: ReturnType<typeof setTimeout> | undefined;
   /** Digest of the password that the server accepted last. */
   password?: Buffer;
 }
@@ -69,7 +69,7 @@ export class Pooler {
 
   #serve(caller: Socket): void {
     this.#callers.add(caller);
-    const messages = new MessageSplitter({ from: 'caller' });
+    const messages = new MessageSplitter({ sender: 'caller' });
     let requestedLogin: Omit<Login, 'password'> | undefined;
     let session: Session | undefined;
     const handleMessage = async (message: Message) => {
@@ -88,16 +88,18 @@ export class Pooler {
     let handlingPromise = Promise.resolve();
     caller.on('data', (chunk: Buffer) => {
       handlingPromise = handlingPromise.then(async () => {
-        for (const message of messages.read(chunk)) await handleMessage(message);
+        for (const message of messages.splitChunk(chunk)) await handleMessage(message);
       });
       handlingPromise = handlingPromise.catch((error: Error) => {
-        caller.end(error instanceof ConnectionRefusedError ? error.answer : makeFatalError('08006', error.message));
+        caller.end(
+          error instanceof ConnectionRefusedError ? error.serverMessage : makeFatalError('08006', error.message),
+        );
       });
     });
     caller.on('error', () => caller.destroy());
     caller.on('close', () => {
       this.#callers.delete(caller);
-      handlingPromise = handlingPromise.then(() => session?.end());
+      handlingPromise = handlingPromise.then(() => session?.endSession());
     });
   }
 
@@ -108,7 +110,7 @@ export class Pooler {
     const server = await (isKnownPassword ? this.#take(pool, login) : this.#open(pool, login));
     pool.password = passwordDigest;
     const readyMessages = [makeMessage('K', toInt32(0), toInt32(0)), makeMessage('Z', Buffer.from('I'))];
-    caller.write(Buffer.concat([makeMessage('R', toInt32(0)), ...server.greeting, ...readyMessages]));
+    caller.write(Buffer.concat([makeMessage('R', toInt32(0)), ...server.parameterMessages, ...readyMessages]));
     this.#giveBack(pool, server);
     return new Session(caller, {
       take: () => this.#take(pool, login),
@@ -118,72 +120,72 @@ export class Pooler {
 
   #poolOf({ user, database }: Login): Pool {
     const name = JSON.stringify([user, database]);
-    const pool = this.#pools.get(name) ?? { size: 0, idle: [], waiting: new Set() };
+    const pool = this.#pools.get(name) ?? { connectionCount: 0, idleConnections: [], waitingClients: new Set() };
     this.#pools.set(name, pool);
     return pool;
   }
 
   async #take(pool: Pool, login: Login): Promise<ServerConnection> {
     // A connection that is closing is still in the list.
-    pool.idle = pool.idle.filter(({ isClosed }) => !isClosed);
-    const idleConnection = pool.idle.pop();
+    pool.idleConnections = pool.idleConnections.filter(({ isClosed }) => !isClosed);
+    const idleConnection = pool.idleConnections.pop();
     if (idleConnection) {
-      idleConnection.use({ receive: () => undefined, lost: () => undefined });
+      idleConnection.assignClient({ receive: () => undefined, lost: () => undefined });
       return idleConnection;
     }
     return new Promise((resolve, reject) => {
-      pool.waiting.add({ login, resolve, reject });
+      pool.waitingClients.add({ login, resolve, reject });
       void this.#openForNext(pool);
     });
   }
 
   async #open(pool: Pool, login: Login): Promise<ServerConnection> {
-    pool.size += 1;
+    pool.connectionCount += 1;
     try {
       const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closedConnection) => {
-        pool.size -= 1;
-        pool.idle = pool.idle.filter((connection) => connection !== closedConnection);
+        pool.connectionCount -= 1;
+        pool.idleConnections = pool.idleConnections.filter((connection) => connection !== closedConnection);
         this.#servers.delete(closedConnection);
         void this.#openForNext(pool);
       });
       this.#servers.add(server);
       return server;
     } catch (error) {
-      pool.size -= 1;
-      pool.retry ??= setTimeout(() => this.#retry(pool), RETRY_MS).unref();
+      pool.connectionCount -= 1;
+      pool.retryTimer ??= setTimeout(() => this.#retry(pool), RETRY_MS).unref();
       throw error;
     }
   }
 
   /** Opens a connection for the first waiting client. @returns true if one was opened */
   async #openForNext(pool: Pool): Promise<boolean> {
-    const [next] = pool.waiting;
-    if (!next || pool.size >= POOL_SIZE) return false;
+    const [next] = pool.waitingClients;
+    if (!next || pool.connectionCount >= POOL_SIZE) return false;
     try {
       this.#giveBack(pool, await this.#open(pool, next.login));
       return true;
     } catch (error) {
       // At the role's connection limit one of the pool's connections may come free, if there is any.
       const mayBecomeFree =
-        pool.size > 0 && error instanceof ConnectionRefusedError && error.code === TOO_MANY_CONNECTIONS;
-      if (!mayBecomeFree && pool.waiting.delete(next)) next.reject(error);
+        pool.connectionCount > 0 && error instanceof ConnectionRefusedError && error.code === TOO_MANY_CONNECTIONS;
+      if (!mayBecomeFree && pool.waitingClients.delete(next)) next.reject(error);
       return false;
     }
   }
 
   async #retry(pool: Pool): Promise<void> {
-    pool.retry = undefined;
+    pool.retryTimer = undefined;
     while (await this.#openForNext(pool));
   }
 
   #giveBack(pool: Pool, server: ServerConnection): void {
     if (server.isClosed) return;
-    const [next] = pool.waiting;
+    const [next] = pool.waitingClients;
     if (next) {
-      pool.waiting.delete(next);
+      pool.waitingClients.delete(next);
       next.resolve(server);
     } else {
-      pool.idle.push(server);
+      pool.idleConnections.push(server);
       server.closeAfter(IDLE_MS);
     }
   }

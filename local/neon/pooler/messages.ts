@@ -15,11 +15,11 @@ export class MessageSplitter {
   /** Number of bytes before the length: the first message of a caller has no type. */
   #head: 0 | 1;
 
-  constructor({ from }: { from: 'caller' | 'server' }) {
-    this.#head = from === 'caller' ? 0 : 1;
+  constructor({ sender }: { sender: 'caller' | 'server' }) {
+    this.#head = sender === 'caller' ? 0 : 1;
   }
 
-  *read(chunk: Buffer): Generator<Message> {
+  *splitChunk(chunk: Buffer): Generator<Message> {
     this.#chunks.push(chunk);
     this.#received += chunk.length;
     if (this.#received < this.#needed) return;

@@ -10,23 +10,23 @@ export interface Login {
 
 /** Error thrown when the server refuses a connection; `answer` is the server's own message. */
 export class ConnectionRefusedError extends Error {
-  readonly answer: Buffer;
+  readonly serverMessage: Buffer;
 
   constructor(answer: Buffer) {
     super('the server refused the connection');
-    this.answer = answer;
+    this.serverMessage = answer;
   }
 
   /** SQLSTATE of the refusal. */
   get code(): string | undefined {
-    return /\0C(\w{5})\0/.exec(this.answer.toString('latin1'))?.[1];
+    return /\0C(\w{5})\0/.exec(this.serverMessage.toString('latin1'))?.[1];
   }
 }
 
 /** A connection to the server, used by one client at a time. */
 export class ServerConnection {
   /** The `ParameterStatus` messages that the server sent when the connection was opened. */
-  readonly greeting: Buffer[] = [];
+  readonly parameterMessages: Buffer[] = [];
   /** True once the connection has ended or is closing. */
   isClosed = false;
   /** Client that uses the connection now. */
@@ -45,7 +45,7 @@ export class ServerConnection {
   ): Promise<ServerConnection> {
     const socket = connect({ host, port, noDelay: true });
     const connection = new ServerConnection(socket);
-    const messages = new MessageSplitter({ from: 'server' });
+    const messages = new MessageSplitter({ sender: 'server' });
     socket.write(makeMessage('', toInt32(3 << 16), 'user', user, 'database', database, Buffer.from([0])));
     return new Promise((resolve, reject) => {
       const handleStartupMessage = (serverMessage: Message) => {
@@ -53,7 +53,7 @@ export class ServerConnection {
         if (type === 'R' && body.readInt32BE(0) === 3) socket.write(makeMessage('p', password));
         else if (type === 'R' && body.readInt32BE(0) !== 0) reject(new Error('the server asks for another password'));
         else if (type === 'E') reject(new ConnectionRefusedError(bytes));
-        else if (type === 'S') connection.greeting.push(bytes);
+        else if (type === 'S') connection.parameterMessages.push(bytes);
         else if (type === 'Z') {
           isReady = true;
           resolve(connection);
@@ -61,7 +61,7 @@ export class ServerConnection {
       };
       let isReady = false;
       socket.on('data', (chunk: Buffer) => {
-        for (const serverMessage of messages.read(chunk)) {
+        for (const serverMessage of messages.splitChunk(chunk)) {
           if (isReady) connection.client?.receive(serverMessage);
           else handleStartupMessage(serverMessage);
         }
@@ -92,7 +92,7 @@ export class ServerConnection {
     }, milliseconds);
   }
 
-  use(client: NonNullable<ServerConnection['client']>): void {
+  assignClient(client: NonNullable<ServerConnection['client']>): void {
     clearTimeout(this.#idle);
     this.client = client;
   }

@@ -47,13 +47,16 @@ export class Session {
   }
 
   /** Ends the session of a caller that is gone. An unfinished transaction ends with the connection to the server. */
-  end(): void {
+  endSession(): void {
     this.#server?.destroy();
   }
 
   async #taken(): Promise<ServerConnection> {
     const server = await this.#source.take();
-    server.use({ receive: (serverMessage) => this.#answer(serverMessage, server), lost: () => this.#caller.destroy() });
+    server.assignClient({
+      receive: (serverMessage) => this.#answer(serverMessage, server),
+      lost: () => this.#caller.destroy(),
+    });
     return server;
   }
 

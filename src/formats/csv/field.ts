@@ -31,14 +31,14 @@ const UNKNOWN_QUOTE_END = -2;
 /** Reads a field with quotes or escaped delimiters, or one that ends with CR or at the file's end. */
 export class FieldReader {
   /** Offset at which the field's content starts. */
-  start = 0;
+  contentStart = 0;
   /** Offset at which the field's content ends. */
-  end = 0;
+  contentEnd = 0;
   /** Offset at which the next field or record starts. */
   nextStart = 0;
-  kind = UNQUOTED_FIELD;
+  quotingKind = UNQUOTED_FIELD;
   /** Line end after the record, if this field is its last; -1 if more fields follow. */
-  eol = -1;
+  lineEndKind = -1;
   /** True if the block ends within the field. */
   isCutOff = false;
   /** True if the file, too, ends within the field. */
@@ -46,7 +46,7 @@ export class FieldReader {
   /** True if something in the record is irregular; each scan of a record resets the value. */
   isIrregular = false;
   /** Number of the record's lines; each scan of a record resets the value. */
-  lines = 1;
+  lineCount = 1;
   /** True if a quote stands within an unquoted field of the record. */
   hasStrayQuote = false;
   /** True if a quoted field of the record is not closed. */
@@ -71,18 +71,18 @@ export class FieldReader {
 
   /** Reads the field that starts at `start`; its first special byte (of meaning `byteMeaning`) is at `at`. */
   readField(start: number, at: number, byteMeaning: number): void {
-    this.start = start;
-    this.kind = UNQUOTED_FIELD;
+    this.contentStart = start;
+    this.quotingKind = UNQUOTED_FIELD;
     this.isCutOff = false;
     let textStart = at;
     if (byteMeaning === QUOTE_MEANING && (at === start || (this.#spaces && this.#isBlank(start, at)))) {
       if (at > start) this.isIrregular = true;
-      this.start = at + 1;
+      this.contentStart = at + 1;
       textStart = this.#quoted(at + 1);
       if (this.isCutOff) return;
-      if (this.kind === UNQUOTED_FIELD) this.start = start;
+      if (this.quotingKind === UNQUOTED_FIELD) this.contentStart = start;
     }
-    if (this.kind === QUOTED_FIELD || this.kind === ESCAPED_FIELD) this.#close(textStart);
+    if (this.quotingKind === QUOTED_FIELD || this.quotingKind === ESCAPED_FIELD) this.#close(textStart);
     else this.#bare(textStart);
   }
 
@@ -92,14 +92,14 @@ export class FieldReader {
     const length = bytes.length;
     const quote = this.#quote;
     const backslash = this.#backslash;
-    this.kind = QUOTED_FIELD;
+    this.quotingKind = QUOTED_FIELD;
     let at = from;
     for (;;) {
       if (at >= length) return this.#cutOff(this.#isLast);
       const byte = bytes[at] as number;
       if (byte === quote) {
         if (bytes[at + 1] === quote) {
-          this.kind = ESCAPED_FIELD;
+          this.quotingKind = ESCAPED_FIELD;
           if (backslash) this.isIrregular = true;
           at += 2;
           continue;
@@ -114,7 +114,7 @@ export class FieldReader {
           byteMeaning === CR ||
           byteMeaning === END_MEANING
         ) {
-          this.end = at;
+          this.contentEnd = at;
           if (nextOffset > at + 1) this.isIrregular = true;
           return nextOffset;
         }
@@ -122,16 +122,16 @@ export class FieldReader {
         this.isBroken = true;
         if (this.#closer <= at) this.#closer = this.#closingQuote(at + 1);
         if (this.#closer === UNKNOWN_QUOTE_END) return this.#cutOff(false);
-        this.kind = this.#closer > at ? ESCAPED_FIELD : UNQUOTED_FIELD;
-        if (this.kind === UNQUOTED_FIELD) return at + 1;
-      } else if (byte === 10) this.lines++;
+        this.quotingKind = this.#closer > at ? ESCAPED_FIELD : UNQUOTED_FIELD;
+        if (this.quotingKind === UNQUOTED_FIELD) return at + 1;
+      } else if (byte === 10) this.lineCount++;
       else if (byte === 13) {
         if (at + 1 >= length && !this.#isLast) return this.#cutOff(false);
-        if (bytes[at + 1] !== 10) this.lines++;
+        if (bytes[at + 1] !== 10) this.lineCount++;
       } else if (backslash && byte === 92) {
         if (at + 1 >= length) return this.#cutOff(this.#isLast);
         if (bytes[at + 1] === quote || bytes[at + 1] === 92) {
-          this.kind = ESCAPED_FIELD;
+          this.quotingKind = ESCAPED_FIELD;
           at++;
         }
       }
@@ -153,12 +153,12 @@ export class FieldReader {
       } else if (byteMeaning !== BACKSLASH_MEANING) break;
       else if (at + 1 < length && this.#meaning[bytes[at + 1] as number] === DELIMITER_MEANING) {
         this.isIrregular = true;
-        if (this.kind === UNQUOTED_FIELD) this.kind = SLASHED_FIELD;
+        if (this.quotingKind === UNQUOTED_FIELD) this.quotingKind = SLASHED_FIELD;
         at++;
       }
       at++;
     }
-    this.end = at;
+    this.contentEnd = at;
     this.#close(at);
   }
 
@@ -166,18 +166,18 @@ export class FieldReader {
   #close(at: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
-    this.eol = -1;
+    this.lineEndKind = -1;
     this.nextStart = at + 1;
     if (at >= length) {
       if (!this.#isLast) this.#cutOff(false);
       this.nextStart = length;
-      this.eol = 0;
+      this.lineEndKind = 0;
       return;
     }
     const byteMeaning = this.#meaning[bytes[at] as number];
     if (byteMeaning === DELIMITER_MEANING) return;
     if (byteMeaning === LF) {
-      this.eol = EOL_LF;
+      this.lineEndKind = EOL_LF;
       return;
     }
     // A line feed after the CR belongs to it.
@@ -186,7 +186,7 @@ export class FieldReader {
       return;
     }
     const lineFeed = bytes[at + 1] === 10;
-    this.eol = lineFeed ? EOL_CRLF : EOL_CR;
+    this.lineEndKind = lineFeed ? EOL_CRLF : EOL_CR;
     this.nextStart = lineFeed ? at + 2 : at + 1;
   }
 

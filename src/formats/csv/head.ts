@@ -30,23 +30,23 @@ export interface HeadRecord {
   /** Number of fields, empty ones included. */
   width: number;
   /** Number of fields up to the last one with a value. */
-  effective: number;
+  effectiveWidth: number;
   /** Number of fields with a value. */
-  filled: number;
+  filledCount: number;
   /** The forms of each field (forms.ts); {@link BLANK_FORM} for a field without a value. */
-  forms: number[];
+  fieldForms: number[];
   /** Text of the first field, or its beginning. */
-  first: string;
+  firstText: string;
   /** True if the record begins with `#`. */
-  hash: boolean;
+  startsWithHash: boolean;
   /** True if a space follows a delimiter, as after commas in texts. */
-  spaced: boolean;
+  hasSpacedDelimiter: boolean;
   /** True if a field is properly quoted. */
-  quoted: boolean;
+  hasQuotedField: boolean;
   /** True if the record's years are names ({@link areYearNames}). */
-  years: boolean;
+  hasYearNames: boolean;
   /** True if each of the record's numbers could be a year. */
-  yearsAlone: boolean;
+  hasOnlyYears: boolean;
 }
 
 /** Records and statistics of the head as read in one dialect. */
@@ -60,7 +60,7 @@ export interface Head {
   isUnclosed: boolean;
   /** True if a record has too many fields to be read; it and later records are left out. */
   hasTooManyFields: boolean;
-  quotes: QuoteStatistics;
+  quoteStatistics: QuoteStatistics;
 }
 
 /** Statistics of the quotes in the head. */
@@ -99,62 +99,77 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   let cleanCount = 0;
   let irregularCount = 0;
   const takeRecord = (start: number, stop: number, line: number) => {
-    const { count } = fields;
-    const record: HeadRecord = { ...NO_VALUES, line, start, width: count, forms: [], hash: bytes[start] === HASH };
-    for (let index = 0; index < count; index++) {
+    const { fieldCount } = fields;
+    const record: HeadRecord = {
+      ...NO_VALUES,
+      line,
+      start,
+      width: fieldCount,
+      fieldForms: [],
+      startsWithHash: bytes[start] === HASH,
+    };
+    for (let index = 0; index < fieldCount; index++) {
       const from = fields.starts[index] as number;
       const to = fields.ends[index] as number;
-      const kind = fields.quotings[index] as number;
+      const kind = fields.quotingKinds[index] as number;
       let form = BLANK_FORM;
       if (kind === SLASHED_FIELD) form = classifySlashed(bytes, from, to, dialect, decode);
       else if (from < to) form = classifyValue(bytes, from, to, decode);
-      record.forms.push(form);
+      record.fieldForms.push(form);
       if (form === BLANK_FORM) continue;
-      record.effective = index + 1;
-      record.filled++;
+      record.effectiveWidth = index + 1;
+      record.filledCount++;
       values++;
-      if (index > 0 && bytes[from] === SPACE) record.spaced = true;
+      if (index > 0 && bytes[from] === SPACE) record.hasSpacedDelimiter = true;
       if (form !== 0 || kind === QUOTED_FIELD || kind === SLASHED_FIELD) cleanCount++;
       else cleanCount += scoreCleanText(bytes, from, to);
       const isQuoted = kind === QUOTED_FIELD || kind === ESCAPED_FIELD;
-      record.quoted ||= isQuoted;
+      record.hasQuotedField ||= isQuoted;
       if (isQuoted) quotes.properCount++;
     }
-    if (record.filled === 0) return;
+    if (record.filledCount === 0) return;
     if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
     if (fields.hasStrayQuote) quotes.strayCount++;
     if (fields.isBroken) quotes.brokenCount++;
     else if (fields.lineCount > 1) quotes.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
     else quotes.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);
     const readText = (index: number) => readFieldText(bytes, fields, index, dialect, decode);
-    record.first = readText(0);
-    if (record.forms.some((form) => (form & INTEGER) !== 0 && form !== BLANK_FORM)) {
-      const texts = record.forms.slice(0, record.effective).map((_, index) => readText(index));
-      record.years = areYearNames(texts);
-      record.yearsAlone = hasYearsAlone(texts);
+    record.firstText = readText(0);
+    if (record.fieldForms.some((form) => (form & INTEGER) !== 0 && form !== BLANK_FORM)) {
+      const texts = record.fieldForms.slice(0, record.effectiveWidth).map((_, index) => readText(index));
+      record.hasYearNames = areYearNames(texts);
+      record.hasOnlyYears = hasYearsAlone(texts);
     }
     records.push(record);
     return records.length === HEAD_RECORDS;
   };
-  const { unclosed, overflows } = scanHead(bytes, isLast, dialect, fields, takeRecord);
+  const { isUnclosed, overflows } = scanHead(bytes, isLast, dialect, fields, takeRecord);
   return {
     records,
     cleanShare: values === 0 ? 0 : cleanCount / values,
     irregularShare: records.length === 0 ? 0 : irregularCount / records.length,
-    isUnclosed: unclosed,
+    isUnclosed,
     hasTooManyFields: overflows,
-    quotes,
+    quoteStatistics: quotes,
   };
 }
 
-const NO_VALUES = { effective: 0, filled: 0, first: '', spaced: false, quoted: false, years: false, yearsAlone: true };
+const NO_VALUES = {
+  effectiveWidth: 0,
+  filledCount: 0,
+  firstText: '',
+  hasSpacedDelimiter: false,
+  hasQuotedField: false,
+  hasYearNames: false,
+  hasOnlyYears: true,
+};
 
 /** Scans up to a record with more fields than can be read, if there is one. */
 function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: Fields, onRecord: OnRecord) {
   try {
     return { ...scanRecords(bytes, 0, isLast, dialect, 1, fields, onRecord), overflows: false };
   } catch (error) {
-    if (error instanceof TooManyFields) return { unclosed: false, overflows: true };
+    if (error instanceof TooManyFields) return { isUnclosed: false, overflows: true };
     throw error;
   }
 }

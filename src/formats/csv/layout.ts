@@ -7,9 +7,9 @@ export interface Layout {
   /** Number of fields of a full record. */
   width: number;
   /** Number of first (not blank) records that are titles and notes instead of rows. */
-  preamble: number;
+  preambleCount: number;
   /** True if the preamble's last record has one field fewer than the body: perhaps the header of all columns but the first. */
-  rowNames: boolean;
+  hasRowNames: boolean;
   /** Share of the body's records that have the width; a higher share makes a dialect more plausible. */
   consistency: number;
 }
@@ -32,13 +32,13 @@ export function findLayout(records: HeadRecord[], dialect: Dialect, isSaid = fal
   const comments = countComments(records);
   const titles = countTitles(records, comments);
   const header = findHeader(records, titles);
-  let best = { width: 1, preamble: comments, rowNames: false, consistency: 0, score: -Infinity };
+  let best = { width: 1, preambleCount: comments, hasRowNames: false, consistency: 0, score: -Infinity };
   let widest = 0;
   for (let start = comments; start < records.length && start <= comments + MAX_TITLES; start++) {
-    const { width, effective } = records[start] as HeadRecord;
+    const { width, effectiveWidth } = records[start] as HeadRecord;
     if (width <= widest) continue;
     const rowNames = start > 0 && start <= titles + 1 && areColumnsNamedButFirst(records, start, dialect);
-    if (widest > 0 && effective <= widest && !rowNames) continue;
+    if (widest > 0 && effectiveWidth <= widest && !rowNames) continue;
     widest = width;
     const preamble = width === 1 ? comments : rowNames ? start : header;
     if (!isSaid && preamble > comments && areCommasWithinTexts(records, preamble, width, dialect)) continue;
@@ -46,7 +46,7 @@ export function findLayout(records: HeadRecord[], dialect: Dialect, isSaid = fal
     const score = fitting - over - (preamble - comments) * 0.5;
     if (score <= best.score && !isTableBelowTitles(records, titles, width)) continue;
     const consistency = Math.max(0, fitting + short * 0.5 - over) / (records.length - preamble);
-    best = { width, preamble, rowNames, consistency, score };
+    best = { width, preambleCount: preamble, hasRowNames: rowNames, consistency, score };
   }
   const { score: _, ...layout } = best;
   return layout;
@@ -54,7 +54,7 @@ export function findLayout(records: HeadRecord[], dialect: Dialect, isSaid = fal
 
 /** Finds the width of a body that begins with the first record: the width that fits most records. */
 export function findLayoutFromFirst(records: HeadRecord[]): Layout {
-  const layout = { width: 1, preamble: 0, rowNames: false, consistency: 0 };
+  const layout = { width: 1, preambleCount: 0, hasRowNames: false, consistency: 0 };
   let best = -Infinity;
   for (const width of new Set(records.slice(0, MAX_TITLES).map((record) => record.width))) {
     const { fitting, short, over } = countWidths(records, 0, width);
@@ -71,11 +71,13 @@ export function findLayoutFromFirst(records: HeadRecord[]): Layout {
  * values, of which some are numbers, dates or booleans.
  */
 function countComments(records: HeadRecord[]): number {
-  const end = records.findIndex(({ hash, width }, index) => {
+  const end = records.findIndex(({ startsWithHash, width }, index) => {
     const nextRecord = records[index + 1];
     const isBesideComment =
-      records[index - 1]?.hash || nextRecord?.hash || (nextRecord !== undefined && nextRecord.width !== width);
-    return !hash || !isBesideComment;
+      records[index - 1]?.startsWithHash ||
+      nextRecord?.startsWithHash ||
+      (nextRecord !== undefined && nextRecord.width !== width);
+    return !startsWithHash || !isBesideComment;
   });
   const commentCount = end < 0 ? records.length : end;
   const [last, below] = [records[commentCount - 1], records[commentCount]];
@@ -88,7 +90,8 @@ function countComments(records: HeadRecord[]): number {
  * is no title.
  */
 function countTitles(records: HeadRecord[], comments: number): number {
-  const isTitle = ({ filled, width, forms }: HeadRecord) => filled === 1 && !(width === 2 && forms[0] === BLANK_FORM);
+  const isTitle = ({ filledCount, width, fieldForms }: HeadRecord) =>
+    filledCount === 1 && !(width === 2 && fieldForms[0] === BLANK_FORM);
   const end = records.findIndex((record, index) => index >= comments && !isTitle(record));
   return end > comments && end <= comments + MAX_TITLES ? end : comments;
 }
@@ -105,13 +108,13 @@ function findHeader(records: HeadRecord[], titles: number): number {
   for (let index = titles; index < records.length && index <= MAX_TITLES; index++) {
     const record = records[index] as HeadRecord;
     const isFew = index - titles <= Math.max(MAX_FEW_TITLES, records.length - index);
-    if (index > titles && record.filled > maxFilled && isFew) {
+    if (index > titles && record.filledCount > maxFilled && isFew) {
       if (isHeaderOfTypedColumns(records.slice(index))) return index;
       const isTyped = findTypedColumns(records.slice(index + 1)).some((forms) => forms !== 0);
-      const lacksOneValue = (title: HeadRecord) => title.filled === record.filled - 1 && hasTextsAlone(title);
+      const lacksOneValue = (title: HeadRecord) => title.filledCount === record.filledCount - 1 && hasTextsAlone(title);
       if (!isTyped && hasTextsAlone(record) && !records.slice(titles, index).some(lacksOneValue)) return index;
     }
-    maxFilled = Math.max(maxFilled, record.filled);
+    maxFilled = Math.max(maxFilled, record.filledCount);
   }
   return titles;
 }
@@ -120,12 +123,14 @@ const NUMBER_AND_DATE_FORMS = INTEGER | DECIMALS | DATES;
 const TYPED_FORMS = NUMBER_AND_DATE_FORMS | WORD_BOOLEANS;
 
 /** Returns true for a record without numbers, dates and booleans; years that are names count as texts. */
-const hasTextsAlone = ({ forms, years }: HeadRecord): boolean =>
-  forms.every((form) => form === BLANK_FORM || (form & TYPED_FORMS) === 0 || (years && (form & INTEGER) !== 0));
+const hasTextsAlone = ({ fieldForms, hasYearNames }: HeadRecord): boolean =>
+  fieldForms.every(
+    (form) => form === BLANK_FORM || (form & TYPED_FORMS) === 0 || (hasYearNames && (form & INTEGER) !== 0),
+  );
 
 /** Returns true for a record without numbers and dates, except years that are names. Boolean words may be names. */
-export const mayBeHeader = ({ forms, years }: Pick<HeadRecord, 'forms' | 'years'>): boolean =>
-  forms.every((form) => (form & NUMBER_AND_DATE_FORMS) === 0 || (years && (form & INTEGER) !== 0));
+export const mayBeHeader = ({ fieldForms, hasYearNames }: Pick<HeadRecord, 'fieldForms' | 'hasYearNames'>): boolean =>
+  fieldForms.every((form) => (form & NUMBER_AND_DATE_FORMS) === 0 || (hasYearNames && (form & INTEGER) !== 0));
 
 /** Returns true if a header's field is no value of the column below, whose forms are given: years may name numbers. */
 export const isUnlike = (form: number, columnForms: number | undefined): boolean =>
@@ -135,12 +140,12 @@ export const isUnlike = (form: number, columnForms: number | undefined): boolean
  * Finds for each column the forms that all its values share, if these are numbers, or dates, or booleans; else 0. Letters are
  * booleans if both of a pair occur. Lines with a single value are left out.
  */
-export function findTypedColumns(records: Pick<HeadRecord, 'forms' | 'filled'>[]): number[] {
+export function findTypedColumns(records: Pick<HeadRecord, 'fieldForms' | 'filledCount'>[]): number[] {
   const sharedForms: number[] = [];
   const letterForms: number[] = [];
-  for (const { forms, filled } of records) {
-    if (filled === 1 && forms.length > 1) continue;
-    for (const [column, form] of forms.entries()) {
+  for (const { fieldForms, filledCount } of records) {
+    if (filledCount === 1 && fieldForms.length > 1) continue;
+    for (const [column, form] of fieldForms.entries()) {
       if (form === BLANK_FORM) continue;
       sharedForms[column] = (sharedForms[column] ?? -1) & form;
       letterForms[column] = (letterForms[column] ?? 0) | (form & LETTER_BOOLEANS);
@@ -159,7 +164,7 @@ export function findTypedColumns(records: Pick<HeadRecord, 'forms' | 'filled'>[]
 function isHeaderOfTypedColumns([first, ...rows]: HeadRecord[]): boolean {
   if (first === undefined || !mayBeHeader(first)) return false;
   const columnForms = findTypedColumns(rows);
-  return first.forms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column]));
+  return first.fieldForms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column]));
 }
 
 /**
@@ -170,15 +175,15 @@ function isHeaderOfTypedColumns([first, ...rows]: HeadRecord[]): boolean {
 function areColumnsNamedButFirst(records: HeadRecord[], start: number, { delimiter }: Dialect): boolean {
   const recordAbove = records[start - 1] as HeadRecord;
   const { width } = records[start] as HeadRecord;
-  if (recordAbove.width !== width - 1 || recordAbove.filled !== recordAbove.width || !hasTextsAlone(recordAbove))
+  if (recordAbove.width !== width - 1 || recordAbove.filledCount !== recordAbove.width || !hasTextsAlone(recordAbove))
     return false;
   const rows = records.slice(start).filter((record) => record.width >= width);
   // Else their last delimiters only end the lines.
-  if (!rows.some((record) => record.effective >= width)) return false;
-  if (delimiter === ',' && width === 2 && !rows.every(({ quoted }) => quoted)) return false;
-  const isName = ({ forms: [form = BLANK_FORM] }: HeadRecord) =>
+  if (!rows.some((record) => record.effectiveWidth >= width)) return false;
+  if (delimiter === ',' && width === 2 && !rows.every(({ hasQuotedField }) => hasQuotedField)) return false;
+  const isName = ({ fieldForms: [form = BLANK_FORM] }: HeadRecord) =>
     form !== BLANK_FORM && (form & (INTEGER | DECIMALS)) === 0;
-  return rows.every(isName) && new Set(rows.map(({ first }) => first)).size === rows.length;
+  return rows.every(isName) && new Set(rows.map(({ firstText }) => firstText)).size === rows.length;
 }
 
 /**
@@ -192,8 +197,8 @@ function areCommasWithinTexts(records: HeadRecord[], preamble: number, width: nu
   const end = records.findLastIndex((record) => record.width > 1) + 1;
   const body = records.slice(preamble, end);
   const [first] = body as [HeadRecord];
-  if (isHeaderOfTypedColumns(body) || body.every(({ quoted }) => quoted)) return false;
-  if (body.some(({ spaced }) => spaced)) return true;
+  if (isHeaderOfTypedColumns(body) || body.every(({ hasQuotedField }) => hasQuotedField)) return false;
+  if (body.some(({ hasSpacedDelimiter }) => hasSpacedDelimiter)) return true;
   if (first.line > recordAbove.line + 1) return false;
   const evenCount = body.filter((record) => record.width === width).length;
   return width >= MIN_TABLE_SIZE ? evenCount * 2 < body.length : evenCount < body.length || !body.every(hasTextsAlone);
@@ -205,7 +210,7 @@ function isTableBelowTitles(records: HeadRecord[], titles: number, width: number
   const end = records.findLastIndex((record) => !isNote(record)) + 1;
   const table = records.slice(titles, end);
   const isHeaderOnly = table.length === 1 && end === records.length && table.every(hasTextsAlone);
-  const isEven = table.every((record) => record.width === width && (!isHeaderOnly || !record.spaced));
+  const isEven = table.every((record) => record.width === width && (!isHeaderOnly || !record.hasSpacedDelimiter));
   const isTable = (width >= MIN_TABLE_SIZE && table.length >= MIN_TABLE_SIZE) || isHeaderOfTypedColumns(table);
   const isBody = (isTable && records.length - end <= MAX_FOOTNOTES) || (width >= MIN_TABLE_SIZE && isHeaderOnly);
   return isBody && isEven && records.slice(0, titles).every(isNote);
@@ -217,7 +222,7 @@ function countWidths(records: HeadRecord[], start: number, width: number) {
   let wideCount = 0;
   for (let index = start; index < records.length; index++) {
     const record = records[index] as HeadRecord;
-    if (record.effective > width) wideCount++;
+    if (record.effectiveWidth > width) wideCount++;
     else if (record.width >= width) fittingCount++;
     else shortCount++;
   }

@@ -61,8 +61,8 @@ export function hasEscapedQuote(bytes: Uint8Array, start: number, end: number, {
 /** Returns true if one of the record's quoted fields contains a delimiter or a line end. */
 export function needsQuotes(bytes: Uint8Array, fields: Fields, delimiter: string): boolean {
   const delimiterByte = delimiter.charCodeAt(0);
-  for (let index = 0; index < fields.count; index++) {
-    const kind = fields.quotings[index];
+  for (let index = 0; index < fields.fieldCount; index++) {
+    const kind = fields.quotingKinds[index];
     if (kind !== QUOTED_FIELD && kind !== ESCAPED_FIELD) continue;
     const end = fields.ends[index] as number;
     for (let at = fields.starts[index] as number; at < end; at++) {

@@ -23,13 +23,13 @@ import {
 
 /** Fields of the current record; the object is reused from record to record. */
 export interface Fields {
-  count: number;
+  fieldCount: number;
   /** Start of each field's content, without its quotes. */
   starts: Int32Array;
   /** End of each field's content, without its quotes. */
   ends: Int32Array;
   /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED_FIELD} or {@link SLASHED_FIELD}. */
-  quotings: Uint8Array;
+  quotingKinds: Uint8Array;
   /** True if other readers of CSV may read the record differently. */
   isIrregular: boolean;
   /** Number of the record's lines. */
@@ -37,7 +37,7 @@ export interface Fields {
   hasStrayQuote: boolean;
   isBroken: boolean;
   /** Line end after the record: {@link EOL_LF} and so on, 0 at the end of the file. */
-  eol: number;
+  lineEndKind: number;
 }
 
 /** Maximum number of fields of a table's record. */
@@ -56,26 +56,26 @@ export class TooManyFields extends Error {
 
 export function createFields(): Fields {
   return {
-    count: 0,
+    fieldCount: 0,
     starts: new Int32Array(MAX_FIELDS),
     ends: new Int32Array(MAX_FIELDS),
-    quotings: new Uint8Array(MAX_FIELDS),
+    quotingKinds: new Uint8Array(MAX_FIELDS),
     isIrregular: false,
     lineCount: 1,
     hasStrayQuote: false,
     isBroken: false,
-    eol: 0,
+    lineEndKind: 0,
   };
 }
 
 /** Position at which a scan ended. */
 export interface ScanEnd {
   /** Index after the last complete record. */
-  end: number;
+  endIndex: number;
   /** Number of the line that starts at that index. */
-  line: number;
+  nextLine: number;
   /** True if the file ends within the last record's quotes. */
-  unclosed: boolean;
+  isUnclosed: boolean;
 }
 
 /** Function called for each record; returning true ends the scan. */
@@ -95,7 +95,7 @@ export function scanRecords(
   fields: Fields,
   onRecord: OnRecord,
 ): ScanEnd {
-  const { starts, ends, quotings } = fields;
+  const { starts, ends, quotingKinds } = fields;
   const byteMeanings = makeMeanings(dialect);
   const isOneLine = dialect.sheet === true;
   const length = bytes.length;
@@ -108,8 +108,8 @@ export function scanRecords(
     field.isIrregular = false;
     field.hasStrayQuote = false;
     field.isBroken = false;
-    field.lines = 1;
-    fields.eol = 0;
+    field.lineCount = 1;
+    fields.lineEndKind = 0;
     for (;;) {
       const start = at;
       // Nearly every byte of a file is handled by this loop.
@@ -119,31 +119,31 @@ export function scanRecords(
       if (byteMeaning === DELIMITER_MEANING || byteMeaning === LF) {
         starts[count] = start;
         ends[count] = at++;
-        quotings[count++] = UNQUOTED_FIELD;
+        quotingKinds[count++] = UNQUOTED_FIELD;
         if (byteMeaning === DELIMITER_MEANING) continue;
-        fields.eol = EOL_LF;
+        fields.lineEndKind = EOL_LF;
         break;
       }
       field.readField(start, at, byteMeaning);
-      if (field.isCutOff) return { end: recordStart, line: nextLine, unclosed: field.isUnclosed };
-      starts[count] = field.start;
-      ends[count] = field.end;
-      quotings[count++] = field.kind;
+      if (field.isCutOff) return { endIndex: recordStart, nextLine, isUnclosed: field.isUnclosed };
+      starts[count] = field.contentStart;
+      ends[count] = field.contentEnd;
+      quotingKinds[count++] = field.quotingKind;
       at = field.nextStart;
-      if (field.eol < 0) continue;
-      fields.eol = field.eol;
+      if (field.lineEndKind < 0) continue;
+      fields.lineEndKind = field.lineEndKind;
       break;
     }
-    fields.count = count;
+    fields.fieldCount = count;
     fields.isIrregular = field.isIrregular;
-    fields.lineCount = field.lines;
+    fields.lineCount = field.lineCount;
     fields.hasStrayQuote = field.hasStrayQuote;
     fields.isBroken = field.isBroken;
     const recordLine = nextLine;
-    nextLine += isOneLine ? 1 : field.lines;
+    nextLine += isOneLine ? 1 : field.lineCount;
     if (onRecord(recordStart, at, recordLine) === true) break;
   }
-  return { end: at, line: nextLine, unclosed: false };
+  return { endIndex: at, nextLine, isUnclosed: false };
 }
 
 const meaningsByDialect = new Map<string, Uint8Array>();
@@ -172,7 +172,7 @@ export function readFieldText(
   decode: Decode,
 ): string {
   const text = decode(bytes, fields.starts[index] as number, fields.ends[index] as number);
-  return unescapeText(text, fields.quotings[index] as number, dialect);
+  return unescapeText(text, fields.quotingKinds[index] as number, dialect);
 }
 
 /** The bytes of a {@link SLASHED_FIELD} field between two offsets, without the backslashes that escape delimiters. */

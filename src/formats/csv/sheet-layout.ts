@@ -19,33 +19,34 @@ export interface SheetShape {
  * @param isFromFirst the table is known to begin with the first record
  */
 export function findSheetLayout(records: HeadRecord[], { width, header }: SheetShape, isFromFirst = false): Layout {
-  const layout = { width: Math.max(1, width), rowNames: false, consistency: 1 };
-  if (isFromFirst) return { ...layout, preamble: 0 };
+  const layout = { width: Math.max(1, width), hasRowNames: false, consistency: 1 };
+  if (isFromFirst) return { ...layout, preambleCount: 0 };
   if (header !== null) {
     const row = records.findIndex(({ line }) => line === header);
-    return { ...layout, preamble: Math.max(0, row) };
+    return { ...layout, preambleCount: Math.max(0, row) };
   }
-  const firstWideRow = records.findIndex(({ filled }) => filled > 1);
-  if (firstWideRow < 0 || firstWideRow > MAX_TITLES) return { ...layout, preamble: 0 };
+  const firstWideRow = records.findIndex(({ filledCount }) => filledCount > 1);
+  if (firstWideRow < 0 || firstWideRow > MAX_TITLES) return { ...layout, preambleCount: 0 };
   const rows = records.slice(0, MAX_TITLES + 1);
   // Of wider rows the first is the header. Years are numbers in the columns of the rows above, so theirs is found before.
-  const wideningRows = rows.flatMap(({ filled }, row) =>
-    filled > Math.max(1, ...rows.slice(0, row).map((rowAbove) => rowAbove.filled)) ? [row] : [],
+  const wideningRows = rows.flatMap(({ filledCount }, row) =>
+    filledCount > Math.max(1, ...rows.slice(0, row).map((rowAbove) => rowAbove.filledCount)) ? [row] : [],
   );
   const isHeader = (row: number) => {
     const record = records[row] as HeadRecord;
     const columnForms = findTypedColumns(records.slice(row + 1));
     return (
-      mayBeHeader(record) && columnForms.some((forms, column) => isUnlike(record.forms[column] ?? BLANK_FORM, forms))
+      mayBeHeader(record) &&
+      columnForms.some((forms, column) => isUnlike(record.fieldForms[column] ?? BLANK_FORM, forms))
     );
   };
   const yearHeader = wideningRows.find((row) => row > firstWideRow && isYearHeader(records, row) && isHeader(row));
-  const foundHeader = yearHeader ?? wideningRows.find((row) => !records[row]?.years && isHeader(row));
-  return { ...layout, preamble: foundHeader ?? firstWideRow };
+  const foundHeader = yearHeader ?? wideningRows.find((row) => !records[row]?.hasYearNames && isHeader(row));
+  return { ...layout, preambleCount: foundHeader ?? firstWideRow };
 }
 
 /** Returns true if the row has rising years that are names, not values: some number below is no year. */
 function isYearHeader(records: HeadRecord[], row: number): boolean {
-  const { years, yearsAlone } = records[row] as HeadRecord;
-  return years && yearsAlone && !records.slice(row + 1).every((recordBelow) => recordBelow.yearsAlone);
+  const { hasYearNames, hasOnlyYears } = records[row] as HeadRecord;
+  return hasYearNames && hasOnlyYears && !records.slice(row + 1).every((recordBelow) => recordBelow.hasOnlyYears);
 }

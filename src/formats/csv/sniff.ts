@@ -21,9 +21,9 @@ export interface SniffedDialect {
   /** Use of quotes in the whole file, as far as the head decides it. */
   quoting: Quoting;
   /** True if the first record has more fields than can be read. */
-  overflows: boolean;
+  hasTooManyFields: boolean;
   /** Number of fields up to the last one with a value, in the record with most. */
-  effective: number;
+  effectiveWidth: number;
 }
 
 /**
@@ -97,7 +97,7 @@ export function sniffSheet(
 ): SniffedDialect & { titles: SheetTitle[] } {
   const head = readHead(bytes, isLast, SHEET_DIALECT, decode);
   const layout = findSheetLayout(head.records, shape, givenDialect.skip_lines !== undefined);
-  const titles = head.records.slice(0, layout.preamble).map(({ line, start }, index) => ({
+  const titles = head.records.slice(0, layout.preambleCount).map(({ line, start }, index) => ({
     line,
     start,
     end: head.records[index + 1]?.start ?? start,
@@ -121,35 +121,41 @@ interface DialectTrial {
 }
 
 /** Returns true if the trial's quotes seem to be ordinary characters. */
-function isDoubtful({ head: { quotes, isUnclosed }, layout }: DialectTrial): boolean {
-  const rows = quotes.foldedWidths.filter((width) => width > 1 && width === layout.width).length;
-  return quotes.brokenCount + rows > 0 || isUnclosed || (quotes.strayCount > 0 && quotes.properCount === 0);
+function isDoubtful({ head: { quoteStatistics, isUnclosed }, layout }: DialectTrial): boolean {
+  const rows = quoteStatistics.foldedWidths.filter((width) => width > 1 && width === layout.width).length;
+  return (
+    quoteStatistics.brokenCount + rows > 0 ||
+    isUnclosed ||
+    (quoteStatistics.strayCount > 0 && quoteStatistics.properCount === 0)
+  );
 }
 
-const hasProperQuotes = (trial: DialectTrial): boolean => trial.head.quotes.properCount > 0 && !isDoubtful(trial);
+const hasProperQuotes = (trial: DialectTrial): boolean =>
+  trial.head.quoteStatistics.properCount > 0 && !isDoubtful(trial);
 
 /** Returns true if quotes stand only around values, and the trial makes a table, or has values that need their quotes. */
-const isConsistent = ({ head: { quotes }, layout }: DialectTrial): boolean =>
-  quotes.strayCount === 0 && (layout.width > 1 || quotes.isNeeded || quotes.foldedWidths.length > 0);
+const isConsistent = ({ head: { quoteStatistics }, layout }: DialectTrial): boolean =>
+  quoteStatistics.strayCount === 0 &&
+  (layout.width > 1 || quoteStatistics.isNeeded || quoteStatistics.foldedWidths.length > 0);
 
-const getQuoting = ({ head: { quotes } }: DialectTrial): Quoting =>
-  quotes.isNeeded || quotes.foldedWidths.length > 0 ? 'quoted' : 'undecided';
+const getQuoting = ({ head: { quoteStatistics } }: DialectTrial): Quoting =>
+  quoteStatistics.isNeeded || quoteStatistics.foldedWidths.length > 0 ? 'quoted' : 'undecided';
 
 const chooseBestTrial = (trials: DialectTrial[]): DialectTrial =>
   trials.reduce((bestTrial, trial) => (trial.score > bestTrial.score + 1e-9 ? trial : bestTrial));
 
 /** Returns true if all records of a table have the same number of fields, except for notes below it. */
-function hasEvenWidth({ head, layout: { width, preamble, rowNames } }: DialectTrial): boolean {
-  const body = head.records.slice(preamble);
-  const end = body.findLastIndex((record) => record.filled > 1) + 1;
-  return width > 1 && !rowNames && body.slice(0, end).every((record) => record.width === width);
+function hasEvenWidth({ head, layout: { width, preambleCount, hasRowNames } }: DialectTrial): boolean {
+  const body = head.records.slice(preambleCount);
+  const end = body.findLastIndex((record) => record.filledCount > 1) + 1;
+  return width > 1 && !hasRowNames && body.slice(0, end).every((record) => record.width === width);
 }
 
 function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quoting): SniffedDialect {
-  const body = head.records[layout.preamble];
+  const body = head.records[layout.preambleCount];
   const { length: records } = head.records;
   const hasTooManyFields = head.hasTooManyFields && records === 0;
-  const effectiveWidth = Math.max(1, ...head.records.map((record) => record.effective));
+  const effectiveWidth = Math.max(1, ...head.records.map((record) => record.effectiveWidth));
   const bodyPosition = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
   return {
     dialect,
@@ -157,8 +163,8 @@ function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quot
     recordCount: records,
     ...bodyPosition,
     quoting,
-    overflows: hasTooManyFields,
-    effective: effectiveWidth,
+    hasTooManyFields,
+    effectiveWidth,
   };
 }
 
@@ -169,7 +175,7 @@ function computePlausibility(head: Head, layout: Layout): number {
   if (head.hasTooManyFields && head.records.length === 0) return OVERFLOW_SCORE;
   const columns = layout.width === 1 ? 0.4 : 1 - 0.3 / layout.width;
   const brokenFactor = (1 - 0.5 * head.irregularShare) * (head.isUnclosed ? 0.2 : 1);
-  const skippedFactor = 1 - 0.2 * (layout.preamble / Math.max(1, head.records.length));
+  const skippedFactor = 1 - 0.2 * (layout.preambleCount / Math.max(1, head.records.length));
   return layout.consistency * head.cleanShare * columns * brokenFactor * skippedFactor;
 }
 
@@ -179,14 +185,14 @@ function computePlausibility(head: Head, layout: Layout): number {
  */
 function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): boolean {
   const countTrialWidths = ({ head, layout }: DialectTrial) => {
-    const body = head.records.slice(layout.preamble);
+    const body = head.records.slice(layout.preambleCount);
     return {
-      over: body.filter(({ effective }) => effective > layout.width).length,
+      over: body.filter(({ effectiveWidth }) => effectiveWidth > layout.width).length,
       short: body.filter(({ width }) => width < layout.width).length,
     };
   };
   const { over, short } = countTrialWidths(unquotedTrial);
-  const { brokenCount, isNeeded } = quotedTrial.head.quotes;
+  const { brokenCount, isNeeded } = quotedTrial.head.quoteStatistics;
   const toleratedCount = isNeeded ? -1 : brokenCount > 0 ? unquotedTrial.head.records.length / 50 : 0;
   return (
     over === 0 &&

@@ -38,22 +38,22 @@ export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<
 class WrongEncoding extends Error {}
 
 /** Function that makes a converter of the page to UTF-8; `mark` is the length of the page's byte order mark. */
-type RecoderFactory = () => { recode: Recode; mark: number };
+type RecoderFactory = () => { recode: Recode; markLength: number };
 
 async function findRecoder({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<RecoderFactory> {
-  if (isSecond) return () => ({ recode: createRecoder('windows-1252'), mark: 0 });
+  if (isSecond) return () => ({ recode: createRecoder('windows-1252'), markLength: 0 });
   const head = await read(0, HEAD_BYTES);
   const { encoding, markLength: mark } = guessEncoding(head);
-  if (mark > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), mark });
+  if (mark > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), markLength: mark });
   const text = String.fromCharCode(...head);
   const declaredLabel = /<meta\s[^>]*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
   if (/^(?:utf-?8|utf-?16.*|unicode|(?:us-)?ascii)$/.test(declaredLabel))
-    return () => ({ recode: createRecoder('utf-8'), mark });
-  if (isWesternName(declaredLabel)) return () => ({ recode: createRecoder('windows-1252'), mark });
+    return () => ({ recode: createRecoder('utf-8'), markLength: mark });
+  if (isWesternName(declaredLabel)) return () => ({ recode: createRecoder('windows-1252'), markLength: mark });
   const encoder = new TextEncoder();
   return () => {
     const decoder = findDecoder(declaredLabel);
-    return { recode: (piece, isLast) => encoder.encode(decoder.decode(piece, { stream: !isLast })), mark };
+    return { recode: (piece, isLast) => encoder.encode(decoder.decode(piece, { stream: !isLast })), markLength: mark };
   };
 }
 
@@ -80,10 +80,10 @@ async function convertWith<T>(file: HtmlFile<T>, recoder: RecoderFactory): Promi
   });
   const tableReader = new TableReader(budget, tableFinder.foundTable, table);
   await rewritePage(file, recoder, budget, tableReader.rewriter, async () => {
-    await table.flush();
+    await table.flushText();
     return tableReader.isOver;
   });
-  return table.end(output);
+  return table.endTable(output);
 }
 
 /**
@@ -252,10 +252,10 @@ async function rewritePage(
 
 function toUtf8(
   { read, size }: HtmlFile<unknown>,
-  { recode, mark }: ReturnType<RecoderFactory>,
+  { recode, markLength }: ReturnType<RecoderFactory>,
   budget: EventBudget,
 ): ReadableStream<Uint8Array> {
-  let at = mark;
+  let at = markLength;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {

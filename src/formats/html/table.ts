@@ -36,11 +36,11 @@ export class TableText {
   /** Length of the open cell's text. */
   #length = 0;
   /** Number of columns and rows that the open cell spans; null while no cell is open. */
-  #spans: { across: number; down: number } | null = null;
+  #spans: { columnSpan: number; rowSpan: number } | null = null;
 
   constructor(write: (text: Uint8Array) => Promise<void>) {
     this.#sheet = new SheetText(write);
-    this.#rows = new MergedRows(this.#sheet.writer, { headers: [], down: new Map() }, 0);
+    this.#rows = new MergedRows(this.#sheet.writer, { headerMerges: [], lastRowsByCell: new Map() }, 0);
   }
 
   beginRow(): void {
@@ -56,7 +56,7 @@ export class TableText {
   beginCell(colspan: string | null, rowspan: string | null): void {
     this.#endCell();
     if (!this.#hasRow) this.beginRow();
-    this.#spans = { across: parseSpan(colspan, MAX_COLSPAN), down: parseSpan(rowspan, MAX_ROWSPAN) };
+    this.#spans = { columnSpan: parseSpan(colspan, MAX_COLSPAN), rowSpan: parseSpan(rowspan, MAX_ROWSPAN) };
   }
 
   /** Adds to the text of the open cell. The added text may contain character references. */
@@ -68,12 +68,12 @@ export class TableText {
   }
 
   /** Writes the text so far, if it is long enough. */
-  async flush(): Promise<void> {
+  async flushText(): Promise<void> {
     if (this.#sheet.isFull) await this.#sheet.flush(this.#merges, 0);
   }
 
   /** Ends the table. @returns null if it has no values */
-  async end<T>(output: SheetOutput<T>): Promise<ConvertedSheet<T> | null> {
+  async endTable<T>(output: SheetOutput<T>): Promise<ConvertedSheet<T> | null> {
     this.#endRow();
     await this.#sheet.flush(this.#merges, 0);
     if (this.#sheet.counts.filled === 0) return null;
@@ -82,13 +82,13 @@ export class TableText {
 
   #endRow(): void {
     this.#endCell();
-    if (this.#hasRow) this.#rows.end();
+    if (this.#hasRow) this.#rows.endRow();
     this.#hasRow = false;
   }
 
   #endCell(): void {
     if (!this.#spans) return;
-    const { across, down } = this.#spans;
+    const { columnSpan, rowSpan } = this.#spans;
     const text = toShownText(this.#text.join(''));
     this.#spans = null;
     this.#text = [];
@@ -96,15 +96,15 @@ export class TableText {
     while ((this.#until[this.#column] as number) >= this.#row) this.#column += 1;
     const column = this.#column;
     if (column >= MAX_COLUMNS) throw new WorkbookTooLarge();
-    this.#column += across;
-    const bottom = this.#row + down - 1;
-    if (down > 1) this.#until.fill(bottom, column, this.#column);
-    if (this.#row <= MAX_HEADER_ROW && (across > 1 || down > 1) && this.#merges.length < MAX_MERGES) {
+    this.#column += columnSpan;
+    const bottom = this.#row + rowSpan - 1;
+    if (rowSpan > 1) this.#until.fill(bottom, column, this.#column);
+    if (this.#row <= MAX_HEADER_ROW && (columnSpan > 1 || rowSpan > 1) && this.#merges.length < MAX_MERGES) {
       this.#merges.push({ top: this.#row, bottom, left: column, right: this.#column - 1 });
     }
-    if (text === '' || !this.#rows.goTo(column)) return;
+    if (text === '' || !this.#rows.moveToColumn(column)) return;
     this.#sheet.writer.writeQuotedText(text);
-    this.#rows.endCellUntil(column, bottom, isCategory(text));
+    this.#rows.endMergedCell(column, bottom, isCategory(text));
   }
 }
 

@@ -21,14 +21,14 @@ const encoder = new TextEncoder();
 /** Member at a position of the previous objects: most objects of a file have the same members. */
 interface ExpectedMember {
   /** Name of the member in quotes, as it is written. */
-  token: Uint8Array;
-  column: number;
+  quotedName: Uint8Array;
+  columnIndex: number;
 }
 
 /** Writes objects as records. The members of all objects are the columns, in the order of their first appearance. */
 export class ObjectReader {
   /** Names of the columns so far. */
-  readonly names: string[];
+  readonly columnNames: string[];
   readonly #columns: Map<string, number>;
   readonly #most: number;
   readonly #writer: RecordWriter;
@@ -42,12 +42,12 @@ export class ObjectReader {
   /** For each column: offset at which its value in that object ends. */
   readonly #ends: number[] = [];
   /** Number of objects that were read. */
-  count = 0;
+  objectCount = 0;
   #nested = new Uint8Array(1024);
 
   /** @param names the columns known already @param maxColumns the number of columns allowed */
   constructor(names: string[], maxColumns: number, writer: RecordWriter) {
-    this.names = [...names];
+    this.columnNames = [...names];
     this.#columns = new Map(names.map((name, column) => [name, column]));
     this.#most = maxColumns;
     this.#writer = writer;
@@ -81,11 +81,11 @@ export class ObjectReader {
 
   #members(walk: JsonWalker, line: number): void {
     const { bytes } = walk;
-    const count = ++this.count;
+    const count = ++this.objectCount;
     let position = 0;
     walk.walkMembers((start, end) => {
       const column = this.#findColumn(bytes, start, end, position++, line);
-      if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.names[column]);
+      if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.columnNames[column]);
       this.#seen[column] = count;
       this.#kinds[column] = walk.next();
       this.#starts[column] = walk.at;
@@ -97,7 +97,7 @@ export class ObjectReader {
   /** Finds the column of the member whose name stands between two offsets. */
   #findColumn(bytes: Uint8Array, start: number, end: number, position: number, line: number): number {
     const expectedMember = this.#expected[position];
-    if (expectedMember && hasToken(expectedMember.token, bytes, start, end)) return expectedMember.column;
+    if (expectedMember && hasToken(expectedMember.quotedName, bytes, start, end)) return expectedMember.columnIndex;
     if (end - start > MAX_NAME_LENGTH * 6) throw new JsonProblem('long_name', line);
     const name = JSON.parse(decoder.decode(bytes.subarray(start, end))) as string;
     if (!name.isWellFormed()) throw new JsonProblem('not_utf8', line);
@@ -105,27 +105,27 @@ export class ObjectReader {
     if (name.includes('\0')) throw new JsonProblem('nul', line, name.replaceAll('\0', ''));
     let column = this.#columns.get(name);
     if (column === undefined) {
-      column = this.names.length;
+      column = this.columnNames.length;
       if (column === this.#most) throw new JsonProblem('too_many_members', line, name);
-      this.names.push(name);
+      this.columnNames.push(name);
       this.#columns.set(name, column);
     }
-    this.#expected[position] = { token: bytes.slice(start, end), column };
+    this.#expected[position] = { quotedName: bytes.slice(start, end), columnIndex: column };
     return column;
   }
 
   #write(bytes: Uint8Array, line: number): void {
     const writer = this.#writer;
-    for (let column = 0; column < this.names.length; column++) {
-      const kind = this.#seen[column] === this.count ? this.#kinds[column] : NULL;
+    for (let column = 0; column < this.columnNames.length; column++) {
+      const kind = this.#seen[column] === this.objectCount ? this.#kinds[column] : NULL;
       const start = this.#starts[column] as number;
       const end = this.#ends[column] as number;
       if (kind === NULL) writer.writeNull();
       else if (kind === STRING) this.#text(bytes, start, end, line, column);
       else if (kind === OBJECT || kind === ARRAY) this.#json(bytes, start, end);
-      else writer.writeBare(lowerExponent(bytes, start, end), start, end);
+      else writer.writeUnquoted(lowerExponent(bytes, start, end), start, end);
     }
-    writer.end();
+    writer.endRecord();
   }
 
   /** Writes a text; an empty one is null. */
@@ -137,9 +137,9 @@ export class ObjectReader {
     for (let at = start + 1; at < end - 1; at++) {
       if (bytes[at] !== BACKSLASH) continue;
       const text: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
-      if (text.includes('\0')) throw new JsonProblem('nul', line, this.names[column]);
+      if (text.includes('\0')) throw new JsonProblem('nul', line, this.columnNames[column]);
       // Half of a surrogate pair can only be written as an escape.
-      if (!text.isWellFormed()) throw new JsonProblem('not_utf8', line, this.names[column]);
+      if (!text.isWellFormed()) throw new JsonProblem('not_utf8', line, this.columnNames[column]);
       const encoded = encoder.encode(text);
       this.#writer.writeQuoted(encoded, 0, encoded.length);
       return;

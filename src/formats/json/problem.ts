@@ -20,13 +20,13 @@ export class JsonProblem extends Error {
   /** Number of the line, or of the array's element, from 1. */
   readonly line: number;
   /** Name of the member at fault. */
-  readonly member: string | undefined;
+  readonly memberName: string | undefined;
 
   constructor(fault: JsonFault, line: number, member?: string) {
     super(fault);
     this.name = 'JsonProblem';
     this.fault = fault;
     this.line = line;
-    this.member = member;
+    this.memberName = member;
   }
 }

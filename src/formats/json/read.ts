@@ -52,7 +52,10 @@ export function readJson(
     jsonForm === 'lines'
       ? readLines(objects, from, bytes, isLast, isAscii, writer)
       : readArray(objects, from, bytes, isLast, isAscii);
-  return { ...readForm, state: { ...readForm.state, objects: from.objects + objects.count, names: objects.names } };
+  return {
+    ...readForm,
+    state: { ...readForm.state, objects: from.objects + objects.objectCount, names: objects.columnNames },
+  };
 }
 
 /** Reads objects from lines. A line without an object stays an empty line of the text, so that line numbers agree. */

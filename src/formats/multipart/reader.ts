@@ -63,7 +63,7 @@ export class MultipartReader {
   }
 
   /** Reads the headers of the next part, or null when the form is complete. */
-  async next(): Promise<PartHeaders | null> {
+  async readNextHeaders(): Promise<PartHeaders | null> {
     while (this.#inPart) await this.readBlock(READ_BYTES);
     if (this.#closed) return null;
     await this.#have(2);
@@ -187,7 +187,7 @@ export async function readSmallForm(
   const reader = new MultipartReader(body, boundary, { ...limits, blockBytes: SMALL_BLOCK_BYTES });
   const parts: Part[] = [];
   try {
-    for (let headers = await reader.next(); headers; headers = await reader.next()) {
+    for (let headers = await reader.readNextHeaders(); headers; headers = await reader.readNextHeaders()) {
       parts.push({ ...headers, bytes: await readWholePart(reader) });
     }
     return parts;

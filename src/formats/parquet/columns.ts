@@ -6,8 +6,8 @@ import { callGuarded, ParquetProblem } from './problem.ts';
 
 /** Limits of a slice of a column that is converted to texts at a time. */
 export interface SliceLimits {
-  rows: number;
-  bytes: number;
+  maxRows: number;
+  maxBytes: number;
 }
 
 /** Approximate number of values of a nested column that are held as objects at a time. */
@@ -17,7 +17,7 @@ const MAX_ROW_VALUES = 2 ** 20;
 /** Reads a column of one row group, as the texts of some rows at a time. */
 export abstract class ColumnReader {
   /** Texts of the rows that were read. */
-  protected readonly fields = new ColumnTexts();
+  protected readonly columnTexts = new ColumnTexts();
   /** Number of the rows that were read and taken. */
   takenCount = 0;
   #counted = 0;
@@ -30,25 +30,25 @@ export abstract class ColumnReader {
 
   /** Returns the number of rows that can be taken. */
   async countReady(limits: SliceLimits): Promise<number> {
-    if (this.takenCount === this.fields.count) {
+    if (this.takenCount === this.columnTexts.textCount) {
       await this.readRows(limits);
       this.takenCount = 0;
       this.#counted = 0;
     }
-    return this.fields.count - this.takenCount;
+    return this.columnTexts.textCount - this.takenCount;
   }
 
   /** Takes a number of rows. @returns how many of their values are no numbers (NaN, infinities) in a numeric column */
-  take(rows: number): number {
-    const { notNumbers } = this.fields;
+  takeRows(rows: number): number {
+    const { notNumberIndexes } = this.columnTexts;
     const countedBefore = this.#counted;
     this.takenCount += rows;
-    while ((notNumbers[this.#counted] ?? Number.POSITIVE_INFINITY) < this.takenCount) this.#counted++;
+    while ((notNumberIndexes[this.#counted] ?? Number.POSITIVE_INFINITY) < this.takenCount) this.#counted++;
     return this.#counted - countedBefore;
   }
 
   get texts(): ColumnTexts {
-    return this.fields;
+    return this.columnTexts;
   }
 }
 
@@ -68,29 +68,29 @@ export class FlatReader extends ColumnReader {
   }
 
   get places(): LeafPosition[] {
-    if (this.takenCount === this.fields.count) return [this.#next];
+    if (this.takenCount === this.columnTexts.textCount) return [this.#next];
     return [{ offset: this.#place.offset, skip: this.#place.skip + this.takenCount }];
   }
 
-  protected async readRows({ rows, bytes }: SliceLimits): Promise<void> {
-    const { fields } = this;
-    fields.clear();
+  protected async readRows({ maxRows, maxBytes }: SliceLimits): Promise<void> {
+    const { columnTexts } = this;
+    columnTexts.clear();
     let { offset, skip } = this.#next;
     for (;;) {
       const foundPage = await this.#reader.readPage(offset);
-      if (!foundPage) throw new ParquetProblem('damaged', this.#reader.column);
+      if (!foundPage) throw new ParquetProblem('damaged', this.#reader.columnName);
       const { readPage: page } = foundPage;
-      if (skip >= page.count) {
+      if (skip >= page.levelCount) {
         offset = foundPage.nextOffset;
-        skip -= page.count;
+        skip -= page.levelCount;
         continue;
       }
-      const endRow = Math.min(page.count, skip + rows);
+      const endRow = Math.min(page.levelCount, skip + maxRows);
       const texts = page.usesDictionary && page.values.length > 0 ? await this.#reader.readTexts() : null;
-      const end = this.#add(page.definitions, page.values, texts, skip, endRow, bytes);
+      const end = this.#add(page.definitionLevels, page.values, texts, skip, endRow, maxBytes);
       this.#place = { offset: foundPage.offset, skip };
       this.#next =
-        end === page.count ? { offset: foundPage.nextOffset, skip: 0 } : { offset: foundPage.offset, skip: end };
+        end === page.levelCount ? { offset: foundPage.nextOffset, skip: 0 } : { offset: foundPage.offset, skip: end };
       this.#reader.freeExcess();
       return;
     }
@@ -105,23 +105,23 @@ export class FlatReader extends ColumnReader {
     endRow: number,
     bytes: number,
   ): number {
-    const { fields } = this;
-    const { leaf, column } = this.#reader;
+    const { columnTexts } = this;
+    const { leaf, columnName } = this.#reader;
     const hasNulls = definitions.length > 0;
     let at = 0;
-    if (hasNulls) for (let row = 0; row < from; row++) at += definitions[row] === leaf.defined ? 1 : 0;
+    if (hasNulls) for (let row = 0; row < from; row++) at += definitions[row] === leaf.valueLevel ? 1 : 0;
     else at = from;
-    const notNumbers = new Set(texts?.notNumbers);
+    const notNumbers = new Set(texts?.notNumberIndexes);
     for (let row = from; row < endRow; row++) {
-      if (hasNulls && definitions[row] !== leaf.defined) fields.addNull();
+      if (hasNulls && definitions[row] !== leaf.valueLevel) columnTexts.addNull();
       else if (texts) {
         const index = Number(values[at++]);
-        if (!(index < texts.count)) throw new ParquetProblem('damaged', column);
-        if (notNumbers.has(index)) fields.notNumbers.push(fields.count);
-        fields.copyText(texts, index);
-      } else if (at < values.length) addValue(fields, leaf, values[at++]);
-      else throw new ParquetProblem('damaged', column);
-      if (fields.length > bytes) return row + 1;
+        if (!(index < texts.textCount)) throw new ParquetProblem('damaged', columnName);
+        if (notNumbers.has(index)) columnTexts.notNumberIndexes.push(columnTexts.textCount);
+        columnTexts.copyText(texts, index);
+      } else if (at < values.length) addValue(columnTexts, leaf, values[at++]);
+      else throw new ParquetProblem('damaged', columnName);
+      if (columnTexts.length > bytes) return row + 1;
     }
     return endRow;
   }
@@ -129,13 +129,13 @@ export class FlatReader extends ColumnReader {
 
 /** Levels and values of some rows of a leaf. */
 interface LeafRows {
-  definitions: number[];
-  repetitions: number[];
+  definitionLevels: number[];
+  repetitionLevels: number[];
   values: unknown[];
   /** For each row, the index at which its levels start. */
-  starts: number[];
+  rowStarts: number[];
   /** For each row, its position. */
-  places: LeafPosition[];
+  rowPositions: LeafPosition[];
   /** Position of the row after these rows. */
   nextPosition: LeafPosition;
 }
@@ -157,25 +157,25 @@ export class NestedReader extends ColumnReader {
   }
 
   get places(): LeafPosition[] {
-    return this.takenCount === this.fields.count
+    return this.takenCount === this.columnTexts.textCount
       ? this.#next
       : this.#places.map((rows) => rows[this.takenCount] as LeafPosition);
   }
 
-  protected async readRows({ rows: maxRows }: SliceLimits): Promise<void> {
+  protected async readRows({ maxRows }: SliceLimits): Promise<void> {
     const { name, tree } = this.#column;
     let rows = maxRows;
     const leaves: LeafRows[] = [];
     for (const [index, reader] of this.#readers.entries()) {
       const readResult = await readRows(reader, this.#next[index] as LeafPosition, rows);
-      rows = Math.min(rows, readResult.places.length);
+      rows = Math.min(rows, readResult.rowPositions.length);
       leaves.push(readResult);
     }
     if (rows === 0) throw new ParquetProblem('damaged', name);
     const values = callGuarded(() => {
       const data = new Map<string, ArrayLike<unknown>>();
       for (const [index, { leaf }] of this.#readers.entries()) {
-        const { definitions, repetitions, values } = takeFirstRows(leaves[index] as LeafRows, rows, leaf.defined);
+        const { definitions, repetitions, values } = takeFirstRows(leaves[index] as LeafRows, rows, leaf.valueLevel);
         const path = leaf.path.slice(1).map(({ element }) => element.name);
         data.set(path.join('.'), assembleLists([], definitions, repetitions, values, leaf.path));
       }
@@ -183,14 +183,14 @@ export class NestedReader extends ColumnReader {
       return data.get(tree.element.name);
     }, name);
     if (values?.length !== rows) throw new ParquetProblem('damaged', name);
-    this.#places = leaves.map(({ places }) => places);
-    this.#next = leaves.map(({ places, nextPosition }) => places[rows] ?? nextPosition);
-    this.fields.clear();
+    this.#places = leaves.map(({ rowPositions }) => rowPositions);
+    this.#next = leaves.map(({ rowPositions, nextPosition }) => rowPositions[rows] ?? nextPosition);
+    this.columnTexts.clear();
     for (let row = 0; row < rows; row++) {
       const value = values[row];
-      if (value === null || value === undefined) this.fields.addNull();
+      if (value === null || value === undefined) this.columnTexts.addNull();
       else
-        this.fields.addText(
+        this.columnTexts.addText(
           callGuarded(() => toJson(value), name),
           true,
         );
@@ -200,13 +200,13 @@ export class NestedReader extends ColumnReader {
 
 /** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
 async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number): Promise<LeafRows> {
-  const { leaf, column } = reader;
+  const { leaf, columnName } = reader;
   const foundRows: LeafRows = {
-    definitions: [],
-    repetitions: [],
+    definitionLevels: [],
+    repetitionLevels: [],
     values: [],
-    starts: [],
-    places: [],
+    rowStarts: [],
+    rowPositions: [],
     nextPosition: from,
   };
   let { offset, skip } = from;
@@ -220,28 +220,29 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
     const values = page.usesDictionary && page.values.length > 0 ? await reader.readDictionaryValues() : null;
     let startedRows = 0;
     let at = 0;
-    for (let level = 0; level < page.count; level++) {
-      const definition = page.definitions.length > 0 ? (page.definitions[level] as number) : leaf.defined;
-      const repetition = page.repetitions.length > 0 ? (page.repetitions[level] as number) : 0;
-      const isFilled = definition === leaf.defined;
+    for (let level = 0; level < page.levelCount; level++) {
+      const definition = page.definitionLevels.length > 0 ? (page.definitionLevels[level] as number) : leaf.valueLevel;
+      const repetition = page.repetitionLevels.length > 0 ? (page.repetitionLevels[level] as number) : 0;
+      const isFilled = definition === leaf.valueLevel;
       if (repetition === 0) {
         startedRows++;
-        const isEnough = foundRows.places.length === maxRows || foundRows.definitions.length > MAX_NESTED_VALUES;
-        if (startedRows > skip && isEnough && foundRows.places.length > 0) {
+        const isEnough =
+          foundRows.rowPositions.length === maxRows || foundRows.definitionLevels.length > MAX_NESTED_VALUES;
+        if (startedRows > skip && isEnough && foundRows.rowPositions.length > 0) {
           foundRows.nextPosition = { offset: readResult.offset, skip: startedRows - 1 };
           reader.freeCaches();
           return foundRows;
         }
         if (startedRows > skip) {
-          foundRows.starts.push(foundRows.definitions.length);
-          foundRows.places.push({ offset: readResult.offset, skip: startedRows - 1 });
+          foundRows.rowStarts.push(foundRows.definitionLevels.length);
+          foundRows.rowPositions.push({ offset: readResult.offset, skip: startedRows - 1 });
         }
       }
       // What goes on from a row before belongs to that.
-      if (foundRows.places.length > 0) {
-        if (foundRows.definitions.length > MAX_ROW_VALUES) throw new ParquetProblem('row_too_long', column);
-        foundRows.definitions.push(definition);
-        foundRows.repetitions.push(repetition);
+      if (foundRows.rowPositions.length > 0) {
+        if (foundRows.definitionLevels.length > MAX_ROW_VALUES) throw new ParquetProblem('row_too_long', columnName);
+        foundRows.definitionLevels.push(definition);
+        foundRows.repetitionLevels.push(repetition);
         if (isFilled)
           foundRows.values.push(toJsonValue(reader, values ? values[Number(page.values[at])] : page.values[at]));
       }
@@ -253,12 +254,16 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
 }
 
 /** Returns the levels and values of the first rows. */
-function takeFirstRows({ definitions, repetitions, values, starts }: LeafRows, rows: number, defined: number) {
-  const end = starts[rows] ?? definitions.length;
-  const rowDefinitions = definitions.slice(0, end);
+function takeFirstRows(
+  { definitionLevels, repetitionLevels, values, rowStarts }: LeafRows,
+  rows: number,
+  defined: number,
+) {
+  const end = rowStarts[rows] ?? definitionLevels.length;
+  const rowDefinitions = definitionLevels.slice(0, end);
   return {
     definitions: rowDefinitions,
-    repetitions: repetitions.slice(0, end),
+    repetitions: repetitionLevels.slice(0, end),
     values: values.slice(0, rowDefinitions.filter((definition) => definition === defined).length),
   };
 }
@@ -274,9 +279,9 @@ class JsonLiteral {
   }
 }
 
-function toJsonValue({ leaf, column }: LeafReader, value: unknown): string | JsonLiteral | null {
-  if (value === undefined) throw new ParquetProblem('damaged', column);
-  const { isQuoted, type, text } = leaf.values;
+function toJsonValue({ leaf, columnName }: LeafReader, value: unknown): string | JsonLiteral | null {
+  if (value === undefined) throw new ParquetProblem('damaged', columnName);
+  const { isQuoted, type, text } = leaf.valueTexts;
   const valueText = text(value);
   if (valueText === null) return null;
   return isQuoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);

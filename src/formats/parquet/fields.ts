@@ -1,24 +1,24 @@
 /** Texts of some values of a column, one after another, as they are written in a line. */
 export class ColumnTexts {
-  count = 0;
+  textCount = 0;
   bytes = new Uint8Array(16 * 1024);
   /** End offset of each text. */
-  ends = new Uint32Array(1024);
+  endOffsets = new Uint32Array(1024);
   /** Indexes of values in a numeric column that are not numbers (NaN, infinities). */
-  notNumbers: number[] = [];
+  notNumberIndexes: number[] = [];
 
   get length(): number {
-    return this.count === 0 ? 0 : (this.ends[this.count - 1] as number);
+    return this.textCount === 0 ? 0 : (this.endOffsets[this.textCount - 1] as number);
   }
 
   /** Size in memory, in bytes. */
   get size(): number {
-    return this.bytes.length + 4 * this.ends.length;
+    return this.bytes.length + 4 * this.endOffsets.length;
   }
 
   clear(): void {
-    this.count = 0;
-    this.notNumbers = [];
+    this.textCount = 0;
+    this.notNumberIndexes = [];
   }
 
   addNull(): void {
@@ -49,8 +49,8 @@ export class ColumnTexts {
   /** Adds a text of another instance. */
   copyText(from: ColumnTexts, index: number): void {
     const start = this.length;
-    const sourceStart = index === 0 ? 0 : (from.ends[index - 1] as number);
-    const sourceEnd = from.ends[index] as number;
+    const sourceStart = index === 0 ? 0 : (from.endOffsets[index - 1] as number);
+    const sourceEnd = from.endOffsets[index] as number;
     this.#reserve(start + sourceEnd - sourceStart);
     const { bytes } = this;
     const source = from.bytes;
@@ -60,12 +60,12 @@ export class ColumnTexts {
   }
 
   #end(end: number): void {
-    if (this.count === this.ends.length) {
-      const larger = new Uint32Array(this.ends.length * 2);
-      larger.set(this.ends);
-      this.ends = larger;
+    if (this.textCount === this.endOffsets.length) {
+      const larger = new Uint32Array(this.endOffsets.length * 2);
+      larger.set(this.endOffsets);
+      this.endOffsets = larger;
     }
-    this.ends[this.count++] = end;
+    this.endOffsets[this.textCount++] = end;
   }
 
   #reserve(length: number): void {

@@ -7,14 +7,14 @@ export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
 
 /** Leaf of the schema, whose values lie together in each row group. */
 export interface Leaf {
-  element: SchemaElement;
+  schemaElement: SchemaElement;
   /** Elements from the root to the leaf. */
   path: SchemaTree[];
-  values: ValueTexts;
+  valueTexts: ValueTexts;
   /** Definition level at which a value is present. */
-  defined: number;
+  valueLevel: number;
   /** Number of repeated elements in the path. */
-  repeated: number;
+  repetitionCount: number;
 }
 
 /** Column: a leaf, or a tree of several leaves. */
@@ -22,7 +22,7 @@ export interface Column {
   name: string;
   tree: SchemaTree;
   /** Indexes of the column's leaves among all leaves. */
-  leaves: number[];
+  leafIndexes: number[];
   /** True if the column has one value a row. */
   isFlat: boolean;
 }
@@ -35,17 +35,17 @@ export interface ColumnChunk {
 }
 
 export interface RowGroup {
-  rows: number;
+  rowCount: number;
   /** Chunk of each leaf. */
   chunks: ColumnChunk[];
 }
 
 /** Metadata of a Parquet file. */
 export interface Footer {
-  rows: number;
+  rowCount: number;
   columns: Column[];
   leaves: Leaf[];
-  groups: RowGroup[];
+  rowGroups: RowGroup[];
 }
 
 /** Maximum size of a footer: it is held in memory as objects, some ten times its size. */
@@ -92,8 +92,8 @@ function parseFooter(bytes: Uint8Array, size: number, maxColumns: number): Foote
     return {
       name: tree.element.name.replaceAll('\0', '').toWellFormed(),
       tree,
-      leaves: columnLeaves.map((_, index) => firstLeafIndex + index),
-      isFlat: tree.children.length === 0 && columnLeaves[0]?.repeated === 0,
+      leafIndexes: columnLeaves.map((_, index) => firstLeafIndex + index),
+      isFlat: tree.children.length === 0 && columnLeaves[0]?.repetitionCount === 0,
     };
   });
   const groups = metadata.row_groups.map((group): RowGroup => {
@@ -107,11 +107,11 @@ function parseFooter(bytes: Uint8Array, size: number, maxColumns: number): Foote
       if (!(start >= 0 && end >= start && end <= size)) throw new ParquetProblem('damaged');
       return { codec: data.codec ?? '', start, end };
     });
-    return { rows: toCount(group.num_rows), chunks };
+    return { rowCount: toCount(group.num_rows), chunks };
   });
   const rows = toCount(metadata.num_rows);
-  if (groups.reduce((sum, group) => sum + group.rows, 0) !== rows) throw new ParquetProblem('damaged');
-  return { rows, columns, leaves, groups: groups.filter((group) => group.rows > 0) };
+  if (groups.reduce((sum, group) => sum + group.rowCount, 0) !== rows) throw new ParquetProblem('damaged');
+  return { rowCount: rows, columns, leaves, rowGroups: groups.filter((group) => group.rowCount > 0) };
 }
 
 function toCount(count: bigint): number {
@@ -128,10 +128,10 @@ function addLeaves(leaves: Leaf[], tree: SchemaTree, path: SchemaTree[], column:
   if (leaves.length === MAX_LEAVES) throw new ParquetProblem('too_many_columns');
   const repetitionTypes = path.slice(1).map(({ element }) => element.repetition_type);
   leaves.push({
-    element: tree.element,
+    schemaElement: tree.element,
     path,
-    values: chooseTexts(tree.element, column),
-    defined: repetitionTypes.filter((repetition) => repetition !== 'REQUIRED').length,
-    repeated: repetitionTypes.filter((repetition) => repetition === 'REPEATED').length,
+    valueTexts: chooseTexts(tree.element, column),
+    valueLevel: repetitionTypes.filter((repetition) => repetition !== 'REQUIRED').length,
+    repetitionCount: repetitionTypes.filter((repetition) => repetition === 'REPEATED').length,
   });
 }

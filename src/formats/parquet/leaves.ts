@@ -19,7 +19,7 @@ export interface LeafPosition {
 
 /** Bytes that the dictionaries of all readers of a row group occupy as texts; shared between the readers. */
 export interface HeldDictionaries {
-  bytes: number;
+  byteCount: number;
 }
 
 /** Maximum number of bytes of held dictionaries: further ones are read again for each page. */
@@ -33,7 +33,7 @@ const MAX_HEADER_BYTES = 1024 * 1024;
 export class LeafReader {
   readonly leaf: Leaf;
   readonly chunk: ColumnChunk;
-  readonly column: string;
+  readonly columnName: string;
   readonly #read: ReadBytes;
   readonly #window: number;
   readonly #held: HeldDictionaries;
@@ -60,14 +60,14 @@ export class LeafReader {
     this.#read = read;
     this.leaf = leaf;
     this.chunk = chunk;
-    this.column = column;
+    this.columnName = column;
     this.#window = window;
   }
 
   /** Frees memory whose content can be read again. */
   freeCaches(): void {
     this.#values = null;
-    this.#held.bytes -= this.#texts?.size ?? 0;
+    this.#held.byteCount -= this.#texts?.size ?? 0;
     this.#texts = null;
   }
 
@@ -77,13 +77,13 @@ export class LeafReader {
    */
   async readPage(from: number): Promise<{ readPage: Page; offset: number; nextOffset: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
-      const { header, length } = await this.#header(offset);
-      const body = offset + length;
+      const { header, byteCount } = await this.#header(offset);
+      const body = offset + byteCount;
       const nextOffset = body + header.compressed_page_size;
-      if (nextOffset > this.chunk.end) throw new ParquetProblem('damaged', this.column);
+      if (nextOffset > this.chunk.end) throw new ParquetProblem('damaged', this.columnName);
       if (header.type === 'DATA_PAGE' || header.type === 'DATA_PAGE_V2') {
         const bytes = await this.#at(body, header.compressed_page_size);
-        const page = readPage(bytes, header, this.leaf, this.chunk.codec, this.column);
+        const page = readPage(bytes, header, this.leaf, this.chunk.codec, this.columnName);
         return { readPage: page, offset, nextOffset };
       }
       offset = nextOffset;
@@ -93,7 +93,7 @@ export class LeafReader {
 
   /** Frees the dictionary if too many bytes are held. */
   freeExcess(): void {
-    if (this.#held.bytes > MAX_DICTIONARY_BYTES) this.freeCaches();
+    if (this.#held.byteCount > MAX_DICTIONARY_BYTES) this.freeCaches();
   }
 
   /** Reads the values of the dictionary, which is the first page. */
@@ -109,15 +109,15 @@ export class LeafReader {
     const texts = new ColumnTexts();
     for (let index = 0; index < values.length; index++) addValue(texts, this.leaf, values[index]);
     this.#texts = texts;
-    this.#held.bytes += texts.size;
+    this.#held.byteCount += texts.size;
     return texts;
   }
 
   async #readDictionary(): Promise<ArrayLike<unknown>> {
-    const { header, length } = await this.#header(this.chunk.start);
-    if (header.type !== 'DICTIONARY_PAGE') throw new ParquetProblem('damaged', this.column);
-    const bytes = await this.#at(this.chunk.start + length, header.compressed_page_size);
-    return readDictionary(bytes, header, this.leaf, this.chunk.codec, this.column);
+    const { header, byteCount } = await this.#header(this.chunk.start);
+    if (header.type !== 'DICTIONARY_PAGE') throw new ParquetProblem('damaged', this.columnName);
+    const bytes = await this.#at(this.chunk.start + byteCount, header.compressed_page_size);
+    return readDictionary(bytes, header, this.leaf, this.chunk.codec, this.columnName);
   }
 
   async #header(offset: number): Promise<SizedHeader> {
@@ -125,12 +125,12 @@ export class LeafReader {
       const bytes = await this.#at(offset, length);
       try {
         const foundHeader = readHeader(bytes);
-        checkHeader(foundHeader.header, this.column);
+        checkHeader(foundHeader.header, this.columnName);
         return foundHeader;
       } catch (error) {
         if (error instanceof ParquetProblem) throw error;
         const isEverythingRead = offset + bytes.length >= this.chunk.end || length >= MAX_HEADER_BYTES;
-        if (isEverythingRead) throw new ParquetProblem('damaged', this.column);
+        if (isEverythingRead) throw new ParquetProblem('damaged', this.columnName);
       }
     }
   }
@@ -145,7 +145,7 @@ export class LeafReader {
         MAX_PAGE_BYTES + MAX_HEADER_BYTES,
       );
       const bytes = await this.#read(offset, maxLength);
-      if (bytes.length < end - offset) throw new ParquetProblem('damaged', this.column);
+      if (bytes.length < end - offset) throw new ParquetProblem('damaged', this.columnName);
       // A large page is not kept.
       if (maxLength > this.#window) return bytes.subarray(0, end - offset);
       this.#bytes = bytes;
@@ -156,12 +156,12 @@ export class LeafReader {
 }
 
 /** Adds the text of a value as it is stored in the file. */
-export function addValue(fields: ColumnTexts, { values }: Leaf, value: unknown): void {
-  const text = values.text(value);
+export function addValue(fields: ColumnTexts, { valueTexts }: Leaf, value: unknown): void {
+  const text = valueTexts.text(value);
   if (text !== null) {
-    fields.addText(text, values.isQuoted);
+    fields.addText(text, valueTexts.isQuoted);
     return;
   }
-  fields.notNumbers.push(fields.count);
+  fields.notNumberIndexes.push(fields.textCount);
   fields.addNull();
 }

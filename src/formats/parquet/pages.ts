@@ -19,14 +19,14 @@ const MAX_MINIBLOCKS = 4096;
 /** Header of a page, and the number of its bytes. */
 export interface SizedHeader {
   header: PageHeader;
-  length: number;
+  byteCount: number;
 }
 
 /** Reads the header of a page. @throws any error if the bytes do not hold all of it */
 export function readHeader(bytes: Uint8Array): SizedHeader {
   const reader = createReader(bytes);
   const header = parquetHeader(reader);
-  return { header, length: reader.offset };
+  return { header, byteCount: reader.offset };
 }
 
 /** Checks the header of a page. @throws ParquetProblem if the page is too large to unpack, or its header is contradictory */
@@ -80,12 +80,12 @@ function unpackPage(packed: Uint8Array, length: number, codec: string, column: s
 /** Levels and values of a page as stored; of a page with a dictionary, indexes in the dictionary. */
 export interface Page {
   /** Definition levels; empty if all values are present. */
-  definitions: ArrayLike<number>;
+  definitionLevels: ArrayLike<number>;
   /** Repetition levels; empty if nothing repeats. */
-  repetitions: ArrayLike<number>;
+  repetitionLevels: ArrayLike<number>;
   values: ArrayLike<unknown>;
   /** Number of levels: values and nulls. */
-  count: number;
+  levelCount: number;
   usesDictionary: boolean;
 }
 
@@ -94,9 +94,9 @@ export const readPage = (bytes: Uint8Array, header: PageHeader, leaf: Leaf, code
   callGuarded(() => decodePage(bytes, header, leaf, codec, column), column);
 
 function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page {
-  const { element, path: schemaPath, defined, repeated } = leaf;
+  const { schemaElement, path: schemaPath, valueLevel, repetitionCount } = leaf;
   const { data_page_header: first, data_page_header_v2: second } = header;
-  const type = element.type as NonNullable<typeof element.type>;
+  const type = schemaElement.type as NonNullable<typeof schemaElement.type>;
   const data = first ?? second;
   if (!data) throw new ParquetProblem('damaged', column);
   const size = Number(header.uncompressed_page_size);
@@ -108,10 +108,10 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
     const page = unpackPage(bytes, size, codec, column);
     let at = 0;
     let filledCount = count;
-    for (const maxLevel of [repeated, defined])
+    for (const maxLevel of [repetitionCount, valueLevel])
       if (maxLevel > 0) ({ at, filled: filledCount } = checkLevels(page, at, maxLevel, count));
-    checkValues(page, at, first.encoding, type, defined > 0 ? filledCount : count, column);
-    const pageData = readDataPage(page, first, { type, element, schemaPath } as never);
+    checkValues(page, at, first.encoding, type, valueLevel > 0 ? filledCount : count, column);
+    const pageData = readDataPage(page, first, { type, element: schemaElement, schemaPath } as never);
     ({ dataPage: values, repetitionLevels: repetitions } = pageData);
     definitions = pageData.definitionLevels ?? [];
   } else {
@@ -123,36 +123,43 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
     wholePage.set(bytes.subarray(0, levels));
     wholePage.set(valueBytes, levels);
     const repetitionLength = page.repetition_levels_byte_length;
-    if (repeated > 0) checkRuns(wholePage, 0, repetitionLength, countBits(repeated), count, repeated);
+    if (repetitionCount > 0)
+      checkRuns(wholePage, 0, repetitionLength, countBits(repetitionCount), count, repetitionCount);
     const valueCount =
-      defined > 0 ? checkRuns(wholePage, repetitionLength, levels, countBits(defined), count, defined) : count;
+      valueLevel > 0 ? checkRuns(wholePage, repetitionLength, levels, countBits(valueLevel), count, valueLevel) : count;
     if (valueCount !== count - page.num_nulls) throw new ParquetProblem('damaged', column);
     checkValues(wholePage, levels, page.encoding, type, valueCount, column);
     const plainHeader = { ...header, data_page_header_v2: { ...page, is_compressed: false } };
     const pageResult = readDataPageV2(wholePage, plainHeader, {
       type,
-      element,
+      element: schemaElement,
       schemaPath,
       codec: 'UNCOMPRESSED',
     } as never);
     ({ dataPage: values, repetitionLevels: repetitions } = pageResult);
     definitions = pageResult.definitionLevels ?? [];
   }
-  return { definitions, repetitions, values, count, usesDictionary: data.encoding.endsWith('_DICTIONARY') };
+  return {
+    definitionLevels: definitions,
+    repetitionLevels: repetitions,
+    values,
+    levelCount: count,
+    usesDictionary: data.encoding.endsWith('_DICTIONARY'),
+  };
 }
 
 /** Unpacks and reads the values of a dictionary. */
 export const readDictionary = (
   bytes: Uint8Array,
   header: PageHeader,
-  { element }: Leaf,
+  { schemaElement }: Leaf,
   codec: string,
   column: string,
 ): ArrayLike<unknown> =>
   callGuarded(() => {
     const page = unpackPage(bytes, Number(header.uncompressed_page_size), codec, column);
     const count = header.dictionary_page_header?.num_values ?? 0;
-    return readPlain(createReader(page), element.type as never, count, element.type_length);
+    return readPlain(createReader(page), schemaElement.type as never, count, schemaElement.type_length);
   }, column);
 
 const createReader = (bytes: Uint8Array) => ({

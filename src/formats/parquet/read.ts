@@ -21,7 +21,8 @@ export const beginParquet = (): ParquetState => ({ group: 0, row: 0, places: nul
 /** Lists the types of a file's columns, in their order. */
 export const listTypes = ({ columns, leaves }: Footer): KnownType[] =>
   columns.map(
-    ({ isFlat, leaves: [leaf] }) => (isFlat && leaf !== undefined ? leaves[leaf]?.values.type : undefined) ?? 'text',
+    ({ isFlat, leafIndexes: [leaf] }) =>
+      (isFlat && leaf !== undefined ? leaves[leaf]?.valueTexts.type : undefined) ?? 'text',
   );
 
 /** Maximum number of texts of all columns that are held at a time. */
@@ -45,16 +46,16 @@ export async function readParquet(
 ): Promise<{ state: ParquetState; isDone: boolean }> {
   const notNumbers = footer.columns.map((_, index) => from.notNumbers[index] ?? 0);
   let { group, row, places } = from;
-  for (; group < footer.groups.length; group++, row = 0, places = null) {
-    const rowGroup = footer.groups[group] as RowGroup;
+  for (; group < footer.rowGroups.length; group++, row = 0, places = null) {
+    const rowGroup = footer.rowGroups[group] as RowGroup;
     const readers = createReaders(read, footer, rowGroup, places);
-    while (row < rowGroup.rows) {
-      row += await writeReadyRows(footer.columns, readers, rowGroup.rows - row, writer, notNumbers);
-      if (row < rowGroup.rows && (await isFull())) {
+    while (row < rowGroup.rowCount) {
+      row += await writeReadyRows(footer.columns, readers, rowGroup.rowCount - row, writer, notNumbers);
+      if (row < rowGroup.rowCount && (await isFull())) {
         return { state: { group, row, places: listPositions(footer.columns, readers), notNumbers }, isDone: false };
       }
     }
-    if (group + 1 < footer.groups.length && (await isFull()))
+    if (group + 1 < footer.rowGroups.length && (await isFull()))
       return { state: { group: group + 1, row: 0, places: null, notNumbers }, isDone: false };
   }
   return { state: { group, row, places, notNumbers }, isDone: true };
@@ -67,9 +68,9 @@ function createReaders(
   positions: ParquetState['places'],
 ): ColumnReader[] {
   const window = Math.min(MAX_WINDOW_BYTES, Math.max(MIN_WINDOW_BYTES, Math.floor(WINDOWS_BYTES / leaves.length)));
-  const heldDictionaries = { bytes: 0 };
+  const heldDictionaries = { byteCount: 0 };
   return columns.map((column) => {
-    const leafReaders = column.leaves.map((leaf) => {
+    const leafReaders = column.leafIndexes.map((leaf) => {
       const chunk = chunks[leaf] as RowGroup['chunks'][number];
       const [offset, skip] = positions?.[leaf] ?? [chunk.start, 0];
       const reader = new LeafReader(
@@ -94,9 +95,9 @@ function createReaders(
 
 function listPositions(columns: Column[], readers: ColumnReader[]): [number, number][] {
   const positions: [number, number][] = [];
-  for (const [index, { leaves }] of columns.entries()) {
+  for (const [index, { leafIndexes }] of columns.entries()) {
     const columnPositions = readers[index]?.places ?? [];
-    for (const [place, leaf] of leaves.entries()) {
+    for (const [place, leaf] of leafIndexes.entries()) {
       const { offset, skip } = columnPositions[place] as LeafPosition;
       positions[leaf] = [offset, skip];
     }
@@ -116,20 +117,24 @@ async function writeReadyRows(
   notNumbers: number[],
 ): Promise<number> {
   const limits: SliceLimits = {
-    rows: Math.max(256, Math.floor(MAX_BUFFERED_CELLS / columns.length)),
-    bytes: Math.max(8 * 1024, Math.floor(MAX_BUFFERED_BYTES / columns.length)),
+    maxRows: Math.max(256, Math.floor(MAX_BUFFERED_CELLS / columns.length)),
+    maxBytes: Math.max(8 * 1024, Math.floor(MAX_BUFFERED_BYTES / columns.length)),
   };
   let rows = Math.min(maxRows, MAX_ROWS_AT_ONCE);
   for (const reader of readers) rows = Math.min(rows, await reader.countReady(limits));
   for (let row = 0; row < rows; row++) {
     for (const { texts, takenCount } of readers) {
       const index = takenCount + row;
-      writer.writeBare(texts.bytes, index === 0 ? 0 : (texts.ends[index - 1] as number), texts.ends[index] as number);
+      writer.writeUnquoted(
+        texts.bytes,
+        index === 0 ? 0 : (texts.endOffsets[index - 1] as number),
+        texts.endOffsets[index] as number,
+      );
     }
-    writer.end();
+    writer.endRecord();
   }
   for (const [column, reader] of readers.entries()) {
-    notNumbers[column] = (notNumbers[column] as number) + reader.take(rows);
+    notNumbers[column] = (notNumbers[column] as number) + reader.takeRows(rows);
   }
   return rows;
 }

@@ -44,7 +44,7 @@ export class ParquetFile {
   }
 
   /** Writes the beginning of the file, or more rows as one group: the values of each column. */
-  write(values: ParquetValue[][] = []): Uint8Array<ArrayBuffer> {
+  writeRowGroup(values: ParquetValue[][] = []): Uint8Array<ArrayBuffer> {
     const rows = values[0]?.length ?? 0;
     if (rows > 0) {
       this.#parts += this.#columns.length;
@@ -56,7 +56,7 @@ export class ParquetFile {
   }
 
   /** Writes the end of the file. */
-  end(): Uint8Array<ArrayBuffer> {
+  endFile(): Uint8Array<ArrayBuffer> {
     this.#file.finish();
     return this.#bytes.drain();
   }

@@ -21,7 +21,7 @@ export class RecordWriter {
   }
 
   /** Takes the complete lines out of the buffer. They are valid until the next call. */
-  take(): Uint8Array {
+  takeLines(): Uint8Array {
     const lines = this.#out.subarray(0, this.#rowStart);
     this.#at = 0;
     this.#rowStart = 0;
@@ -47,7 +47,7 @@ export class RecordWriter {
   }
 
   /** Writes a value without quotes. */
-  writeBare(bytes: Uint8Array, start: number, end: number): void {
+  writeUnquoted(bytes: Uint8Array, start: number, end: number): void {
     this.#next(end - start);
     const out = this.#out;
     let at = this.#at;
@@ -71,7 +71,7 @@ export class RecordWriter {
   }
 
   /** Ends a record. */
-  end(): void {
+  endRecord(): void {
     if (this.#at === this.#rowStart) {
       this.#fields = 0;
       this.writeQuoted(this.#out, 0, 0);

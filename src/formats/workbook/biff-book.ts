@@ -17,9 +17,9 @@ export interface BiffBook {
   epoch1904: boolean;
   /** Number format of each cell style; before Excel 3 of each format number. */
   formats: NumberFormat[];
-  texts: SharedTexts;
+  sharedTexts: SharedTexts;
   /** Decoder of texts of editions before Excel 97. */
-  decoder: TextDecoder;
+  textDecoder: TextDecoder;
   /** Worksheets in their order, hidden ones last. */
   sheets: BiffSheet[];
   readBytes: number;
@@ -134,8 +134,8 @@ class BookReader {
       edition: this.#edition,
       epoch1904: this.#epoch1904,
       formats: this.#formats(),
-      texts: this.#texts.texts,
-      decoder: this.#decoder,
+      sharedTexts: this.#texts.sharedTexts,
+      textDecoder: this.#decoder,
       sheets: this.#isSheet ? [{ name: null, isHidden: false, offset: 0 }] : sheets,
     };
   }

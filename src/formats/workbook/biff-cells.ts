@@ -20,7 +20,7 @@ const SCRATCH_VIEW = new DataView(new ArrayBuffer(8));
 /** Reads the records of a BIFF workbook's sheet and passes on each cell with a value. */
 export class BiffCells {
   hasEnded = false;
-  readonly merges: Merge[] = [];
+  readonly mergedCells: Merge[] = [];
   readonly #book: BiffBook;
   readonly #onCell: (cell: BiffCell) => void;
   #depth = 0;
@@ -127,21 +127,22 @@ export class BiffCells {
   }
 
   #shared(content: DataView): void {
-    const { texts } = this.#book;
+    const { sharedTexts } = this.#book;
     const value = content.getUint32(6, true);
-    if (value >= texts.count) throw new RecordsDamaged();
-    if (texts.getEnd(value) > texts.getStart(value)) this.#onCell({ ...readPosition(content), value, isText: true });
+    if (value >= sharedTexts.count) throw new RecordsDamaged();
+    if (sharedTexts.getEnd(value) > sharedTexts.getStart(value))
+      this.#onCell({ ...readPosition(content), value, isText: true });
   }
 
   #textAt(content: DataView, at: number, isShort: boolean): string {
-    const { edition, decoder } = this.#book;
+    const { edition, textDecoder } = this.#book;
     if (edition === 8 && !isShort) {
       const isWide = (content.getUint8(at + 2) & 1) !== 0;
       const maxCharacters = Math.floor((content.byteLength - at - 3) / (isWide ? 2 : 1));
       return cleanText(readCharacters(content, at + 3, Math.min(maxCharacters, content.getUint16(at, true)), isWide));
     }
     const [length, from] = isShort ? [content.getUint8(at), at + 1] : [content.getUint16(at, true), at + 2];
-    return cleanText(decoder.decode(toBytes(content).subarray(from, from + length)));
+    return cleanText(textDecoder.decode(toBytes(content).subarray(from, from + length)));
   }
 
   #merged(content: DataView): void {
@@ -149,7 +150,7 @@ export class BiffCells {
     for (let index = 0; index < count; index++) {
       const [top, bottom, left, right] = [0, 2, 4, 6].map((part) => content.getUint16(2 + index * 8 + part, true));
       if (top === undefined || bottom === undefined || left === undefined || right === undefined) return;
-      this.merges.push({ top: top + 1, bottom: bottom + 1, left, right });
+      this.mergedCells.push({ top: top + 1, bottom: bottom + 1, left, right });
     }
   }
 }

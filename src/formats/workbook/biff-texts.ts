@@ -46,7 +46,7 @@ export const cleanText = (text: string): string => text.replaceAll('\0', '').toW
  * its characters again.
  */
 export class BiffTexts {
-  readonly texts = new SharedTexts();
+  readonly sharedTexts = new SharedTexts();
   /** Number of characters still to come of the text that continues in the next record. */
   #characters = 0;
   /** Number of bytes of formatting still to come. */
@@ -101,8 +101,8 @@ export class BiffTexts {
   }
 
   #close(): void {
-    this.texts.appendText(cleanText(this.#partial));
-    this.texts.endText();
+    this.sharedTexts.appendText(cleanText(this.#partial));
+    this.sharedTexts.endText();
     this.#isOpen = false;
   }
 }

@@ -118,7 +118,7 @@ class BiffConversion<T> {
   async convertSheet({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
     const survey = await this.#survey(offset);
     if (survey.firstColumn < 0) return null;
-    const merges = selectUsefulMerges(survey.cells.merges);
+    const merges = selectUsefulMerges(survey.cells.mergedCells);
     const output = this.#file.begin();
     const sheet = new SheetText((text) => {
       this.#textBytes += text.length;
@@ -126,7 +126,7 @@ class BiffConversion<T> {
       return output.write(text);
     });
     const rows = new BiffRows(this.#book, sheet.writer, new MergedRows(sheet.writer, merges, survey.firstColumn));
-    const flushText = () => sheet.flush(merges.headers, survey.firstColumn);
+    const flushText = () => sheet.flush(merges.headerMerges, survey.firstColumn);
     if (survey.isSorted) {
       const cells = new BiffCells(this.#book, (cell) => rows.writeCell(cell));
       for (let at = offset; !cells.hasEnded; await flushText()) at += await this.#pass(cells, at, () => sheet.isFull);
@@ -201,16 +201,16 @@ class BiffRows {
       this.#rows.beginRow(row);
       this.#row = row;
     }
-    if (!this.#rows.goTo(column)) return;
-    const { texts } = this.#book;
+    if (!this.#rows.moveToColumn(column)) return;
+    const { sharedTexts } = this.#book;
     if (typeof value === 'number')
-      this.#writer.writeQuoted(texts.getBytes(value), texts.getStart(value), texts.getEnd(value));
+      this.#writer.writeQuoted(sharedTexts.getBytes(value), sharedTexts.getStart(value), sharedTexts.getEnd(value));
     else if (isText) this.#writer.writeQuotedText(value);
-    else this.#writer.writeBareText(value);
+    else this.#writer.writeUnquotedText(value);
     this.#rows.endCell(column);
   }
 
   end(): void {
-    if (this.#row > 0) this.#rows.end();
+    if (this.#row > 0) this.#rows.endRow();
   }
 }

@@ -34,7 +34,7 @@ export class CellWriter {
 
   /** Writes a text; an empty one is no value. */
   writeText(column: number, writeText: string): void {
-    if (writeText !== '' && this.#rows.goTo(column)) this.#writer.writeQuotedText(writeText);
+    if (writeText !== '' && this.#rows.moveToColumn(column)) this.#writer.writeQuotedText(writeText);
   }
 
   /** Writes a value whose text lies between two offsets. @param encoded whether references in it are to be decoded */
@@ -50,12 +50,12 @@ export class CellWriter {
         if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
         const from = strings.getStart(index);
         const to = strings.getEnd(index);
-        if (to > from && this.#rows.goTo(column)) this.#writer.writeQuoted(strings.getBytes(index), from, to);
+        if (to > from && this.#rows.moveToColumn(column)) this.#writer.writeQuoted(strings.getBytes(index), from, to);
         break;
       }
       case BOOLEAN_CELL:
-        if (this.#rows.goTo(column))
-          this.#writer.writeBareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
+        if (this.#rows.moveToColumn(column))
+          this.#writer.writeUnquotedText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
         break;
       case TEXT_CELL:
         if (encoded && hasReference(bytes, start, end))
@@ -73,22 +73,22 @@ export class CellWriter {
     const bytes = this.#bytes;
     const format = this.#workbook.formats[style] ?? NUMBER_FORMAT;
     if (format.kind === 'number' && isPlainNumber(bytes, start, end)) {
-      if (this.#rows.goTo(column)) this.#writer.writeBare(bytes, start, end);
+      if (this.#rows.moveToColumn(column)) this.#writer.writeUnquoted(bytes, start, end);
       return;
     }
     const value = decodeText(bytes, start, end);
     const text = formatNumber(value, format, this.#workbook.epoch1904);
     // What some programs write for infinity, for instance.
     if (text === null) this.writeText(column, value.trim());
-    if (text === null || !this.#rows.goTo(column)) return;
+    if (text === null || !this.#rows.moveToColumn(column)) return;
     // A code is text, although it is stored as a number.
     if (format.kind === 'code' || format.kind === 'span') this.#writer.writeQuotedText(text);
-    else this.#writer.writeBareText(text);
+    else this.#writer.writeUnquotedText(text);
   }
 
   #isoDate(column: number, value: string, style: number): void {
     const text = normalizeIsoText(value, (this.#workbook.formats[style] ?? NUMBER_FORMAT).kind === 'date');
     if (text === null) this.writeText(column, unescapeText(value));
-    else if (this.#rows.goTo(column)) this.#writer.writeBareText(text);
+    else if (this.#rows.moveToColumn(column)) this.#writer.writeUnquotedText(text);
   }
 }

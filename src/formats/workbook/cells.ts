@@ -17,7 +17,7 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
     case 'span':
       return formatSpan(value);
     case 'code':
-      return Number.isSafeInteger(Math.round(value)) ? fillPattern(value, format.pattern, format.digits) : null;
+      return Number.isSafeInteger(Math.round(value)) ? fillPattern(value, format.pattern, format.digitCount) : null;
   }
 }
 

@@ -29,14 +29,14 @@ export function joinHeaderRows(text: Uint8Array, merges: Merge[], firstColumn: n
   const rowEnds = findEnds(wholeText, MAX_ROWS);
   const foundHeader = joinHeaders(readCells(wholeText, rowEnds), merges, firstColumn);
   if (!foundHeader) return unchanged;
-  const { names, top, bottom } = foundHeader;
-  const headerStart = rowEnds[top - 2] ?? 0;
-  const end = rowEnds[bottom - 1] as number;
-  const header = `${'\n'.repeat(bottom - top)}${names.map(quoteCell).join(',')}\n`;
+  const { columnNames, topRow, bottomRow } = foundHeader;
+  const headerStart = rowEnds[topRow - 2] ?? 0;
+  const end = rowEnds[bottomRow - 1] as number;
+  const header = `${'\n'.repeat(bottomRow - topRow)}${columnNames.map(quoteCell).join(',')}\n`;
   return {
     text: encoder.encode(wholeText.slice(0, headerStart) + header + wholeText.slice(end)),
-    header: bottom,
-    joined: foundHeader.filled - 1,
+    header: bottomRow,
+    joined: foundHeader.filledCount - 1,
   };
 }
 

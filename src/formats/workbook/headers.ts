@@ -15,11 +15,11 @@ const MAX_NAME_LENGTH = 255;
 
 /** A header with merged cells: its first and last row, from 1, and how many of them have values. */
 export interface JoinedHeader {
-  top: number;
-  bottom: number;
-  filled: number;
+  topRow: number;
+  bottomRow: number;
+  filledCount: number;
   /** A name for each column; empty where the header has none. */
-  names: string[];
+  columnNames: string[];
 }
 
 /**
@@ -170,9 +170,9 @@ class HeaderRows {
     const firstNamed = this.#columns.findIndex(isNamedAbove);
     return (
       mayBeHeader(last) &&
-      last.forms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column])) &&
+      last.fieldForms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column])) &&
       levels.every(
-        (row) => row === bottom || (this.#rows[row - 1] as FirstCell[]).filter(isFilled).length < last.filled,
+        (row) => row === bottom || (this.#rows[row - 1] as FirstCell[]).filter(isFilled).length < last.filledCount,
       ) &&
       this.#columns.slice(firstNamed).every((column) => this.#textAt(bottom, column) === '' || isNamedAbove(column))
     );
@@ -237,7 +237,7 @@ class HeaderRows {
       return words.filter((word, level) => word !== words[level - 1]).join(' ');
     });
     const filled = levels.filter((row) => this.#rows[row - 1]?.some(isFilled)).length;
-    return { top: this.#top, bottom, filled, names };
+    return { topRow: this.#top, bottomRow: bottom, filledCount: filled, columnNames: names };
   }
 
   /** Names the columns by the first row alone: columns that share a cell are numbered, if the rows below use them. */
@@ -251,7 +251,7 @@ class HeaderRows {
       }
       return this.#columns.includes(column) ? `${text} ${column - Math.max(0, merge.left) + 1}` : '';
     });
-    return { top: row, bottom: row, filled: 1, names };
+    return { topRow: row, bottomRow: row, filledCount: 1, columnNames: names };
   }
 }
 
@@ -262,18 +262,18 @@ const isFilledAt = (row: FirstCell[], column: number): boolean => {
 
 /** Row with the forms of its values, whatever the types of its cells: in a sheet of texts, too, columns hold numbers. */
 interface ClassifiedRow {
-  forms: number[];
-  filled: number;
+  fieldForms: number[];
+  filledCount: number;
   /** Years are not taken for names: in the rows below groups they may be values. */
-  years: false;
+  hasYearNames: false;
 }
 
 function classifyRow(row: FirstCell[]): ClassifiedRow {
-  const forms = row.map(({ text }) => {
+  const fieldForms = row.map(({ text }) => {
     const bytes = encoder.encode(text);
     return classifyValue(bytes, 0, bytes.length, decode);
   });
-  return { forms, filled: row.filter(isFilled).length, years: false };
+  return { fieldForms, filledCount: row.filter(isFilled).length, hasYearNames: false };
 }
 
 const encoder = new TextEncoder();

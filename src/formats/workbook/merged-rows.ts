@@ -24,7 +24,7 @@ export class EarlierColumnFound extends Error {
  */
 export class MergedRows {
   readonly #writer: RowWriter;
-  readonly #down: Merges['down'];
+  readonly #down: Merges['lastRowsByCell'];
   readonly #first: number;
   #fills: Fill[];
   /** Index of the next fill to write. */
@@ -37,7 +37,7 @@ export class MergedRows {
   /** @param firstColumn the sheet's first column with a value, from 0 */
   constructor(writer: RowWriter, merges: Merges, firstColumn: number, fills: Fill[] = []) {
     this.#writer = writer;
-    this.#down = merges.down;
+    this.#down = merges.lastRowsByCell;
     this.#first = firstColumn;
     this.#fills = fills;
   }
@@ -55,10 +55,10 @@ export class MergedRows {
   }
 
   /** Moves to a column, from 0, to write its value. @returns false if the row is already past it @throws EarlierColumnFound */
-  goTo(column: number): boolean {
+  moveToColumn(column: number): boolean {
     if (column < this.#first) throw new EarlierColumnFound(column);
     if (this.#fills.length > 0) this.#fill(column);
-    const isReached = this.#writer.goTo(column - this.#first);
+    const isReached = this.#writer.moveToField(column - this.#first);
     this.#cellMark = this.#writer.mark;
     return isReached;
   }
@@ -66,11 +66,11 @@ export class MergedRows {
   /** Ends a cell. Its text, if any, is held for the rows below that the cell is merged with. */
   endCell(column: number): void {
     if (this.#down.size === 0) this.#cellMark = -1;
-    else this.endCellUntil(column, this.#down.get(makeCellKey(this.#writer.row + 1, column)) ?? 0);
+    else this.endMergedCell(column, this.#down.get(makeCellKey(this.#writer.row + 1, column)) ?? 0);
   }
 
   /** Ends a cell that is merged down to a row. @param isCategory whether its value is a text */
-  endCellUntil(column: number, lastRow: number, isCategory?: boolean): void {
+  endMergedCell(column: number, lastRow: number, isCategory?: boolean): void {
     const cellStart = this.#cellMark;
     this.#cellMark = -1;
     if (cellStart < 0 || lastRow <= this.#writer.row + 1) return;
@@ -79,10 +79,10 @@ export class MergedRows {
   }
 
   /** Ends the row. Merged cells are not repeated in a row that has no value of its own. */
-  end(): void {
+  endRow(): void {
     const isEmpty = this.#writer.isEmpty;
     if (!isEmpty) this.#fill(MAX_COLUMNS);
-    this.#writer.end();
+    this.#writer.endRow();
     if (isEmpty) return;
     if (this.#fills.length > 0) this.#fills = this.#fills.filter(({ until }) => until > this.#writer.row);
     if (this.#added.length === 0) return;
@@ -97,7 +97,7 @@ export class MergedRows {
       if (fillColumn > column) return;
       // A cell with a value of its own keeps it.
       if (fillColumn === column || until <= this.#writer.row) continue;
-      if (this.#writer.goTo(fillColumn - this.#first)) this.#writer.writeBareText(text);
+      if (this.#writer.moveToField(fillColumn - this.#first)) this.#writer.writeUnquotedText(text);
     }
   }
 }

@@ -15,9 +15,9 @@ export interface Merge {
 /** Merged cells that the conversion uses. */
 export interface Merges {
   /** Merged cells that begin in the first rows, where headers are. */
-  headers: Merge[];
+  headerMerges: Merge[];
   /** Last row in which a cell is repeated, by the cell's {@link makeCellKey}. */
-  down: Map<number, number>;
+  lastRowsByCell: Map<number, number>;
 }
 
 /** Merged cell to be repeated: the text of its field, and the last row in which it is written. */
@@ -37,7 +37,7 @@ export const makeCellKey = (row: number, column: number): number => row * MAX_CO
 export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
   const merges: Merge[] = [];
   const at = findRowsEnd(tail);
-  const reader = new XmlReader(tail, { at: at < 0 ? tail.length : at, names });
+  const reader = new XmlReader(tail, { offset: at < 0 ? tail.length : at, namespaces: names });
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
     if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('mergeCell')) continue;
     const merge = parseMerge(reader.readAttribute('ref') ?? '');
@@ -52,10 +52,10 @@ export function selectUsefulMerges(allMerges: Merge[]): Merges {
     .filter(({ top, bottom, left, right }) => top >= 1 && bottom <= MAX_ROWS && left >= 0 && right < MAX_COLUMNS)
     .filter(({ top, bottom, left, right }) => top <= bottom && left <= right)
     .sort((a, b) => a.top - b.top);
-  if (doOverlap(merges)) return { headers: [], down: new Map() };
+  if (doOverlap(merges)) return { headerMerges: [], lastRowsByCell: new Map() };
   return {
-    headers: merges.filter(({ top }) => top <= MAX_HEADER_ROW),
-    down: new Map(
+    headerMerges: merges.filter(({ top }) => top <= MAX_HEADER_ROW),
+    lastRowsByCell: new Map(
       merges.filter(({ top, bottom }) => bottom > top).map(({ top, left, bottom }) => [makeCellKey(top, left), bottom]),
     ),
   };

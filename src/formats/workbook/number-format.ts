@@ -7,7 +7,7 @@ export type NumberFormat =
   | { kind: 'time' }
   | { kind: 'span' }
   /** A code with leading zeros: `00000-000`, with `#` for each digit. */
-  | { kind: 'code'; pattern: string; digits: number };
+  | { kind: 'code'; pattern: string; digitCount: number };
 
 export const NUMBER_FORMAT: NumberFormat = { kind: 'number' };
 const DATE_FORMAT: NumberFormat = { kind: 'date' };
@@ -48,7 +48,7 @@ export function parseCustomFormat(code: string): NumberFormat {
     digits > 1 &&
     digits <= MAX_DIGITS &&
     !/^0+\.0*$/.test(pattern);
-  return isCode ? { kind: 'code', pattern: pattern.replaceAll('0', '#'), digits } : NUMBER_FORMAT;
+  return isCode ? { kind: 'code', pattern: pattern.replaceAll('0', '#'), digitCount: digits } : NUMBER_FORMAT;
 }
 
 const isMonthAlone = (plain: string): boolean => /m/.test(plain) && !/[hs]/.test(plain);

@@ -66,9 +66,9 @@ export async function openWorkbook(
   return {
     epoch1904,
     formats: readFormats(styles),
-    strings: strings.texts,
-    sheets: sheets.flatMap(({ name, isHidden, relation }) => {
-      const sheetRelation = relations.get(relation ?? '');
+    strings: strings.sharedTexts,
+    sheets: sheets.flatMap(({ name, isHidden, relationId }) => {
+      const sheetRelation = relations.get(relationId ?? '');
       // A sheet may be a chart.
       if (sheetRelation && sheetRelation.type !== 'worksheet') return [];
       const entry = sheetRelation && entries.get(normalizePath(sheetRelation.target));
@@ -117,7 +117,7 @@ function resolvePath(path: string): string {
 /** Sheet as the workbook lists it. */
 interface SheetEntry {
   name: string;
-  relation: string | undefined;
+  relationId: string | undefined;
   isHidden: boolean;
 }
 
@@ -131,7 +131,7 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEnt
     if (reader.isElement('sheet')) {
       const relation = reader.getValue('/relationships', 'id');
       const isHidden = (reader.readAttribute('state') ?? 'visible') !== 'visible';
-      sheets.push({ name: reader.readAttribute('name') ?? '', relation, isHidden });
+      sheets.push({ name: reader.readAttribute('name') ?? '', relationId: relation, isHidden });
     }
   });
   if (!isComplete) throw new XmlUnreadable('a workbook without sheets');

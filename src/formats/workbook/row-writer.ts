@@ -41,7 +41,7 @@ export class RowWriter {
   }
 
   /** Takes the completed rows out of the buffer. The current row stays. */
-  take(): Uint8Array {
+  takeRows(): Uint8Array {
     const endedRows = this.#out.slice(0, this.#rowStart);
     this.#out.copyWithin(0, this.#rowStart, this.#at);
     this.#at -= this.#rowStart;
@@ -81,14 +81,14 @@ export class RowWriter {
   }
 
   /** Moves to a field, from 0. @returns false if the row is already past it */
-  goTo(field: number): boolean {
+  moveToField(field: number): boolean {
     this.#reserve(field - this.#field + SPARE_BYTES);
     for (; this.#field < field; this.#field++) this.#out[this.#at++] = COMMA;
     return this.#field === field;
   }
 
   /** Writes a value without quotes. */
-  writeBare(bytes: Uint8Array, start: number, end: number): void {
+  writeUnquoted(bytes: Uint8Array, start: number, end: number): void {
     this.#values++;
     this.#copy(bytes, start, end);
   }
@@ -99,7 +99,7 @@ export class RowWriter {
   }
 
   /** Writes a value without quotes. Almost all are ASCII and short: a call of the encoder would take longer. */
-  writeBareText(text: string): void {
+  writeUnquotedText(text: string): void {
     this.#values++;
     const startOffset = this.#at;
     this.#reserve(text.length + SPARE_BYTES);
@@ -143,12 +143,12 @@ export class RowWriter {
     return this.#out.slice(offset, this.#at);
   }
 
-  end(): void {
+  endRow(): void {
     if (!this.isEmpty) {
       if (this.#values > 0) this.filled++;
       if (this.#values === 1 && this.narrow === this.filled - 1) this.narrow = this.filled;
       if (this.#field + 1 > this.width) this.width = this.#field + 1;
-      this.goTo(this.width - 1);
+      this.moveToField(this.width - 1);
     }
     this.#reserve(1);
     this.#out[this.#at++] = LINE_FEED;

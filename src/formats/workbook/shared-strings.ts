@@ -13,7 +13,7 @@ const LESS_THAN = 60;
 
 /** Reads the part `sharedStrings.xml` piece by piece. */
 export class SharedStrings {
-  readonly texts = new SharedTexts();
+  readonly sharedTexts = new SharedTexts();
   #names: Namespaces | null = null;
   #rest: Uint8Array = new Uint8Array();
   readonly #xml = new XmlBytes();
@@ -25,7 +25,7 @@ export class SharedStrings {
 
   /** Ends the part. @throws XmlUnreadable if it is cut off, or has no texts at all */
   end(): void {
-    this.#read(this.#xml.end());
+    this.#read(this.#xml.endDocument());
     if (!this.#names || this.#rest.includes(LESS_THAN)) throw new XmlUnreadable('shared texts that are cut off');
   }
 
@@ -33,27 +33,27 @@ export class SharedStrings {
     const bytes = new Uint8Array(this.#rest.length + piece.length);
     bytes.set(this.#rest);
     bytes.set(piece, this.#rest.length);
-    const reader = new XmlReader(bytes, { names: this.#names });
+    const reader = new XmlReader(bytes, { namespaces: this.#names });
     let doneBytes = 0;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
       if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('sst')) this.#names = reader.names;
       else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('si')) {
         if (token === OPEN_TAG && !readRuns(reader, 'si', (encoded) => this.#append(reader, encoded))) break;
-        this.texts.endText();
+        this.sharedTexts.endText();
       }
       doneBytes = reader.at;
     }
-    this.texts.dropText();
+    this.sharedTexts.dropText();
     this.#rest = bytes.slice(doneBytes);
     if (this.#rest.length > MAX_ITEM_BYTES) throw new WorkbookTooLarge();
   }
 
   #append({ bytes, start, end }: XmlReader, encoded: boolean): void {
     const isPlain = !(encoded && hasReference(bytes, start, end)) && !hasEscape(bytes, start, end);
-    if (isPlain) this.texts.appendBytes(bytes, start, end);
+    if (isPlain) this.sharedTexts.appendBytes(bytes, start, end);
     else {
       const text = encoded ? decodeText(bytes, start, end) : new TextDecoder().decode(bytes.subarray(start, end));
-      this.texts.appendText(unescapeText(text));
+      this.sharedTexts.appendText(unescapeText(text));
     }
   }
 }

@@ -25,7 +25,7 @@ export class SheetText {
 
   /** Passes on the complete rows. @param merges the merged cells that begin in the first rows */
   async flush(merges: Merge[], firstColumn: number): Promise<void> {
-    const rows = this.writer.take();
+    const rows = this.writer.takeRows();
     if (!this.#isFirst) return this.#write(rows);
     this.#isFirst = false;
     const { text, header, joined } = joinHeaderRows(rows, merges, firstColumn);

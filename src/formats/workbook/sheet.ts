@@ -81,7 +81,7 @@ class RowConverter {
 
   constructor(workbook: WorkbookData, merges: Merges, state: SheetState, block: Uint8Array) {
     this.#state = { ...state };
-    this.#reader = new XmlReader(block, { names: state.names });
+    this.#reader = new XmlReader(block, { namespaces: state.names });
     this.#writer = new RowWriter(state);
     this.#rows = new MergedRows(this.#writer, merges, state.first, state.fills);
     this.#cellWriter = new CellWriter(workbook, block, this.#rows, this.#writer);
@@ -116,7 +116,7 @@ class RowConverter {
     const offset = state.offset + takenBytes;
     return {
       state: { ...state, offset, row, width, filled, narrow, fills: this.#rows.fills },
-      text: this.#writer.take(),
+      text: this.#writer.takeRows(),
     };
   }
 
@@ -129,7 +129,7 @@ class RowConverter {
     if (row <= writer.row || row > MAX_ROWS) throw new XmlUnreadable('rows out of order');
     this.#rows.beginRow(row);
     if (hasCells && !this.#cells()) return false;
-    this.#rows.end();
+    this.#rows.endRow();
     return true;
   }
 

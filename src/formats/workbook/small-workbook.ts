@@ -32,7 +32,7 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
     for (let state = beginSheet(0); !state.done; ) {
       const convertedRows = convertRows(
         workbook,
-        { headers: [], down: new Map() },
+        { headerMerges: [], lastRowsByCell: new Map() },
         state,
         xml.subarray(state.offset),
         true,

@@ -2,7 +2,7 @@ import { Zip, ZipDeflate } from 'fflate';
 import { concatBytes } from '../../kernel/bytes.ts';
 
 /** Value of a cell to write; days are counted from 1899-12-30. */
-export type WrittenCell = string | number | boolean | null | { days: number; kind: 'date' | 'datetime' };
+export type WrittenCell = string | number | boolean | null | { dayNumber: number; kind: 'date' | 'datetime' };
 
 /** Maximum number of rows of a sheet, without the header. */
 export const MAX_SHEET_ROWS = 1_048_575;
@@ -64,7 +64,7 @@ export class WorkbookWriter {
   }
 
   /** Writes the beginning of the file, or more rows. */
-  write(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
+  writeRows(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
     const firstRow = this.#rows + 2;
     this.#rows += rows.length;
     if (this.#rows > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
@@ -73,7 +73,7 @@ export class WorkbookWriter {
   }
 
   /** Writes the end of the file. */
-  end(): Uint8Array<ArrayBuffer> {
+  endFile(): Uint8Array<ArrayBuffer> {
     this.#push('</sheetData></worksheet>', true);
     this.#zip.end();
     return this.#take();
@@ -109,7 +109,7 @@ function formatRow(cellBeginnings: string[], rowNumber: number, cells: WrittenCe
 function formatCell(cell: NonNullable<WrittenCell>): string {
   if (typeof cell === 'number') return `><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return ` t="b"><v>${cell ? 1 : 0}</v></c>`;
-  if (typeof cell === 'object') return ` s="${STYLE_INDEXES[cell.kind]}"><v>${cell.days}</v></c>`;
+  if (typeof cell === 'object') return ` s="${STYLE_INDEXES[cell.kind]}"><v>${cell.dayNumber}</v></c>`;
   return ` t="inlineStr"><is><t xml:space="preserve">${escapeXml(cell)}</t></is></c>`;
 }
 

@@ -20,5 +20,5 @@ const MILLISECOND_PATTERN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.\d{3}Z)?$/;
 /** Counts the days since Excel's epoch; undefined for a time that days cannot represent exactly. */
 function countDays(text: string, kind: 'date' | 'datetime'): WrittenCell | undefined {
   const at = MILLISECOND_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
-  return at >= FIRST_EXACT_MS ? { days: (at - EPOCH_MS) / DAY_MS, kind } : undefined;
+  return at >= FIRST_EXACT_MS ? { dayNumber: (at - EPOCH_MS) / DAY_MS, kind } : undefined;
 }

@@ -62,7 +62,7 @@ export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<C
       return await conversion.convert();
     } catch (error) {
       if (!(error instanceof EarlierColumnFound)) throw error;
-      firstColumns.set(conversion.sheet, error.column);
+      firstColumns.set(conversion.sheetNumber, error.column);
     }
   }
 }
@@ -72,7 +72,7 @@ const LEVEL_NAMES = ['Workbook', 'Worksheet', 'Table'];
 
 class XmlConversion<T> {
   /** Number of the sheet that is being read. */
-  sheet = -1;
+  sheetNumber = -1;
   readonly #file: XmlWorkbookFile<T>;
   readonly #firsts: Map<number, number>;
   readonly #usualFirst: number | null;
@@ -99,7 +99,7 @@ class XmlConversion<T> {
 
   async convert(): Promise<ConvertedSheet<T> | null> {
     const { read, size } = this.#file;
-    const xmlBytes = new XmlBytes({ western: true });
+    const xmlBytes = new XmlBytes({ mayBeWestern: true });
     for (let at = 0; at < size && !this.#isOver; ) {
       const piece = await read(at, Math.min(BLOCK_BYTES, size - at));
       if (piece.length === 0) break;
@@ -113,7 +113,7 @@ class XmlConversion<T> {
       }
     }
     if (this.#found) return this.#named(this.#found);
-    await this.#feed(xmlBytes.end());
+    await this.#feed(xmlBytes.endDocument());
     if (!this.#isOver) throw new XmlUnreadable('a workbook that is cut off');
     if (this.#file.sheet !== undefined && !this.#names.includes(this.#file.sheet)) throw new SheetUnknown();
     const choice = this.#choice();
@@ -137,7 +137,7 @@ class XmlConversion<T> {
 
   async #feed(piece: Uint8Array): Promise<void> {
     const bytes = concatBytes([this.#rest, piece]);
-    const reader = new XmlReader(bytes, { names: this.#open.at(-1) ?? null });
+    const reader = new XmlReader(bytes, { namespaces: this.#open.at(-1) ?? null });
     let doneBytes = 0;
     for (let token = reader.next(); token !== CUT_TOKEN && !this.#isOver; token = reader.next()) {
       if (token === CLOSE_TAG) await this.#close();
@@ -181,12 +181,12 @@ class XmlConversion<T> {
       this.#prefix =
         names.bound.find(({ prefix, uri }) => prefix !== '' && uri === SPREADSHEET_NAMESPACE)?.prefix ?? 'ss';
     } else if (level === 1) {
-      this.sheet += 1;
+      this.sheetNumber += 1;
       const name = this.#value(reader, 'Name') ?? '';
       const isRequested = this.#file.sheet === undefined || (name === this.#file.sheet && !this.#names.includes(name));
       if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME_LENGTH ? '' : name);
       if (this.#found || !isRequested) return;
-      const firstColumn = this.#firsts.get(this.sheet) ?? this.#usualFirst;
+      const firstColumn = this.#firsts.get(this.sheetNumber) ?? this.#usualFirst;
       this.#current = new OpenSheet(name, firstColumn, this.#file.begin(), (bytes) => {
         this.#written += bytes;
         if (this.#written > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
@@ -260,7 +260,7 @@ class XmlConversion<T> {
       if (columnPosition + across > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
       const value = token === OPEN_TAG ? this.#data(reader, style) : EMPTY_VALUE;
       if (!value) return null;
-      cells.push({ column: columnPosition - 1, across, down, ...value });
+      cells.push({ column: columnPosition - 1, columnSpan: across, rowSpan: down, ...value });
       columnPosition += across;
     }
     return null;
@@ -315,8 +315,8 @@ interface CellValue {
 /** Cell: its column from 0, and the number of further columns and rows that it spans. */
 interface Cell extends CellValue {
   column: number;
-  across: number;
-  down: number;
+  columnSpan: number;
+  rowSpan: number;
 }
 
 const EMPTY_VALUE: CellValue = { text: '', isText: true };
@@ -347,21 +347,21 @@ class OpenSheet<T> {
     const filledCell = cells.find(({ text }) => text !== '');
     if (!filledCell) return;
     this.#first ??= filledCell.column;
-    this.#rows ??= new MergedRows(this.text.writer, { headers: [], down: new Map() }, this.#first);
+    this.#rows ??= new MergedRows(this.text.writer, { headerMerges: [], lastRowsByCell: new Map() }, this.#first);
     this.#rows.beginRow(row);
     for (const cell of cells) this.#cell(this.#rows, row, cell);
-    this.#rows.end();
+    this.#rows.endRow();
   }
 
-  #cell(rows: MergedRows, row: number, { column, across, down, text, isText }: Cell): void {
-    const bottom = row + down;
-    if (row <= MAX_HEADER_ROW && across + down > 0 && this.#merges.length < MAX_MERGES) {
-      this.#merges.push({ top: row, bottom, left: column, right: column + across });
+  #cell(rows: MergedRows, row: number, { column, columnSpan, rowSpan, text, isText }: Cell): void {
+    const bottom = row + rowSpan;
+    if (row <= MAX_HEADER_ROW && columnSpan + rowSpan > 0 && this.#merges.length < MAX_MERGES) {
+      this.#merges.push({ top: row, bottom, left: column, right: column + columnSpan });
     }
-    if (text === '' || !rows.goTo(column)) return;
+    if (text === '' || !rows.moveToColumn(column)) return;
     if (isText) this.text.writer.writeQuotedText(text);
-    else this.text.writer.writeBareText(text);
-    rows.endCellUntil(column, bottom);
+    else this.text.writer.writeUnquotedText(text);
+    rows.endMergedCell(column, bottom);
   }
 
   flush(): Promise<void> {

@@ -18,8 +18,8 @@ export class XmlBytes {
   #head: Uint8Array = new Uint8Array();
   #recode: Recode | null = null;
 
-  constructor({ western = false }: { western?: boolean } = {}) {
-    this.#western = western;
+  constructor({ mayBeWestern = false }: { mayBeWestern?: boolean } = {}) {
+    this.#western = mayBeWestern;
   }
 
   /** Converts the next bytes to UTF-8, up to the last complete character. @throws XmlUnreadable for another encoding */
@@ -30,16 +30,16 @@ export class XmlBytes {
   }
 
   /** Returns the bytes left after the last piece. @throws XmlUnreadable for a character that is cut off */
-  end(): Uint8Array {
+  endDocument(): Uint8Array {
     return this.#recode ? this.#recoded(new Uint8Array(), true) : this.#begun(true);
   }
 
   #begun(isLast: boolean): Uint8Array {
     const head = this.#head;
     this.#head = new Uint8Array();
-    const { encoding, mark } = detectEncoding(head, this.#western);
+    const { encoding, markLength } = detectEncoding(head, this.#western);
     this.#recode = createRecoder(encoding);
-    return this.#recoded(head.subarray(mark), isLast);
+    return this.#recoded(head.subarray(markLength), isLast);
   }
 
   #recoded(piece: Uint8Array, isLast: boolean): Uint8Array {
@@ -54,22 +54,22 @@ export class XmlBytes {
 /** Converts a whole document to UTF-8. @throws XmlUnreadable */
 export function convertToUtf8(bytes: Uint8Array): Uint8Array {
   const document = new XmlBytes();
-  return concatBytes([document.convertPiece(bytes), document.end()]);
+  return concatBytes([document.convertPiece(bytes), document.endDocument()]);
 }
 
-function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encoding; mark: number } {
+function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encoding; markLength: number } {
   const [a, b, c, d] = head;
-  if (a === 0xef && b === 0xbb && c === 0xbf) return { encoding: 'utf-8', mark: 3 };
+  if (a === 0xef && b === 0xbb && c === 0xbf) return { encoding: 'utf-8', markLength: 3 };
   // UTF-32 has two more zeros.
   const isWide = c === 0 && d === 0;
-  if (a === 0xff && b === 0xfe && !isWide) return { encoding: 'utf-16le', mark: 2 };
-  if (a === 0xfe && b === 0xff) return { encoding: 'utf-16be', mark: 2 };
-  if (a === 0x3c && b === 0 && !isWide) return { encoding: 'utf-16le', mark: 0 };
-  if (a === 0 && b === 0x3c) return { encoding: 'utf-16be', mark: 0 };
+  if (a === 0xff && b === 0xfe && !isWide) return { encoding: 'utf-16le', markLength: 2 };
+  if (a === 0xfe && b === 0xff) return { encoding: 'utf-16be', markLength: 2 };
+  if (a === 0x3c && b === 0 && !isWide) return { encoding: 'utf-16le', markLength: 0 };
+  if (a === 0 && b === 0x3c) return { encoding: 'utf-16be', markLength: 0 };
   const text = String.fromCharCode(...head.subarray(0, HEAD_BYTES));
   const declaredName = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']/.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
   if (UTF8_NAME_PATTERN.test(declaredName) || UTF16_NAME_PATTERN.test(declaredName))
-    return { encoding: 'utf-8', mark: 0 };
-  if (western && isWesternName(declaredName)) return { encoding: 'windows-1252', mark: 0 };
+    return { encoding: 'utf-8', markLength: 0 };
+  if (western && isWesternName(declaredName)) return { encoding: 'windows-1252', markLength: 0 };
   throw new XmlUnreadable('another encoding');
 }

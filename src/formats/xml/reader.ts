@@ -56,12 +56,12 @@ export class XmlReader {
   /** @param from the offset to begin at, the namespaces there, and which of a part's alternatives is read */
   constructor(
     bytes: Uint8Array,
-    from: { at?: number; names?: Namespaces | null; alternative?: 'Choice' | 'Fallback' } = {},
+    from: { offset?: number; namespaces?: Namespaces | null; wantedAlternative?: 'Choice' | 'Fallback' } = {},
   ) {
     this.bytes = bytes;
-    this.at = from.at ?? 0;
-    this.#scopes = new NamespaceScopes(from.names ?? { own: null, bound: [] });
-    this.#passedOver = from.alternative === 'Choice' ? 'Fallback' : 'Choice';
+    this.at = from.offset ?? 0;
+    this.#scopes = new NamespaceScopes(from.namespaces ?? { own: null, bound: [] });
+    this.#passedOver = from.wantedAlternative === 'Choice' ? 'Fallback' : 'Choice';
   }
 
   /** Namespaces of prefixes at the current tag. */

@@ -78,7 +78,7 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
   };
 
   const describeArguments = (tool: Tool): ArgumentsSchema => {
-    const schema = schemas.get(tool.name) ?? makeArgumentsSchema(tool, findRoute(tool.operation).endpoint);
+    const schema = schemas.get(tool.name) ?? makeArgumentsSchema(tool, findRoute(tool.operationId).endpoint);
     schemas.set(tool.name, schema);
     return schema;
   };
@@ -86,7 +86,7 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
   const listTools = (): ListedTool[] =>
     tools.map((tool) => {
       const { name, title, description } = tool;
-      const result = makeOutputSchema(findRoute(tool.operation).endpoint);
+      const result = makeOutputSchema(findRoute(tool.operationId).endpoint);
       return { name, title, description, inputSchema: describeArguments(tool), outputSchema: result };
     });
 
@@ -98,7 +98,7 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
   ): Promise<ToolResult | undefined> => {
     const tool = tools.find((listedTool) => listedTool.name === name);
     if (!tool) return undefined;
-    const route = findRoute(tool.operation);
+    const route = findRoute(tool.operationId);
     try {
       const makeInput = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), callArguments);
       return toResult(await perform(route, makeInput));

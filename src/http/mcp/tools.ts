@@ -13,7 +13,7 @@ export interface Tool {
   /** Description for a model: the data that the tool returns, and when to call it. */
   description: string;
   /** Value of `operationId` of the tool's route. */
-  operation: string;
+  operationId: string;
   /** Argument of the tool for the route's `{id}`. */
   id?: string;
   /** Parameters of the route's query and fields of its body that the tool accepts. */

@@ -14,11 +14,11 @@ export const surface: Surface = {
   description:
     'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session or service token.',
   credential: 'bearer',
-  bases: ['/v1', '/.well-known', '/accept-invitation', '/reset-password'],
+  basePaths: ['/v1', '/.well-known', '/accept-invitation', '/reset-password'],
   formatChallenge: makeChallenge(''),
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
-  language: 'en',
+  defaultLanguage: 'en',
   codeField: 'error',
   errorBody: z
     .object({

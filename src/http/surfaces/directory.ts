@@ -35,7 +35,7 @@ export const surface: Surface = {
   description:
     'Users and groups as a directory keeps them: Entra, Okta, Google, Authentik. With an API key and its secret, `Bearer sa_…:SECRET`, or a service token.',
   credential: 'directory',
-  bases: [BASE_PATH],
+  basePaths: [BASE_PATH],
   formatChallenge: () => 'Bearer realm="scim"',
   wordedAs: 'directory',
   families: {
@@ -49,7 +49,7 @@ export const surface: Surface = {
     malformed: { code: 'invalidSyntax' },
     unavailable: CODELESS_WORDING,
   },
-  language: 'en',
+  defaultLanguage: 'en',
   codeField: 'scimType',
   mediaType: 'application/scim+json',
   errorBody: z

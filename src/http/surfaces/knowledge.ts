@@ -12,7 +12,7 @@ export const endpoint = createEndpointFunction<Principal>();
 export const surface: Surface = {
   ...console.surface,
   name: 'knowledge',
-  bases: ['/api/v1/domain-knowledge'],
+  basePaths: ['/api/v1/domain-knowledge'],
   title: 'Domain knowledge',
   description:
     'Concepts, a semantic layer and an ontology, with every version, and suggestions by an AI model, which people review. With a session or service token.',

@@ -35,11 +35,11 @@ export const surface: Surface = {
   description:
     "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session or service token; errors are worded in Portuguese.",
   credential: 'bearer',
-  bases: ['/v1/managed-tables'],
+  basePaths: ['/v1/managed-tables'],
   formatChallenge: makeChallenge(''),
   wordedAs: 'managed-tables',
   families: FAMILIES,
-  language: 'pt-BR',
+  defaultLanguage: 'pt-BR',
   codeField: 'error_code',
   errorBody: z
     .object({

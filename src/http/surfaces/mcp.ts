@@ -12,7 +12,7 @@ export const surface: Surface = {
   ...console.surface,
   name: 'mcp',
   credential: 'agent',
-  bases: ['/mcp'],
+  basePaths: ['/mcp'],
   formatChallenge: makeChallenge('/mcp'),
   // Clients read what is wrong with a message in the terms of the protocol alone.
   makeErrorBody: (words) => (words.status === 400 ? makeRefusalBody(words) : console.surface.makeErrorBody(words)),

@@ -32,11 +32,11 @@ export const surface: Surface = {
   description:
     'How people let programs in: an authorization server by OAuth 2.1. Programs find it from `/.well-known/oauth-protected-resource`.',
   credential: 'bearer',
-  bases: ['/oauth', '/.well-known/oauth-authorization-server', RESOURCE_METADATA_PATH],
+  basePaths: ['/oauth', '/.well-known/oauth-authorization-server', RESOURCE_METADATA_PATH],
   formatChallenge: () => 'Basic realm="oauth"',
   wordedAs: 'oauth',
   families: FAMILIES,
-  language: 'en',
+  defaultLanguage: 'en',
   hasOneLanguage: true,
   codeField: 'error',
   errorBody: z

@@ -13,12 +13,12 @@ export const surface: Surface = {
   title: 'Organization API',
   description: 'Identity and access for automation. Service accounts call it with signed requests.',
   credential: 'signature',
-  bases: [''],
+  basePaths: [''],
   // The Data API takes tokens, too.
   formatChallenge: (baseUrl) => `HMAC, ${makeChallenge('')(baseUrl)}`,
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
-  language: 'en',
+  defaultLanguage: 'en',
   codeField: 'error',
   errorBody: z
     .object({ error: z.string().meta({ examples: ['NotFound'] }), message: z.string(), details: errorDetailsSchema })

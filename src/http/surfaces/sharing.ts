@@ -17,11 +17,11 @@ export const surface: Surface = {
   description:
     'Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, the token of an outsider (a person from outside the company), or a token in the path.',
   credential: 'bearer',
-  bases: ['/api', '/embed', '/unsubscribe', '/mail-consent'],
+  basePaths: ['/api', '/embed', '/unsubscribe', '/mail-consent'],
   formatChallenge: makeChallenge(''),
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
-  language: 'en',
+  defaultLanguage: 'en',
   codeField: 'error_code',
   errorBody: z
     .object({ error_code: z.string(), message: z.string(), details: errorDetailsSchema.optional() })

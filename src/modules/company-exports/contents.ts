@@ -25,7 +25,7 @@ export interface StageContext {
   ctx: CompanyContext;
   archive: Archive;
   /** When the export was requested (ms): later log records are left out. */
-  askedAt: number;
+  requestedAt: number;
   /** Counts a query of the control database: their number is limited for each invocation. */
   countQuery(): void;
 }
@@ -95,7 +95,7 @@ const createLogStage =
       let lastKey = after;
       const pendingRecords: object[] = [];
       const flush = () => writeLines(sink, pendingRecords.splice(0));
-      for await (const record of exportLog(work.ctx, kind, { to: after?.at ?? work.askedAt, values: {} })) {
+      for await (const record of exportLog(work.ctx, kind, { to: after?.at ?? work.requestedAt, values: {} })) {
         const key = toKey(record);
         if (after && compareKeys(key, after) >= 0) continue;
         pendingRecords.push(viewRecord(record as never));

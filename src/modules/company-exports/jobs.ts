@@ -162,7 +162,7 @@ class ExportAttempt {
     const stageContext = {
       ctx: this.#ctx,
       archive,
-      askedAt: this.#job.createdAt,
+      requestedAt: this.#job.createdAt,
       countQuery: () => {
         queries += 1;
       },

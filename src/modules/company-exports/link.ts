@@ -39,7 +39,7 @@ export async function createArchiveLink(
 export const verifyArchiveToken: VerifyViewerToken = async (ctx, token, count) => {
   const claims = await verifyToken<ArchiveClaims>(ctx, 'company-export', token, 'access');
   await count?.(claims.sub);
-  return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };
+  return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], tokenRecord: claims };
 };
 
 /**
@@ -47,7 +47,7 @@ export const verifyArchiveToken: VerifyViewerToken = async (ctx, token, count) =
  * exportNotFound
  */
 export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<PreparedResponse> {
-  const { sub: id, company_id: companyId, for_operator: forOperator } = ctx.actor.opened;
+  const { sub: id, company_id: companyId, for_operator: forOperator } = ctx.actor.tokenRecord;
   const db = openControlDb(ctx.bindings.CONTROL_DB);
   const {
     companies: [company],

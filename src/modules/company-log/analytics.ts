@@ -42,9 +42,9 @@ export async function readAnalytics(
     try {
       return await addFileCounts(callLog, files, {
         filter,
-        starts,
+        intervalStarts: starts,
         storedAnalytics: own,
-        lastMoved: moved,
+        lastMovedKey: moved,
         wantedFiles,
       });
     } catch (error) {
@@ -69,9 +69,9 @@ type LogCaller = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) =
 
 interface FileCountInput {
   filter: LogFilter;
-  starts: readonly number[];
+  intervalStarts: readonly number[];
   storedAnalytics: LogAnalytics;
-  lastMoved: LogKey;
+  lastMovedKey: LogKey;
   wantedFiles: readonly string[];
 }
 
@@ -80,24 +80,24 @@ interface FileCountInput {
  * halved and everything is read again for each half, repeatedly if needed.
  */
 async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCountInput): Promise<LogAnalytics> {
-  const { filter, starts, storedAnalytics, lastMoved, wantedFiles } = input;
+  const { filter, intervalStarts, storedAnalytics, lastMovedKey, wantedFiles } = input;
   // Of the intervals, one at the most has events in the object and in files.
   const newest = Math.max(
     0,
-    starts.findLastIndex((start) => start <= lastMoved.at),
+    intervalStarts.findLastIndex((start) => start <= lastMovedKey.at),
   );
-  const end = starts[newest + 1] ?? Number.MAX_SAFE_INTEGER;
+  const end = intervalStarts[newest + 1] ?? Number.MAX_SAFE_INTEGER;
   const shares: ViewerShare[] = [{ number: 0, of: 1 }];
   const series = new Map(storedAnalytics.series.map((counts) => [counts.start, { ...counts }]));
-  const common = series.get(starts[newest] as number);
+  const common = series.get(intervalStarts[newest] as number);
   if (common) common.unique_viewers = 0;
   const viewers: TopEntry[] = [];
   let firstTally: Tally | undefined;
   let uniqueViewers = 0;
   for (let share = shares.pop(); share; share = shares.pop()) {
-    const tally = new Tally(starts, newest, share);
+    const tally = new Tally(intervalStarts, newest, share);
     try {
-      for await (const viewer of readViewers(callLog, filter, end, lastMoved)) tally.addViewer(viewer);
+      for await (const viewer of readViewers(callLog, filter, end, lastMovedKey)) tally.addViewer(viewer);
       for await (const event of readEvents(files, wantedFiles, filter)) tally.addEvent(event);
     } catch (error) {
       if (!(error instanceof TooManyViewers)) throw error;
@@ -106,10 +106,10 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
       continue;
     }
     const viewerSummary = tally.summarizeViewers(MAX_TOP_ENTRIES);
-    uniqueViewers += viewerSummary.unique;
-    viewers.push(...viewerSummary.most);
+    uniqueViewers += viewerSummary.viewerCount;
+    viewers.push(...viewerSummary.topViewers);
     for (const [interval, counts] of tally.series) {
-      const start = starts[interval] as number;
+      const start = intervalStarts[interval] as number;
       const intervalCounts = series.get(start) ?? { ...ZERO_COUNTS, start };
       // Each tally counts all events, but viewers of its own share alone.
       series.set(start, {

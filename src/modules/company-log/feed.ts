@@ -27,7 +27,7 @@ type RecordsByKind = { [K in LogKind]: LogRecords[K][] };
 interface RecordBatch {
   records: RecordsByKind;
   /** Set once a request hands the records over. */
-  handedOver?: Promise<void>;
+  handOverPromise?: Promise<void>;
 }
 
 /** The records of this isolate that wait until the running call of their log ends, by company. */
@@ -53,19 +53,19 @@ export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, reco
       ? waitUntilSettled(pendingCall, TIMEOUT_MS)
       : new Promise((resolve) => setTimeout(resolve, GATHERING_MS[kind])));
   }
-  if (!batch.handedOver) {
+  if (!batch.handOverPromise) {
     if (waitingBatches.get(companyId) === batch) waitingBatches.delete(companyId);
     const handover = storeBatch(env, batch.records).finally(() => {
       if (pendingCalls.get(companyId) === handover) pendingCalls.delete(companyId);
     });
-    batch.handedOver = handover;
+    batch.handOverPromise = handover;
     pendingCalls.set(companyId, handover);
   }
   // The request that hands them over may be cut off: then each request hands over its own record.
-  if (!(await waitUntilSettled(batch.handedOver, 2 * TIMEOUT_MS))) {
+  if (!(await waitUntilSettled(batch.handOverPromise, 2 * TIMEOUT_MS))) {
     return storeBatch(env, { audit: [], share: [], [kind]: [record] });
   }
-  await batch.handedOver;
+  await batch.handOverPromise;
 }
 
 /** Waits until a promise has settled, either way. @returns false where that takes too long */

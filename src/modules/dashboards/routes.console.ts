@@ -168,7 +168,7 @@ export const dashboardEndpoints = [
         isAllowed(ctx.actor, 'visualizations:update', visualizationId);
       if (format) {
         const { visualization, execution } = await executeWidget(ctx, id, widgetId, parameters);
-        const file = { name: visualization.name, format, safe: safe === 'true' };
+        const file = { name: visualization.name, format, escapesFormulas: safe === 'true' };
         return buildFile(execution, file, canSeeSqlErrors(visualization.id));
       }
       requireFormat(widgetId);

@@ -32,12 +32,12 @@ export async function createResultLink(ctx: Context, job: DataJob): Promise<{ ur
 export const verifyResultToken: VerifyViewerToken = async (ctx, token, count) => {
   const claims = await verifyToken<ResultClaims>(ctx, 'data-result', token, 'access');
   await count?.(claims.sub);
-  return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };
+  return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], tokenRecord: claims };
 };
 
 /** Streams the result of a link from R2, as fast as the caller reads it. */
 export async function downloadResult(ctx: Context<ResultViewer>): Promise<PreparedResponse> {
-  const job = await getLinkedJob(ctx, ctx.actor.opened.sub);
+  const job = await getLinkedJob(ctx, ctx.actor.tokenRecord.sub);
   const { files } = ctx;
   const [first, ...rest] = listPieceKeys(job, job.pieces ?? 0);
   const headers = makeFileHeaders(job.slug, job.format);

@@ -64,7 +64,10 @@ export const publicEmbedEndpoints = [
       returns: ok(dashboardInfo),
       fails: [...tokenFailures],
     },
-    ({ ctx: { actor, baseUrl } }) => ({ ...viewInfo(baseUrl, actor.opened), dashboard: viewItem(actor.opened) }),
+    ({ ctx: { actor, baseUrl } }) => ({
+      ...viewInfo(baseUrl, actor.tokenRecord),
+      dashboard: viewItem(actor.tokenRecord),
+    }),
   ),
   dashboardEndpoint(
     {
@@ -110,7 +113,10 @@ export const publicEmbedEndpoints = [
       returns: ok(visualizationInfo),
       fails: [...tokenFailures],
     },
-    ({ ctx: { actor, baseUrl } }) => ({ ...viewInfo(baseUrl, actor.opened), visualization: viewItem(actor.opened) }),
+    ({ ctx: { actor, baseUrl } }) => ({
+      ...viewInfo(baseUrl, actor.tokenRecord),
+      visualization: viewItem(actor.tokenRecord),
+    }),
   ),
   visualizationEndpoint(
     {

@@ -88,7 +88,7 @@ async function readHostViewer(
     if (expired) throw invalidToken();
     const viewer = toViewer(ctx, claims, tokenState);
     // A token that we would not have made.
-    if (findEmbedProblems(listInputs(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
+    if (findEmbedProblems(listInputs(viewer.tokenRecord.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
   };
   return count ? recordRefusals(ctx, claims, readViewer) : readViewer();
@@ -134,7 +134,7 @@ function toViewer(
   if (isRotated || isRevoked || !company) throw invalidToken();
   const opened = { claims, item: item(), company };
   requireAllowedOrigin(ctx, allowedOrigins);
-  return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
+  return { kind: 'viewer', companyId, tokenId, allowedOrigins, tokenRecord: opened };
 }
 
 /** Returns the viewer's rules: their values, filters and downloads. */
@@ -150,9 +150,9 @@ export const readEmbedOptions = (
   slug: string,
   search: string,
 ) => {
-  const { opened } = ctx.actor;
-  return recordRefusals(ctx, opened.claims, () =>
-    listFilterOptions(ctx, opened.item, makeEmbedRules(opened), slug, search),
+  const { tokenRecord } = ctx.actor;
+  return recordRefusals(ctx, tokenRecord.claims, () =>
+    listFilterOptions(ctx, tokenRecord.item, makeEmbedRules(tokenRecord), slug, search),
   );
 };
 
@@ -162,11 +162,17 @@ export const executeEmbed = (
   parameters: Readonly<Record<string, unknown>>,
   query: ExecutionQuery,
 ) =>
-  recordRefusals(ctx, ctx.actor.opened.claims, async () => {
-    const { opened } = ctx.actor;
-    const { answer, downloaded } = await executeForViewer(ctx, opened.item, makeEmbedRules(opened), parameters, query);
-    if (downloaded) recordEvent(ctx, 'embed.downloaded', opened.claims, downloaded);
-    else recordEvent(ctx, 'embed.executed', opened.claims);
+  recordRefusals(ctx, ctx.actor.tokenRecord.claims, async () => {
+    const { tokenRecord } = ctx.actor;
+    const { answer, downloaded } = await executeForViewer(
+      ctx,
+      tokenRecord.item,
+      makeEmbedRules(tokenRecord),
+      parameters,
+      query,
+    );
+    if (downloaded) recordEvent(ctx, 'embed.downloaded', tokenRecord.claims, downloaded);
+    else recordEvent(ctx, 'embed.executed', tokenRecord.claims);
     return answer;
   });
 
@@ -174,7 +180,7 @@ export const executeEmbed = (
 export async function readEmbedPage(
   ctx: Context,
   token: string,
-): Promise<{ frames: FrameAncestors; locale?: Locale; branding?: Branding }> {
+): Promise<{ frameAncestors: FrameAncestors; locale?: Locale; branding?: Branding }> {
   try {
     const hostToken = await readHostToken(token);
     if (!hostToken) return toPage((await verifyEmbed(ctx, token)).claims);
@@ -183,13 +189,13 @@ export async function readEmbedPage(
     await verifyHostToken(ctx, hostToken, key);
     return toPage(claims);
   } catch (error) {
-    if (error instanceof Failure) return { frames: [] };
+    if (error instanceof Failure) return { frameAncestors: [] };
     throw error;
   }
 }
 
 const toPage = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
-  frames: listFrameAncestors(allowedOrigins),
+  frameAncestors: listFrameAncestors(allowedOrigins),
   locale,
   branding: theme,
 });
@@ -217,7 +223,7 @@ function recordEvent(
   const actor = { kind: 'viewer', id: viewer?.id ?? null, email: null } as const;
   recordShareEvent(ctx, {
     type,
-    onceAMinute: minuteKey,
+    minuteKey,
     companyId,
     actor,
     target,

@@ -51,9 +51,9 @@ const permissionsInput = z.object({ permissionIds: makeIdsSchema(1) });
 const optionalPermissionsInput = z.object({ permissionIds: makeIdsSchema() });
 
 const groupListQuery = makeSortedListQuery({
-  search: 'the name',
+  searchedField: 'the name',
   fields: ['name', 'created_at'],
-  standard: '-created_at',
+  defaultOrdering: '-created_at',
 }).extend({
   include_global: z
     .enum(['true', 'false'], { error: 'must be true or false' })

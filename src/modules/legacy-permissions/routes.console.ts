@@ -85,7 +85,7 @@ export const permissionEndpoints = [
         'Permissions of the older model, which groups can have besides policies. The newest first, unless `sort_by` says otherwise.',
       // Document 2 shows no query here: who sends none gets as many as there can be on a page.
       query: makeSortedListQuery(
-        { search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' },
+        { searchedField: 'the name', fields: ['name', 'created_at'], defaultOrdering: '-created_at' },
         { standard: 100, maximum: 100 },
       ),
       returns: ok(makeListSchema(permissionView)),

@@ -25,7 +25,7 @@ export interface MailContent {
   theme?: MailTheme;
   subject: string;
   greeting: string;
-  before: string;
+  introduction: string;
   /** A code to type. */
   code?: string;
   /** A link to open. */
@@ -33,24 +33,38 @@ export interface MailContent {
   /** Sections with results. */
   sections?: MailSection[];
   /** Further paragraphs; the last says what to do if the recipient did not ask for the mail. */
-  after: (string | LinkParagraph)[];
+  closingParagraphs: (string | LinkParagraph)[];
   /** Text in small type: why the recipient gets the mail, and how to stop it. */
   footer?: LinkParagraph;
 }
 
 /** Composes the mail in plain text and in HTML. */
 export function composeMail(content: MailContent): Mail {
-  const { to, locale, theme = {}, subject, greeting, before, code, link, sections = [], after, footer } = content;
-  const lines = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : [])].map(toOneLine);
+  const {
+    to,
+    locale,
+    theme = {},
+    subject,
+    greeting,
+    introduction,
+    code,
+    link,
+    sections = [],
+    closingParagraphs,
+    footer,
+  } = content;
+  const lines = [greeting, introduction, ...(code ? [code] : []), ...(link ? [link.url] : [])].map(toOneLine);
   const text = [
     ...lines,
     ...sections.map(formatSectionText),
-    ...after.map((paragraph) => (typeof paragraph === 'string' ? toOneLine(paragraph) : formatLinkText(paragraph))),
+    ...closingParagraphs.map((paragraph) =>
+      typeof paragraph === 'string' ? toOneLine(paragraph) : formatLinkText(paragraph),
+    ),
     ...(footer ? [formatLinkText(footer)] : []),
   ];
   const html = [
     formatParagraph(greeting),
-    formatParagraph(before),
+    formatParagraph(introduction),
     ...(code ? [`<p style="${CODE_STYLE}">${escapeHtml(code)}</p>`] : []),
     ...(link
       ? [
@@ -59,7 +73,7 @@ export function composeMail(content: MailContent): Mail {
         ]
       : []),
     ...sections.map(formatSectionHtml),
-    ...after.map((paragraph) =>
+    ...closingParagraphs.map((paragraph) =>
       typeof paragraph === 'string' ? formatParagraph(paragraph) : `<p>${formatLinkHtml(paragraph)}</p>`,
     ),
     ...(footer ? [`<p style="margin: 32px 0 0; font-size: 13px">${formatLinkHtml(footer)}</p>`] : []),

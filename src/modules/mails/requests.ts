@@ -150,7 +150,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   const kinds = Object.keys(RETRY_PERIOD_MS) as MailKind[];
   const { due, givenUp } = await commit(ctx.db, {
     due: claimDueRequests(ctx.db, now, SEND_BATCH_SIZE),
-    done: deleteFinishedRequests(ctx.db, { countedADay: now - DAY_MS, others: now - HOUR_MS }),
+    done: deleteFinishedRequests(ctx.db, { dailyCutoff: now - DAY_MS, otherCutoff: now - HOUR_MS }),
     givenUp: kinds.map((kind) => giveUpRequests(ctx.db, kind, now - RETRY_PERIOD_MS[kind])),
   });
   const count = givenUp.reduce((sum: number, result) => sum + countChangedRows(result), 0);
@@ -215,9 +215,9 @@ async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: Send
     await send({ ...ctx, sendToMailService }, record as MailRequest);
     await markFinished();
   } catch (error) {
-    const refusal = error instanceof MailRefused ? { code: error.code, permanent: error.permanent } : {};
+    const refusal = error instanceof MailRefused ? { code: error.code, permanent: error.isPermanent } : {};
     logError('mail_failed', error, { mail_request_id: id, ...refusal });
-    if (error instanceof MailRefused && error.permanent) await markFinished();
+    if (error instanceof MailRefused && error.isPermanent) await markFinished();
   }
 }
 

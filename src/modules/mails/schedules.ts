@@ -38,9 +38,12 @@ export function composeScheduledMail({
     const time = formatInZone(to.company.locale, schedule.timeZone, asOf);
     return {
       subject: texts.subject(name, company),
-      before: (schedule.isAlert ? texts.alert : texts.before)(name, company, time),
+      introduction: (schedule.isAlert ? texts.alert : texts.before)(name, company, time),
       sections,
-      after: [...notes, ...(tooLarge ? [{ text: tooLarge, link: { label: texts.seeAll, url: viewUrl } }] : [])],
+      closingParagraphs: [
+        ...notes,
+        ...(tooLarge ? [{ text: tooLarge, link: { label: texts.seeAll, url: viewUrl } }] : []),
+      ],
       footer: { text: texts.why(company), link: { label: texts.unsubscribe, url: unsubscribeUrl } },
     };
   });
@@ -62,9 +65,9 @@ export const composeConsentMail = ({
 }: Recipient & { agreeUrl: string; unsubscribeUrl: string }): Mail => ({
   ...composeMailTo(recipient, ({ scheduleConsent: texts }, company) => ({
     subject: texts.subject(company),
-    before: texts.before(company),
+    introduction: texts.before(company),
     link: { label: texts.label, url: agreeUrl },
-    after: [texts.otherwise(company)],
+    closingParagraphs: [texts.otherwise(company)],
     footer: { text: texts.why(company), link: { label: texts.never, url: unsubscribeUrl } },
   })),
   headers: makeUnsubscribeHeaders(unsubscribeUrl),
@@ -107,7 +110,7 @@ export const composeSchedulePausedMail = ({
     const name = toMailName(schedule, aReport);
     return {
       subject: texts.subject(name, company),
-      before: texts.before(name, company),
-      after: [...problems.map((problem) => texts.problems[problem]), texts.what],
+      introduction: texts.before(name, company),
+      closingParagraphs: [...problems.map((problem) => texts.problems[problem]), texts.what],
     };
   });

@@ -73,13 +73,13 @@ export const giveUpRequests = (db: ControlDb, kind: MailRequestRecord['kind'], c
 const KINDS_COUNTED_DAILY = ['invitation', 'schedule_consent'] as const;
 
 /** Deletes finished requests no longer counted: daily counted kinds before `countedADay`, other kinds before `others`. */
-export const deleteFinishedRequests = (db: ControlDb, cutoffs: { countedADay: number; others: number }) =>
+export const deleteFinishedRequests = (db: ControlDb, cutoffs: { dailyCutoff: number; otherCutoff: number }) =>
   db
     .delete(mailRequests)
     .where(
       and(
         isNull(mailRequests.dueAt),
-        lt(mailRequests.requestedAt, cutoffs.others),
-        or(notInArray(mailRequests.kind, [...KINDS_COUNTED_DAILY]), lt(mailRequests.requestedAt, cutoffs.countedADay)),
+        lt(mailRequests.requestedAt, cutoffs.otherCutoff),
+        or(notInArray(mailRequests.kind, [...KINDS_COUNTED_DAILY]), lt(mailRequests.requestedAt, cutoffs.dailyCutoff)),
       ),
     );

@@ -46,9 +46,9 @@ export const composeSignInCodeMail = ({
 }: Recipient & { code: string; minutes: number }): Mail =>
   composeMailTo(recipient, ({ signInCode, codeRules }, company) => ({
     subject: signInCode.subject(company),
-    before: signInCode.before(company),
+    introduction: signInCode.before(company),
     code,
-    after: [codeRules(minutes), signInCode.unasked],
+    closingParagraphs: [codeRules(minutes), signInCode.unasked],
   }));
 
 /** Composes the mail with the code of an outsider who wants to see shared content of a company. */
@@ -59,9 +59,9 @@ export const composePortalCodeMail = ({
 }: Recipient & { code: string; minutes: number }): Mail =>
   composeMailTo(recipient, ({ portalCode, codeRules }, company) => ({
     subject: portalCode.subject(company),
-    before: portalCode.before(company),
+    introduction: portalCode.before(company),
     code,
-    after: [codeRules(minutes), portalCode.unasked],
+    closingParagraphs: [codeRules(minutes), portalCode.unasked],
   }));
 
 /** Composes the mail with the link that sets a new password. */
@@ -72,9 +72,9 @@ export const composePasswordResetMail = ({
 }: Recipient & { url: string; minutes: number }): Mail =>
   composeMailTo(recipient, ({ passwordReset }, company) => ({
     subject: passwordReset.subject(company),
-    before: passwordReset.before(company),
+    introduction: passwordReset.before(company),
     link: { label: passwordReset.label, url },
-    after: [passwordReset.rules(minutes), passwordReset.unasked],
+    closingParagraphs: [passwordReset.rules(minutes), passwordReset.unasked],
   }));
 
 /** Composes the mail with the link by which an invited person joins a company. `inviter` is the inviting user's name. */
@@ -86,21 +86,21 @@ export const composeInvitationMail = ({
 }: Recipient & { inviter: string; url: string; days: number }): Mail =>
   composeMailTo(recipient, ({ invitation, somebody }, company) => ({
     subject: invitation.subject(company),
-    before: invitation.before(toMailName(inviter, somebody), company),
+    introduction: invitation.before(toMailName(inviter, somebody), company),
     link: { label: invitation.label(company), url },
-    after: [invitation.rules(days), invitation.unasked],
+    closingParagraphs: [invitation.rules(days), invitation.unasked],
   }));
 
 /** Composes the mail that tells the owner and administrators of a change by a user. */
 export const composeNoticeMail = ({ notice, ...recipient }: Recipient & { notice: Notice }): Mail =>
   composeMailTo(recipient, ({ notice: { subject, events, why, unmeant }, aServiceAccount }, company) => ({
     subject: subject(company),
-    before: events[notice.event](
+    introduction: events[notice.event](
       notice.by || aServiceAccount,
       company,
       formatInUtc(recipient.company.locale, notice.at),
     ),
-    after: [why, unmeant],
+    closingParagraphs: [why, unmeant],
   }));
 
 /** Composes the mail that tells administrators that a webhook endpoint was disabled. `host` is the host of its URL. */
@@ -111,8 +111,8 @@ export const composeWebhookDisabledMail = ({
 }: Recipient & { host: string; reason: keyof MailTexts['webhookDisabled']['reasons'] }): Mail =>
   composeMailTo(recipient, ({ webhookDisabled: { subject, reasons, rules } }, company) => ({
     subject: subject(company),
-    before: reasons[reason](host, company),
-    after: [rules],
+    introduction: reasons[reason](host, company),
+    closingParagraphs: [rules],
   }));
 
 export type SecurityChange = keyof MailTexts['security']['changes'];
@@ -121,8 +121,8 @@ export type SecurityChange = keyof MailTexts['security']['changes'];
 export const composeSecurityMail = (change: SecurityChange, recipient: Recipient): Mail =>
   composeMailTo(recipient, ({ security: { changes, sessions, unmeant } }, company) => ({
     subject: `${changes[change].subject}: ${company}`,
-    before: changes[change].sentence(company),
-    after: [sessions, unmeant],
+    introduction: changes[change].sentence(company),
+    closingParagraphs: [sessions, unmeant],
   }));
 
 /** Composes the mail that an OAuth client acts for the user for the first time. `host` is the client's, if known; `at` in ms. */
@@ -136,8 +136,8 @@ export const composeFirstUseMail = (
     const hostText = host === null ? '' : from(host.replaceAll('.', ' . '));
     return {
       subject: subject(company),
-      before: `${before(program, company, formatInUtc(recipient.company.locale, at))}${hostText && ` ${hostText}`}`,
-      after: [after],
+      introduction: `${before(program, company, formatInUtc(recipient.company.locale, at))}${hostText && ` ${hostText}`}`,
+      closingParagraphs: [after],
     };
   });
 

@@ -21,21 +21,21 @@ export async function changeData<T>(
   work: (announceTables: AnnounceTables, awaitAnnounced: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
-  const startedChanges: { id: string; announced: Promise<void> }[] = [];
+  const startedChanges: { id: string; announcement: Promise<void> }[] = [];
   const startChange = (tables: readonly string[]) => {
     const id = ctx.newId();
     const now = ctx.now();
     const announcement = store.beginDataChange(ctx.db, companyId, { id, tables, now, until: now + MAX_CHANGE_MS });
     // It is thrown where it is waited for, if the work comes so far.
     announcement.catch(() => undefined);
-    startedChanges.push({ id, announced: announcement });
+    startedChanges.push({ id, announcement });
   };
   const awaitAnnounced = async () => {
     if (startedChanges.length === 0) startChange([store.ALL_TABLES]);
-    await Promise.all(startedChanges.map((startedChange) => startedChange.announced));
+    await Promise.all(startedChanges.map((startedChange) => startedChange.announcement));
   };
   const end = async () => {
-    await Promise.allSettled(startedChanges.map((startedChange) => startedChange.announced));
+    await Promise.allSettled(startedChanges.map((startedChange) => startedChange.announcement));
     for (const { id } of startedChanges) await store.endDataChange(ctx.db, companyId, id);
   };
   let isEnded = true;

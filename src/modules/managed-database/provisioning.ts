@@ -121,7 +121,7 @@ async function findOrCreateProject(neon: NeonApi, names: TenantNames, deadline: 
   try {
     return await neon.createProject({ name: names.project, database: names.database, role: names.owner }, deadline);
   } catch (error) {
-    if (!(error instanceof NeonProblem && error.unclear)) throw error;
+    if (!(error instanceof NeonProblem && error.hasUnclearOutcome)) throw error;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt += 1) {
       const created = await neon.findProject(names.project, deadline).catch(() => null);
       if (created !== null) return created;

@@ -32,8 +32,8 @@ export interface DatabaseStatus {
 /** The id and the two connection strings of a provisioned database. Secret. */
 interface DatabaseConnection {
   id: string;
-  owner: string;
-  reader: string;
+  ownerConnectionString: string;
+  readerConnectionString: string;
   /** The versions of the company's tables. */
   versions: DataVersions;
   quotas: Quotas;
@@ -42,11 +42,11 @@ interface DatabaseConnection {
 /** The connection strings that a context has read, and its open connections. */
 interface OpenConnections {
   connection: Promise<DatabaseConnection | null>;
-  owner?: TenantSql;
+  ownerConnection?: TenantSql;
   /** The connection through the pooler, under the same login. */
-  reading?: TenantSql;
+  pooledConnection?: TenantSql;
   /** Resolves when the database makes a connection wait. */
-  waking: PromiseWithResolvers<void>;
+  wakingSignal: PromiseWithResolvers<void>;
 }
 
 const connectionsByContext = new WeakMap<Context, OpenConnections>();
@@ -133,15 +133,15 @@ export const getCachedResults = (
 ): CachedResults => new CachedResults(ctx, readDataVersions, kind, key);
 
 /** Resolves when the sleeping database makes a connection of the context wait; otherwise never. */
-export const waitUntilWaking = (ctx: CompanyContext): Promise<void> => getOpenConnections(ctx).waking.promise;
+export const waitUntilWaking = (ctx: CompanyContext): Promise<void> => getOpenConnections(ctx).wakingSignal.promise;
 
 /** Opens the company's Postgres under the service's login, one connection per context; undefined before provisioning. */
 export async function openDatabaseIfAny(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
   if (!connection) return undefined;
   const openConnections = getOpenConnections(ctx);
-  openConnections.owner ??= openConnection(ctx, connection.owner);
-  return openConnections.owner;
+  openConnections.ownerConnection ??= openConnection(ctx, connection.ownerConnectionString);
+  return openConnections.ownerConnection;
 }
 
 /**
@@ -152,9 +152,9 @@ export async function openDatabaseToRead(ctx: CompanyContext): Promise<TenantSql
   const connection = await getConnection(ctx);
   if (!connection) return undefined;
   const openConnections = getOpenConnections(ctx);
-  if (openConnections.owner) return openConnections.owner;
-  openConnections.reading ??= openConnection(ctx, toPoolerConnection(connection.owner));
-  return openConnections.reading;
+  if (openConnections.ownerConnection) return openConnections.ownerConnection;
+  openConnections.pooledConnection ??= openConnection(ctx, toPoolerConnection(connection.ownerConnectionString));
+  return openConnections.pooledConnection;
 }
 
 export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
@@ -169,7 +169,7 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
  */
 export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
-  return connection ? openTenantSql(connection.owner, getSqlOptions(ctx)) : undefined;
+  return connection ? openTenantSql(connection.ownerConnectionString, getSqlOptions(ctx)) : undefined;
 }
 
 /**
@@ -181,14 +181,16 @@ export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantS
   if (!connection) throw notProvisioned();
   const release = await getReaderConnections(ctx).acquire();
   if (!release) throw databaseUnavailable().addCause(new Error('too many statements wait for a connection'));
-  return openConnection(ctx, toPoolerConnection(connection.reader), release);
+  return openConnection(ctx, toPoolerConnection(connection.readerConnectionString), release);
 }
 
 /** Opens one more connection like `openReadonlyDatabase`; undefined while other statements wait for one. */
 export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
   const release = getReaderConnections(ctx).tryAcquire();
-  return connection && release ? openConnection(ctx, toPoolerConnection(connection.reader), release) : undefined;
+  return connection && release
+    ? openConnection(ctx, toPoolerConnection(connection.readerConnectionString), release)
+    : undefined;
 }
 
 /** Schedules the sweep of the company's Postgres at `dueAt` (ms) or earlier. */
@@ -231,7 +233,7 @@ export const readQuota = async (ctx: CompanyContext, quota: Quota): Promise<numb
 function getOpenConnections(ctx: CompanyContext): OpenConnections {
   let openConnections = connectionsByContext.get(ctx);
   if (!openConnections) {
-    openConnections = { connection: readConnection(ctx), waking: Promise.withResolvers() };
+    openConnections = { connection: readConnection(ctx), wakingSignal: Promise.withResolvers() };
     connectionsByContext.set(ctx, openConnections);
   }
   return openConnections;
@@ -248,7 +250,13 @@ async function readConnection(ctx: CompanyContext): Promise<DatabaseConnection |
     cipher.decrypt(row.readonlyConnection),
   ]);
   if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await migrateToCurrentRelease(ctx, owner);
-  return { id: row.id, owner, reader, versions: new DataVersions(row, ctx.now()), quotas: row.quotas ?? {} };
+  return {
+    id: row.id,
+    ownerConnectionString: owner,
+    readerConnectionString: reader,
+    versions: new DataVersions(row, ctx.now()),
+    quotas: row.quotas ?? {},
+  };
 }
 
 /** Migrates a database that was last used before this release. */
@@ -265,7 +273,7 @@ async function migrateToCurrentRelease(ctx: CompanyContext, owner: string): Prom
 
 function openConnection(ctx: CompanyContext, connectionString: string, onClosed = () => {}): TenantSql {
   const onWaking = (isWaking: boolean) => {
-    if (isWaking) getOpenConnections(ctx).waking.resolve();
+    if (isWaking) getOpenConnections(ctx).wakingSignal.resolve();
     notifyWaking(ctx, isWaking);
   };
   const onUserSql = () => countExecution(ctx);
@@ -290,8 +298,8 @@ export async function countExecutions(ctx: CompanyContext, count: number): Promi
 
 /** Removes a closed connection, so that a context that is used again opens another one. */
 function removeClosedConnection(openConnections: OpenConnections, closedConnection: TenantSql): void {
-  if (openConnections.owner === closedConnection) delete openConnections.owner;
-  if (openConnections.reading === closedConnection) delete openConnections.reading;
+  if (openConnections.ownerConnection === closedConnection) delete openConnections.ownerConnection;
+  if (openConnections.pooledConnection === closedConnection) delete openConnections.pooledConnection;
 }
 
 const getSqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>

@@ -130,12 +130,12 @@ function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean):
   const convertedColumns = plan.keptColumns.filter(({ from, to }) => from.type !== to.type);
   const knownColumns = plan.keptColumns.map(({ from, to }) => ({ name: from.name, type: to.type }));
   const isRefusedColumn = ({ from }: { from: TableColumnDefinition }) =>
-    refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
+    refusal.reason !== 'duplicate' || refusal.columns.includes(from.name);
   return makeColumnsRefusedFailure(
     convertedColumns.filter(isRefusedColumn).map(({ index, from, to }) => ({
       field: `columns.${index}.type`,
       message:
-        refusal.why === 'duplicate'
+        refusal.reason === 'duplicate'
           ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value${showsValues ? `: ${formatDuplicate(refusal, knownColumns)}` : ''}`
           : `"${from.name}" has an index, and as ${to.type} a value would be too long for it`,
     })),

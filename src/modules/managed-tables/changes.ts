@@ -131,7 +131,7 @@ export async function notifyChange<T>(
   const collectMessage = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
   const message = storeMessage(ctx, collectMessage, MAX_CHANGE_MS);
   try {
-    const result = await work(message.whenStored);
+    const result = await work(message.storedPromise);
     message.send(collectMessage);
     return result;
   } catch (error) {
@@ -154,7 +154,7 @@ export async function changeShape<T>(
   const recheckMessage = { type: 'knowledge.recheck', companyId: ctx.actor.companyId, after: '' } as const;
   const message = storeMessage(ctx, { ...recheckMessage, tables: [] }, MAX_CHANGE_MS);
   try {
-    const result = await work(message.whenStored);
+    const result = await work(message.storedPromise);
     const tables = [...new Set(listTables(result))];
     if (tables.length > 0) message.send({ ...recheckMessage, tables });
     else message.withdraw();

@@ -48,7 +48,7 @@ export async function evolveTable(
 
 /** The reason why column changes cannot be reverted, with the column. */
 export interface EvolutionConflict {
-  why: 'column_filled' | 'values_do_not_fit';
+  reason: 'column_filled' | 'values_do_not_fit';
   column: string;
 }
 
@@ -81,7 +81,7 @@ export async function revertEvolution(
   if (obstacleIndex >= 0) {
     const isAddedColumn = obstacleIndex < added.length;
     const column = isAddedColumn ? added[obstacleIndex] : narrowedColumns[obstacleIndex - added.length]?.column.name;
-    return { why: isAddedColumn ? 'column_filled' : 'values_do_not_fit', column: column as string };
+    return { reason: isAddedColumn ? 'column_filled' : 'values_do_not_fit', column: column as string };
   }
   const actions = [
     ...added.map((name) => `DROP COLUMN ${quoteIdentifier(name)}`),

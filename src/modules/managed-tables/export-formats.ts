@@ -33,7 +33,7 @@ export const SURVEYED_FORMATS: ReadonlySet<ExportFormat> = new Set(['xlsx', 'par
 /** The rows to write, their order and the settings for writing them. */
 export interface ExportSelection extends RowScan {
   order: RowOrder | null;
-  safe: boolean;
+  escapesFormulas: boolean;
   /** Whether single values may be long: a few of them may fill the memory. */
   hasLongValues: boolean;
 }
@@ -45,7 +45,7 @@ export interface ExportWriter {
   /** The maximum number of rows that the format can hold, if there is a limit. */
   maxRows?: number;
   /** Returns the bytes of the next rows; null when there are no more. */
-  next(tx: TenantTx, milliseconds: number): Promise<Uint8Array | null>;
+  readNextBytes(tx: TenantTx, milliseconds: number): Promise<Uint8Array | null>;
 }
 
 /** The writer of each format, for rows of one transaction. */
@@ -62,8 +62,8 @@ const encoder = new TextEncoder();
 function writeCsv(selected: ExportSelection): ExportWriter {
   let parts: AsyncGenerator<Uint8Array> | undefined;
   return {
-    header: encoder.encode(formatCsvLine(['id', ...selected.shown.map(({ name }) => name)])),
-    async next(tx, milliseconds) {
+    header: encoder.encode(formatCsvLine(['id', ...selected.shownColumns.map(({ name }) => name)])),
+    async readNextBytes(tx, milliseconds) {
       parts ??= writeLines(selected, tx, milliseconds);
       const { done, value } = await parts.next();
       return done ? null : value;
@@ -73,7 +73,7 @@ function writeCsv(selected: ExportSelection): ExportWriter {
 
 /** Yields lines while Postgres sends more. It pauses between two batches: the larger the batches, the fewer the pauses. */
 async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
-  const { shown, rows: selection, safe, hasLongValues } = selected;
+  const { shownColumns, rowSelection: selection, escapesFormulas, hasLongValues } = selected;
   const steps = chooseSteps(selected);
   const buffers = new LineBuffers(BUFFER_COUNT, BUFFER_BYTES);
   // To weigh rows or to look for them takes time, which is limited.
@@ -86,24 +86,24 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
     if (nextRows === null) return;
     const values = bindAsSettings();
     const select = hasLongValues
-      ? selectBatch(selected, nextRows, makeCsvSelectList(shown, safe, 'batch'), values.bind)
-      : selectRows(selected, nextRows, makeCsvSelectList(shown, safe, 'source'), values.bind);
+      ? selectBatch(selected, nextRows, makeCsvSelectList(shownColumns, escapesFormulas, 'batch'), values.bind)
+      : selectRows(selected, nextRows, makeCsvSelectList(shownColumns, escapesFormulas, 'source'), values.bind);
     const startedAt = Date.now();
     const copying = copyOut(tx, values.statement(), select, milliseconds, buffers);
     // It may fail while lines are written that came before.
     copying.catch(() => {});
     for (let lines = await buffers.takeLines(copying); lines !== null; lines = await buffers.takeLines(copying))
       yield lines;
-    const { rows, bytes, lastLine, isCut } = await copying;
-    if (rows === 0) return;
+    const { rowCount, byteCount, lastLine, isCut } = await copying;
+    if (rowCount === 0) return;
     // Each line begins with the id, which needs no quotes.
-    steps.onRowsRead(rows, () => new TextDecoder().decode(lastLine.subarray(0, ID_CHARACTERS)));
+    steps.onRowsRead(rowCount, () => new TextDecoder().decode(lastLine.subarray(0, ID_CHARACTERS)));
     // Whoever takes lines as fast as they come is sent more than fits, until some of it had to be dropped.
     const isBatchTooLarge = isCut || Date.now() - startedAt > SLOW_BATCH_MS;
     mayGrow &&= !isBatchTooLarge;
     if (isBatchTooLarge) size = Math.max(MIN_BATCH_BYTES, size / 2);
-    else if (mayGrow && rows === requestedRows && bytes > size / 2) size = Math.min(2 * size, MAX_BATCH_BYTES);
-    requestedRows = Math.max(1, Math.min(maxBatchRows, 4 * rows, Math.floor((size * rows) / bytes)));
+    else if (mayGrow && rowCount === requestedRows && byteCount > size / 2) size = Math.min(2 * size, MAX_BATCH_BYTES);
+    requestedRows = Math.max(1, Math.min(maxBatchRows, 4 * rowCount, Math.floor((size * rowCount) / byteCount)));
   }
 }
 
@@ -125,34 +125,37 @@ function writeNdjson(selected: ExportSelection): ExportWriter {
   const readNextRows = createRowReader(selected);
   return {
     header: new Uint8Array(),
-    async next(tx) {
+    async readNextBytes(tx) {
       const rows = await readNextRows(tx);
       if (rows.length === 0) return null;
-      return encoder.encode(rows.map((row) => `${JSON.stringify(toRowRecord(selected.shown, row))}\n`).join(''));
+      return encoder.encode(rows.map((row) => `${JSON.stringify(toRowRecord(selected.shownColumns, row))}\n`).join(''));
     },
   };
 }
 
 /** Writes a workbook with one sheet, which has the name of the table. */
 function writeXlsx(selected: ExportSelection): ExportWriter {
-  const { table, shown, rows: selection, safe } = selected;
+  const { table, shownColumns, rowSelection: selection, escapesFormulas } = selected;
   const readNextRows = createRowReader(selected);
-  const book = new WorkbookWriter(table, ['id', ...shown.map(({ name }) => name)]);
+  const book = new WorkbookWriter(table, ['id', ...shownColumns.map(({ name }) => name)]);
   let isSurveyed = false;
   let isEnded = false;
   return {
-    header: book.write(),
+    header: book.writeRows(),
     maxRows: MAX_SHEET_ROWS,
-    async next(tx) {
+    async readNextBytes(tx) {
       if (isEnded) return null;
       if (!isSurveyed) {
-        const longColumn = await findLongColumn(tx, table, shown, selection, { characters: MAX_CELL_CHARACTERS, safe });
+        const longColumn = await findLongColumn(tx, table, shownColumns, selection, {
+          maxCharacters: MAX_CELL_CHARACTERS,
+          escapesFormulas,
+        });
         if (longColumn !== undefined) throw makeTextTooLongFailure(longColumn);
         isSurveyed = true;
       }
       const rows = await readNextRows(tx);
       isEnded = rows.length === 0;
-      return isEnded ? book.end() : book.write(rows.map((row) => toCells(shown, row, safe)));
+      return isEnded ? book.endFile() : book.writeRows(rows.map((row) => toCells(shownColumns, row, escapesFormulas)));
     },
   };
 }
@@ -160,7 +163,7 @@ function writeXlsx(selected: ExportSelection): ExportWriter {
 /** Returns a function that reads the next rows; no rows at the end. */
 function createRowReader(selected: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {
   const steps = chooseSteps(selected);
-  const selectList = makeRowSelectList(selected.shown);
+  const selectList = makeRowSelectList(selected.shownColumns);
   return async (tx) => {
     const nextRows = await steps.next(tx, BATCH_ROWS);
     if (nextRows === null) return [];
@@ -186,7 +189,7 @@ const chooseSteps = (selected: ExportSelection): BatchSteps =>
 function stepByIds(): BatchSteps {
   let afterId: string | null = null;
   return {
-    next: async (_, rows) => ({ afterId: afterId, rows }),
+    next: async (_, rows) => ({ afterId, rows }),
     onRowsRead(rows, getLastId) {
       if (rows > 0) afterId = getLastId();
     },

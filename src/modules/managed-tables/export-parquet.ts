@@ -18,23 +18,25 @@ export function writeParquet(
   selected: ExportSelection,
   readNextRows: (tx: TenantTx) => Promise<RawRow[]>,
 ): ExportWriter {
-  const { shown } = selected;
+  const { shownColumns } = selected;
   let file: ParquetFile | undefined;
   let columns: ParquetColumn[] = [];
   let isEnded = false;
   const writer: ExportWriter = {
     header: new Uint8Array(),
-    maxRows: Math.floor(MAX_PARTS / (shown.length + 1)) * computeUsualBatchRows(shown),
-    async next(tx) {
+    maxRows: Math.floor(MAX_PARTS / (shownColumns.length + 1)) * computeUsualBatchRows(shownColumns),
+    async readNextBytes(tx) {
       if (isEnded) return null;
       if (!file) {
         columns = await readColumns(tx, selected);
         file = new ParquetFile(columns);
-        writer.header = file.write();
+        writer.header = file.writeRowGroup();
       }
       const rows = await readNextRows(tx);
       isEnded = rows.length === 0;
-      return isEnded ? file.end() : file.write(columns.map(({ type }, at) => getColumnValues(rows, type, at)));
+      return isEnded
+        ? file.endFile()
+        : file.writeRowGroup(columns.map(({ type }, at) => getColumnValues(rows, type, at)));
     },
   };
   return writer;
@@ -50,9 +52,12 @@ export function getColumnValues(rows: RawRow[], type: ParquetType, at: number) {
  * Reads the columns of the file. A decimal column is a Parquet decimal, with as many digits after the point as the rows need, if
  * all of them fit; otherwise it is text. No digit is lost.
  */
-export async function readColumns(tx: TenantTx, { table, shown, rows }: RowScan): Promise<ParquetColumn[]> {
-  const decimalColumns = shown.filter(({ type }) => type === 'decimal');
-  const scales = await measureScales(tx, table, decimalColumns, rows, DECIMAL_DIGITS);
+export async function readColumns(
+  tx: TenantTx,
+  { table, shownColumns, rowSelection }: RowScan,
+): Promise<ParquetColumn[]> {
+  const decimalColumns = shownColumns.filter(({ type }) => type === 'decimal');
+  const scales = await measureScales(tx, table, decimalColumns, rowSelection, DECIMAL_DIGITS);
   const chooseType = ({ name, type }: TableColumnDefinition): ParquetType => {
     if (type !== 'decimal') return type;
     const scale = scales.get(name);
@@ -60,6 +65,6 @@ export async function readColumns(tx: TenantTx, { table, shown, rows }: RowScan)
   };
   return [
     { name: 'id', type: 'text', nullable: false },
-    ...shown.map((column) => ({ name: column.name, type: chooseType(column), nullable: column.nullable })),
+    ...shownColumns.map((column) => ({ name: column.name, type: chooseType(column), nullable: column.nullable })),
   ];
 }

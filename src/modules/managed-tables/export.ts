@@ -17,11 +17,11 @@ import type { ManagedTable } from './table.ts';
 
 /** The rows to export, with their order and format. */
 export interface ExportRequest {
-  rows: SentSelection;
+  sentSelection: SentSelection;
   sortBy?: string | undefined;
   format: ExportFormat;
   /** Whether texts must be written so that a spreadsheet does not treat them as formulas. */
-  safe: boolean;
+  escapesFormulas: boolean;
 }
 
 /** An export that has begun. */
@@ -102,12 +102,12 @@ function readAllRows(
 ): Promise<ManagedTable> {
   return runWithCurrentTable(database, key, async (readTable) => {
     const table = await readTable(database);
-    const { rows, shown } = checkSelection(request.rows, table.columns);
+    const { rowSelection, shownColumns } = checkSelection(request.sentSelection, table.columns);
     const order = parseSort(request.sortBy, table.columns);
-    const { format, safe } = request;
+    const { format, escapesFormulas } = request;
     const countSelected = async (tx: TenantTx, tableRowCount: number): Promise<number> => {
-      if (!isSelective(rows)) return tableRowCount;
-      const { text, values } = countRows(table.displayName, rows);
+      if (!isSelective(rowSelection)) return tableRowCount;
+      const { text, values } = countRows(table.displayName, rowSelection);
       const [counted] = await tx.query<{ total: string }>(text, values);
       return Number(counted?.total);
     };
@@ -118,21 +118,28 @@ function readAllRows(
         if (exportStart.schemaVersion !== table.schemaVersion) throw new StaleTableError();
         if (!exportStart.hasSlot) throw tooManyExports();
         const { hasLongValues } = exportStart;
-        const writer = EXPORT_WRITERS[format]({ table: table.displayName, rows, shown, order, safe, hasLongValues });
+        const writer = EXPORT_WRITERS[format]({
+          table: table.displayName,
+          rowSelection,
+          shownColumns,
+          order,
+          escapesFormulas,
+          hasLongValues,
+        });
         const count = writer.maxRows === undefined ? 0 : await countSelected(tx, exportStart.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
-        let nextBytes = await writer.next(tx, MAX_STATEMENT_MS);
+        let nextBytes = await writer.readNextBytes(tx, MAX_STATEMENT_MS);
         hasBegun = true;
         onBegin(table);
         output.write(writer.header);
         while (nextBytes !== null) {
           await output.awaitReady();
           output.write(nextBytes);
-          nextBytes = await writer.next(tx, MAX_STATEMENT_MS);
+          nextBytes = await writer.readNextBytes(tx, MAX_STATEMENT_MS);
         }
       } catch (error) {
         if (hasBegun) throw new ExportInterruptedError('the export broke off', { cause: error });
-        throw (isSelective(rows) || SURVEYED_FORMATS.has(format)) && isStatementTimeout(error)
+        throw (isSelective(rowSelection) || SURVEYED_FORMATS.has(format)) && isStatementTimeout(error)
           ? selectionTooSlow()
           : error;
       }

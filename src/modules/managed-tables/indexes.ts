@@ -235,7 +235,7 @@ async function toIndexFailure(
   // Postgres goes on by itself.
   if (databaseUnavailable.matches(error)) return resultUnknown().addCause(error.cause);
   const refusal = sql.toIndexRefusal(error);
-  if (refusal?.why === 'duplicate') {
+  if (refusal?.reason === 'duplicate') {
     return makeDuplicatesForIndexFailure(
       refusal.columns,
       mayReadRows(ctx, table.id) ? sql.formatDuplicate(refusal, table.columns) : null,

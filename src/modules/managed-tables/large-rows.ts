@@ -17,5 +17,5 @@ const largeRowSemaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_
  */
 export function runWithLargeRowLimit<T>(rows: readonly (UnreadObject | null)[], work: () => Promise<T>): Promise<T> {
   const isLarge = rows.some((row) => row && row.bytes > MAX_SMALL_ROW_BYTES);
-  return isLarge ? largeRowSemaphore.run(work, tooManyLargeRows) : work();
+  return isLarge ? largeRowSemaphore.runWithPermit(work, tooManyLargeRows) : work();
 }

@@ -50,19 +50,20 @@ export async function findLongColumn(
   table: string,
   columns: TableColumnDefinition[],
   rows: RowSelection,
-  { characters, safe }: { characters: number; safe: boolean },
+  { maxCharacters, escapesFormulas }: { maxCharacters: number; escapesFormulas: boolean },
 ): Promise<string | undefined> {
   const textLikeColumns = columns.filter(({ type }) => type === 'text' || type === 'decimal');
   if (textLikeColumns.length === 0) return undefined;
   const { values, bind } = createBindings();
   const longExpressions = textLikeColumns.map(({ name, type }, at) => {
-    const value = safe && type === 'text' ? makeFormulaSafeSql(makeSourceColumn(name)) : makeSourceColumn(name);
+    const value =
+      escapesFormulas && type === 'text' ? makeFormulaSafeSql(makeSourceColumn(name)) : makeSourceColumn(name);
     // Digits have a byte each. Characters beyond the first 65,536 are two of UTF-16, and four bytes.
     const isLong =
       type === 'decimal'
-        ? `octet_length(${value}::text) > ${characters}`
-        : `CASE WHEN octet_length(${value}) > ${characters}
-            THEN length(${value}) + length(regexp_replace(${value}, '[^\\U00010000-\\U0010ffff]', '', 'g')) > ${characters} END`;
+        ? `octet_length(${value}::text) > ${maxCharacters}`
+        : `CASE WHEN octet_length(${value}) > ${maxCharacters}
+            THEN length(${value}) + length(regexp_replace(${value}, '[^\\U00010000-\\U0010ffff]', '', 'g')) > ${maxCharacters} END`;
     return `bool_or(${isLong}) AS c${at}`;
   });
   const text = `SELECT ${longExpressions.join(', ')} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bind))}`;

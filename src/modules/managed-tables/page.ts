@@ -18,7 +18,7 @@ export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 /** The requested page of a table's rows, and their order (see `parseSort`). */
 export interface PageRequest {
-  rows: SentSelection;
+  sentSelection: SentSelection;
   sortBy?: string | undefined;
   /** The start of the page: a page number, the position before its first row, or null for the first row. */
   at: { page: number } | { after: CursorPosition | null };
@@ -34,7 +34,7 @@ export type RawRow = { id: string | null } & Record<string, string | boolean | n
 export interface RowPage {
   table: ManagedTable;
   /** The columns of the rows. */
-  shown: TableColumnDefinition[];
+  shownColumns: TableColumnDefinition[];
   rows: RawRow[];
   /** The number of selected rows; undefined where they are not counted. */
   total: number | undefined;
@@ -96,7 +96,7 @@ type PageResults = [sql.PageRow, CountRow?];
 /** A page request, prepared for the columns of a table. */
 interface PreparedPage {
   table: ManagedTable;
-  shown: TableColumnDefinition[];
+  shownColumns: TableColumnDefinition[];
   order: sql.RowOrder | null;
   isCounted: boolean;
   /** The statements that select the page and, where the catalogue lacks it, the number of selected rows. */
@@ -105,24 +105,25 @@ interface PreparedPage {
 
 function preparePage(
   table: ManagedTable,
-  { rows: sentSelection, sortBy, at, perPage, isCounted }: PageRequest,
+  { sentSelection, sortBy, at, perPage, isCounted }: PageRequest,
 ): PreparedPage {
-  const { rows, shown } = checkSelection(sentSelection, table.columns);
+  const { rowSelection, shownColumns } = checkSelection(sentSelection, table.columns);
   const order = parseSort(sortBy, table.columns);
-  const page = { table: table.displayName, shown, rows, order, maxBytes: MAX_PAGE_BYTES };
+  const page = { table: table.displayName, shownColumns, rowSelection, order, maxBytes: MAX_PAGE_BYTES };
   const select = 'after' in at ? selectPageAfter(page, at.after, perPage) : selectPageByNumber(at.page);
   return {
     table,
-    shown,
+    shownColumns,
     order,
     isCounted,
-    statements: isCounted && isSelective(rows) ? [select, sql.countRows(table.displayName, rows)] : [select],
+    statements:
+      isCounted && isSelective(rowSelection) ? [select, sql.countRows(table.displayName, rowSelection)] : [select],
   };
 
   function selectPageByNumber(number: number): Statement {
     const offset = (number - 1) * perPage;
     // Without a selection the number of rows is known, and with it which end is nearer.
-    const window = isSelective(rows)
+    const window = isSelective(rowSelection)
       ? { limit: perPage, offset, fromEnd: false }
       : sql.chooseNearerWindow(table.rowCount, offset, perPage);
     return sql.selectWindow(page, window);
@@ -132,7 +133,7 @@ function preparePage(
 function selectPageAfter(page: sql.PageSource, afterPosition: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
   if (afterPosition && afterPosition.type !== getOrderType(page.order)) throw makeCursorFailure();
-  return sql.selectFollowing(page, { limit, afterPosition: afterPosition });
+  return sql.selectFollowing(page, { limit, afterPosition });
 }
 
 const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
@@ -153,7 +154,7 @@ const isSamePage = (page: PreparedPage, otherPage: PreparedPage): boolean =>
 /** Makes a page of the results, and caches the table, since its statements worked. */
 function toRowPage(
   key: store.TableKey,
-  { table, shown, order, isCounted }: PreparedPage,
+  { table, shownColumns, order, isCounted }: PreparedPage,
   [page, count]: StatementResults,
 ): RowPage {
   cachedTables.set(formatTableKey(key), table);
@@ -162,7 +163,7 @@ function toRowPage(
   if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
   return {
     table,
-    shown,
+    shownColumns,
     rows: page.filter(({ id }) => id !== null),
     total: isCounted ? Number(count?.[0]?.total ?? table.rowCount) : undefined,
     lastPosition: first?.has_more ? toPosition(page.at(-1) as sql.PageRow, order) : null,
@@ -183,7 +184,7 @@ const READ_TIMEOUTS_MS = { all: 20_000, selected: 10_000 };
 
 async function runReadTransaction<T>(
   database: TenantSql,
-  { rows: { filter, search } }: PageRequest,
+  { sentSelection: { filter, search } }: PageRequest,
   read: (tx: TenantTx) => Promise<T>,
 ): Promise<T> {
   const hasSelection = filter.length > 0 || search !== '';

@@ -45,7 +45,12 @@ export const managedTableExportEndpoints = [
       ],
     },
     async ({ ctx, params, query: { format, safe, sort_by: sortBy, ...rows } }) => {
-      const { name, body } = await exportRows(ctx, params.id, { rows, sortBy, format, safe });
+      const { name, body } = await exportRows(ctx, params.id, {
+        sentSelection: rows,
+        sortBy,
+        format,
+        escapesFormulas: safe,
+      });
       return new Response(body, { headers: makeFileHeaders(name, format) });
     },
   ),

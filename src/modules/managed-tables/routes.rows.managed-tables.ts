@@ -81,7 +81,7 @@ export const managedTableRowsEndpoints = [
       const { page, per_page: perPage, sort_by: sortBy, cursor, count, ...rows } = query;
       const isCounted = cursor === undefined || count === 'exact';
       const { records, total, nextCursor } = await listRows(ctx, params.id, {
-        rows,
+        sentSelection: rows,
         sortBy,
         page,
         cursor,

@@ -24,15 +24,20 @@ export const computeUsualBatchRows = (shown: TableColumnDefinition[]): number =>
 export interface RowScan {
   table: string;
   /** The columns to show, in addition to `id`. */
-  shown: TableColumnDefinition[];
-  rows: RowSelection;
+  shownColumns: TableColumnDefinition[];
+  rowSelection: RowSelection;
 }
 
 /** The next rows: up to `rows` after an id, in insertion order, or the rows with these ids. */
 export type NextRows = { afterId: string | null; rows: number } | { ids: string[] };
 
 /** Selects the next rows of a scan in its order. @param list the select list: expressions over the table, called `source` */
-export function selectRows({ table, rows }: RowScan, nextRows: NextRows, list: string, bind: BindValue): string {
+export function selectRows(
+  { table, rowSelection }: RowScan,
+  nextRows: NextRows,
+  list: string,
+  bind: BindValue,
+): string {
   if ('ids' in nextRows)
     return `
       SELECT ${list}
@@ -40,7 +45,7 @@ export function selectRows({ table, rows }: RowScan, nextRows: NextRows, list: s
       JOIN ${makeFromSql(table)} ON source."id" = listed.row_id
       ORDER BY listed.place`;
   const id = makeSourceColumn('id');
-  const conditions = makeConditions(rows, bind);
+  const conditions = makeConditions(rowSelection, bind);
   if (nextRows.afterId !== null) conditions.push(`${id} > ${bind(nextRows.afterId)}::uuid`);
   return `SELECT ${list} FROM ${makeFromSql(table)} ${makeWhereClause(conditions)} ORDER BY ${id} LIMIT ${nextRows.rows}`;
 }
@@ -51,10 +56,10 @@ export function selectRows({ table, rows }: RowScan, nextRows: NextRows, list: s
  */
 export function selectBatch(scan: RowScan, nextRows: NextRows, list: string, bind: BindValue): string {
   const orderColumn = 'ids' in nextRows ? 'listed.place' : makeSourceColumn('id');
-  const part = selectRows(scan, nextRows, `${orderColumn} AS place, ${makeSelectList(scan.shown)}`, bind);
+  const part = selectRows(scan, nextRows, `${orderColumn} AS place, ${makeSelectList(scan.shownColumns)}`, bind);
   return `
     SELECT ${list} FROM (
-      SELECT part.*, sum((${makeRowBytesSql(scan.shown)})::float8)
+      SELECT part.*, sum((${makeRowBytesSql(scan.shownColumns)})::float8)
         OVER (ORDER BY part.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
       FROM (${part}) AS part
     ) AS batch
@@ -63,9 +68,9 @@ export function selectBatch(scan: RowScan, nextRows: NextRows, list: string, bin
 }
 
 /** Declares a cursor over the ids of the selected rows in this order; `FETCH_IDS_SQL` reads from it. */
-export function declareIdCursor({ table, rows }: RowScan, order: RowOrder): Statement {
+export function declareIdCursor({ table, rowSelection }: RowScan, order: RowOrder): Statement {
   const { values, bind } = createBindings();
-  const ids = `SELECT source."id" FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bind))} ORDER BY ${makeOrderBySql(order, false)}`;
+  const ids = `SELECT source."id" FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rowSelection, bind))} ORDER BY ${makeOrderBySql(order, false)}`;
   return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
 }
 

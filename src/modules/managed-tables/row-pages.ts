@@ -42,8 +42,8 @@ export interface FollowingRows {
 export interface PageSource {
   table: string;
   /** The columns to show, in addition to `id`. */
-  shown: TableColumnDefinition[];
-  rows: RowSelection;
+  shownColumns: TableColumnDefinition[];
+  rowSelection: RowSelection;
   order: RowOrder | null;
   /** The maximum number of bytes of the page's values: a larger page is not sent. */
   maxBytes: number;
@@ -83,7 +83,7 @@ export function chooseNearerWindow(total: number, offset: number, limit: number)
 export function selectWindow(page: PageSource, { limit, offset, fromEnd }: RowWindow): Statement {
   const { values, bind } = createBindings();
   const ids = `ARRAY(
-    SELECT source."id" FROM ${makeFromSql(page.table)} ${makeWhereClause(makeConditions(page.rows, bind))}
+    SELECT source."id" FROM ${makeFromSql(page.table)} ${makeWhereClause(makeConditions(page.rowSelection, bind))}
     ORDER BY ${makeOrderBySql(page.order, fromEnd)} LIMIT ${bind(limit)}::bigint OFFSET ${bind(offset)}::bigint
   )`;
   return { text: selectPageOfIds(page, ids, limit, fromEnd, bind), values };
@@ -117,20 +117,20 @@ export const makeFromSql = (table: string): string => `${quoteQualified('public'
  */
 function selectPageOfIds(page: PageSource, ids: string, limit: number, isFromEnd: boolean, bind: BindValue): string {
   const limitSql = `${bind(limit)}::int`;
-  const { table, shown, order, maxBytes } = page;
+  const { table, shownColumns, order, maxBytes } = page;
   const key = order && order.column !== 'id' ? `${makeSourceColumn(order.column)}::text` : 'NULL::text';
   const isLastRow = `listed.place = ${limitSql}`;
   return `
     WITH found AS MATERIALIZED (
       SELECT ${ids} AS ids
     ), page AS MATERIALIZED (
-      SELECT listed.place, ${makeSelectList(shown)},
+      SELECT listed.place, ${makeSelectList(shownColumns)},
         CASE WHEN ${isLastRow} AND octet_length(${key}) <= ${MAX_KEY_BYTES} THEN ${key} END AS key,
         CASE WHEN ${isLastRow} THEN octet_length(${key}) END AS key_bytes
       FROM found CROSS JOIN unnest(found.ids[1:${limitSql}]) WITH ORDINALITY AS listed(row_id, place)
       JOIN ${makeFromSql(table)} ON source."id" = listed.row_id
     ), size AS (
-      SELECT coalesce(sum(${makeRowBytesSql(shown)}), 0) AS bytes FROM page
+      SELECT coalesce(sum(${makeRowBytesSql(shownColumns)}), 0) AS bytes FROM page
     )
     SELECT size.bytes, page.*,
       cardinality(found.ids) > ${limitSql} AS has_more,
@@ -141,12 +141,12 @@ function selectPageOfIds(page: PageSource, ids: string, limit: number, isFromEnd
 
 /** Returns SQL for the ids of the first rows after a position, in order. */
 function selectIdsAfter(
-  { table, rows, order }: PageSource,
+  { table, rowSelection, order }: PageSource,
   limit: number,
   afterPosition: RowPosition | null,
   bind: BindValue,
 ): string {
-  const conditions = makeConditions(rows, bind);
+  const conditions = makeConditions(rowSelection, bind);
   const limitSql = `${bind(limit)}::bigint`;
   const id = makeSourceColumn('id');
   const makeIdsSql = (extraConditions: string[], ordered: string, count: string) =>

@@ -52,7 +52,7 @@ export interface RowsPage {
 
 /** Returns a page of the selected rows, in insertion order unless `sortBy` names another (see `parseSort`). */
 export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
-  const { cursor, page, rows: sentSelection, sortBy } = request;
+  const { cursor, page, sentSelection, sortBy } = request;
   const key = toTableKey(ctx, tableId);
   const cursorScope = { tableId, selection: sentSelection, sortBy };
   const at =
@@ -64,7 +64,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
     if (rowPage.isStale) throw new StaleTableError();
     const nextCursor = rowPage.lastPosition && (await encryptCursor(ctx, cursorScope, rowPage.lastPosition));
     return {
-      records: rowPage.rows.map((row) => toRowRecord(rowPage.shown, row)),
+      records: rowPage.rows.map((row) => toRowRecord(rowPage.shownColumns, row)),
       total: rowPage.total,
       nextCursor: cursor === undefined ? undefined : nextCursor,
     };
@@ -238,7 +238,7 @@ async function runWithIndexFailures<T>(
     return await work();
   } catch (error) {
     const refusal = toIndexRefusal(error);
-    if (refusal?.why === 'duplicate') {
+    if (refusal?.reason === 'duplicate') {
       if (!mayReadRows(ctx, key.id)) throw duplicateValue(refusal.columns, null);
       // An update knows the columns that it writes, and an index may be on others too.
       const table = await store.readTable(database, key);

@@ -28,9 +28,9 @@ export interface SentSelection {
 
 /** The requested rows and columns, checked against the columns of the table. */
 export interface CheckedSelection {
-  rows: RowSelection;
+  rowSelection: RowSelection;
   /** The columns to show after `id`, in the order of the request. */
-  shown: TableColumnDefinition[];
+  shownColumns: TableColumnDefinition[];
 }
 
 /**
@@ -48,15 +48,15 @@ export function checkSelection(sentSelection: SentSelection, columns: TableColum
     problems.push({ field: formatFilter(filter), message: checkedFilter.problem });
     return [];
   });
-  const { shown, unknown } = chooseFields(sentSelection.fields, columns);
-  for (const name of unknown)
+  const { shownColumns, unknownNames } = chooseFields(sentSelection.fields, columns);
+  for (const name of unknownNames)
     problems.push({
       field: 'fields',
       message: `"${shorten(name, MAX_SHOWN_NAME_LENGTH)}" is not a column of the table`,
     });
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const textColumns = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
-  return { rows: { filters, search: sentSelection.search, texts: textColumns }, shown };
+  return { rowSelection: { filters, search: sentSelection.search, texts: textColumns }, shownColumns };
 }
 
 const MAX_PROBLEMS = 20;
@@ -86,12 +86,12 @@ const isFilterOperator = (text: string): text is FilterOperator =>
 function chooseFields(
   fields: string | undefined,
   columns: TableColumnDefinition[],
-): { shown: TableColumnDefinition[]; unknown: string[] } {
-  if (fields === undefined) return { shown: columns, unknown: [] };
+): { shownColumns: TableColumnDefinition[]; unknownNames: string[] } {
+  if (fields === undefined) return { shownColumns: columns, unknownNames: [] };
   const byName = new Map(columns.map((column) => [column.name, column]));
   const names = [...new Set(fields.split(','))].filter((name) => name !== 'id');
   return {
-    shown: names.flatMap((name) => byName.get(name) ?? []),
-    unknown: names.filter((name) => !byName.has(name)),
+    shownColumns: names.flatMap((name) => byName.get(name) ?? []),
+    unknownNames: names.filter((name) => !byName.has(name)),
   };
 }

@@ -56,8 +56,8 @@ export async function writeParquetFile(
   from: WrittenPosition | null,
   sink: RowSink,
 ): Promise<WrittenPosition | null> {
-  const { id, companyId, displayName, columns: shown } = table;
-  const scan = { table: displayName, shown, rows: { filters: [], search: '', texts: [] } };
+  const { id, companyId, displayName, columns: shownColumns } = table;
+  const scan = { table: displayName, shownColumns, rowSelection: { filters: [], search: '', texts: [] } };
   const database = await requireTablesDatabase(ctx);
   const writeRows = async (tx: TenantTx): Promise<WrittenPosition | null> => {
     const { schemaVersion } = await beginExport(tx, { id, companyId }, displayName);
@@ -66,23 +66,26 @@ export async function writeParquetFile(
     if (from && !canHoldColumns(from.columns, foundColumns)) throw new TableChangedError();
     const columns = from?.columns ?? foundColumns;
     const file = new ParquetFile(columns);
-    await sink.write(file.write(), 0);
+    await sink.write(file.writeRowGroup(), 0);
     let afterId = from?.after ?? null;
     const readNextRows = async (maxRows: number): Promise<RawRow[]> => {
       const { values, bind } = createBindings();
-      const select = selectBatch(scan, { afterId: afterId, rows: maxRows }, makeRowSelectList(shown), bind);
+      const select = selectBatch(scan, { afterId, rows: maxRows }, makeRowSelectList(shownColumns), bind);
       return tx.query<RawRow>(select, values);
     };
     for (;;) {
       const rows = await readNextRows(BATCH_ROWS);
       if (rows.length > 0) {
         afterId = rows.at(-1)?.id as string;
-        await sink.write(file.write(columns.map(({ type }, at) => getColumnValues(rows, type, at))), rows.length);
+        await sink.write(
+          file.writeRowGroup(columns.map(({ type }, at) => getColumnValues(rows, type, at))),
+          rows.length,
+        );
       }
       const isFull = rows.length > 0 && (sink.isFull() || file.isFull);
       if (rows.length > 0 && !isFull) continue;
       const isLast = !isFull || (await readNextRows(1)).length === 0;
-      await sink.write(file.end(), 0);
+      await sink.write(file.endFile(), 0);
       return isLast ? null : { after: afterId as string, columns };
     }
   };

@@ -47,7 +47,7 @@ const HAS_OTHER_HOLDERS_SQL = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
     AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())) AS found`;
 
 interface MeasuredTables {
-  bytes: number;
+  byteCount: number;
   /** Whether other changes were running, whose uncommitted or rolled-back rows may be counted. */
   hasOtherChanges: boolean;
 }
@@ -64,7 +64,7 @@ async function measureTables(tx: TenantTx, companyId: string, lockSql = 'true'):
     { text: SELECT_BYTES_SQL, values: [companyId] },
     otherHoldersQuery,
   ]);
-  return { bytes: Number(row?.bytes), hasOtherChanges: before?.found === true || after?.found === true };
+  return { byteCount: Number(row?.bytes), hasOtherChanges: before?.found === true || after?.found === true };
 }
 
 interface OtherHoldersRow {
@@ -116,7 +116,7 @@ export async function runWithinTableQuota<T>(
     try {
       return await change(async (tx, announceTables, work) => {
         const sizesBefore = await measureTables(tx, companyId, `pg_advisory_xact_lock${mode}(${SPACE_LOCK_KEY})`);
-        usedBytes = sizesBefore.bytes;
+        usedBytes = sizesBefore.byteCount;
         if (spaceEffect === 'adds' && usedBytes > limit) throw new QuotaExceededError(sizesBefore.hasOtherChanges);
         const result = await work((...tables) => {
           for (const table of tables) writtenTables.add(table);
@@ -124,7 +124,7 @@ export async function runWithinTableQuota<T>(
         });
         // Until it commits, others wait: two at once are measured one after the other.
         const sizesAfter = await measureTables(tx, companyId, `pg_advisory_xact_lock(${MEASURE_LOCK_KEY})`);
-        if (sizesAfter.bytes <= limit || sizesAfter.bytes <= usedBytes) return result;
+        if (sizesAfter.byteCount <= limit || sizesAfter.byteCount <= usedBytes) return result;
         // It outlasts the transaction: nobody who is alone measures its pages before they are given back.
         await tx.query(`SELECT pg_advisory_lock${mode}(${SPACE_LOCK_KEY})`);
         isLockHeld = true;
@@ -195,14 +195,14 @@ export async function requireTableQuota(ctx: CompanyContext, database: TenantSql
   const limit = await readQuota(ctx, 'table_bytes');
   if (limit === undefined) return;
   const { companyId } = ctx.actor;
-  const { bytes, hasOtherChanges } = await measureTables(database, companyId);
-  let usedBytes = bytes;
+  const { byteCount, hasOtherChanges } = await measureTables(database, companyId);
+  let usedBytes = byteCount;
   if (usedBytes < limit) return;
   if (hasOtherChanges) {
     const measuredAlone = await database.transaction((tx) =>
       measureTables(tx, companyId, `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`),
     );
-    usedBytes = measuredAlone.bytes;
+    usedBytes = measuredAlone.byteCount;
   }
   if (usedBytes >= limit) throw quotaExceeded({ quota: 'table_bytes', limit, use: usedBytes });
 }

@@ -103,7 +103,7 @@ function exchangeForTokens(ctx: Context, request: Request, form: FormFields): Pr
         code: requireFormParameter(form, 'code'),
         clientId,
         redirectUri: form.redirect_uri,
-        verifier: form.code_verifier,
+        codeVerifier: form.code_verifier,
         resource,
       });
     case 'refresh_token':

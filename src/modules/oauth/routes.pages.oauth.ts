@@ -36,7 +36,7 @@ async function buildPage(
       : null,
   };
   return makePageResponse(ctx.bindings.PAGES, 'authorization', {
-    frames: [],
+    frameAncestors: [],
     locale: choosePageLocale(request),
     branding: company ? viewPageBranding(ctx.baseUrl, company) : {},
     data: view,

@@ -225,14 +225,14 @@ export const selectActiveGrant = (
 export const rotateGrant = (
   db: ControlDb,
   key: { companyId: string; sessionId: string },
-  digests: { presented: string; next: string },
+  digests: { presentedDigest: string; nextDigest: string },
   { now, retryUntil, expiresAt }: { now: number; retryUntil: number; expiresAt: number },
 ) =>
   db
     .update(oauthGrants)
     .set({
-      refreshDigest: digests.next,
-      previousDigest: digests.presented,
+      refreshDigest: digests.nextDigest,
+      previousDigest: digests.presentedDigest,
       previousUntil: retryUntil,
       lastUsedAt: now,
       expiresAt,
@@ -240,7 +240,7 @@ export const rotateGrant = (
     .where(
       and(
         matchesId(oauthGrants, key.companyId, key.sessionId),
-        eq(oauthGrants.refreshDigest, digests.presented),
+        eq(oauthGrants.refreshDigest, digests.presentedDigest),
         isCompanyActive(oauthGrants.companyId),
       ),
     );

@@ -98,7 +98,7 @@ export interface CodeExchange {
   code: string;
   clientId: string | undefined;
   redirectUri: string | undefined;
-  verifier: string | undefined;
+  codeVerifier: string | undefined;
   resource: string | undefined;
 }
 
@@ -108,7 +108,7 @@ export interface CodeExchange {
  */
 export const exchangeCode = (ctx: Context, exchange: CodeExchange): Promise<IssuedTokens> =>
   exchangeGrantCode(ctx, exchange.code, async (grant) => {
-    const challenge = await computeChallenge(exchange.verifier ?? '');
+    const challenge = await computeChallenge(exchange.codeVerifier ?? '');
     const isVerified = grant.codeChallenge !== null && (await areSecretsEqual(challenge, grant.codeChallenge));
     // OAuth 2.1 took the redirect out of this request, as PKCE binds the code; clients of OAuth 2.0 send it.
     const isRedirectDifferent = exchange.redirectUri !== undefined && exchange.redirectUri !== grant.redirectUri;

@@ -49,7 +49,7 @@ export const prepareMessages = <S extends Statement>(
 /** A message about a change in a database other than the one that stores the message. */
 export interface StoredMessage {
   /** Resolves once the message is stored: to be awaited before the change is committed. */
-  whenStored: Promise<unknown>;
+  storedPromise: Promise<unknown>;
   /** Sends the given message, which may contain more than the stored one, after the change is committed. */
   send(message: JobMessage): void;
   /** Leaves the stored message to the scheduled run, for when it is not known whether the change was committed. */
@@ -70,7 +70,7 @@ export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs
   const runAfterStoring = (work: () => Promise<unknown>) =>
     ctx.defer(settled.then(work).catch((error) => logFailure(ctx, message, error)));
   return {
-    whenStored: storing,
+    storedPromise: storing,
     send: (fullMessage) => runAfterStoring(() => sendStoredMessages(ctx, [row], () => ctx.jobs.send(fullMessage))),
     sendLater: () => runAfterStoring(() => store.setDueAt(ctx.db, [row], ctx.now()).run()),
     withdraw: () => runAfterStoring(() => store.deleteRows(ctx.db, [row]).run()),

@@ -48,7 +48,7 @@ async function buildLinkPage(
   if (!hasOwnPages(ctx)) throw unknownRoute();
   const foundLink = await findLink();
   return makePageResponse(ctx.bindings.PAGES, name, {
-    frames: [],
+    frameAncestors: [],
     locale: choosePageLocale(request),
     branding: foundLink ? viewPageBranding(ctx.baseUrl, foundLink.company) : {},
     data: foundLink ? viewLink(foundLink) : null,

@@ -9,7 +9,7 @@ import { readBrandingBySlug } from '../companies/service.ts';
 
 /** The settings of a page by the token that opens it. Invalid tokens are no failure: no site may show their page in a frame. */
 export interface PageSettings {
-  frames: FrameAncestors;
+  frameAncestors: FrameAncestors;
   locale?: Locale;
   branding?: ViewBranding;
 }
@@ -95,6 +95,9 @@ export const createPageEndpoints = (openers: PageOpeners) => [
       fails: [],
     },
     async ({ ctx, params, request }) =>
-      buildPage(ctx, 'portal', request, { frames: [], branding: await readBrandingBySlug(ctx, params.company_slug) }),
+      buildPage(ctx, 'portal', request, {
+        frameAncestors: [],
+        branding: await readBrandingBySlug(ctx, params.company_slug),
+      }),
   ),
 ];

@@ -40,17 +40,17 @@ export async function readPolicies(
     descending,
     page,
     perPage,
-    managed,
-    names,
+    managedPolicies,
+    ownPolicyNames,
   }: PolicySearch & {
-    managed: readonly { id: string; name: string; createdAt: number }[];
-    names: readonly string[] | 'all';
+    managedPolicies: readonly { id: string; name: string; createdAt: number }[];
+    ownPolicyNames: readonly string[] | 'all';
   },
 ) {
-  const managedJson = JSON.stringify(managed.map(({ id, name, createdAt }) => ({ id, name, createdAt })));
+  const managedJson = JSON.stringify(managedPolicies.map(({ id, name, createdAt }) => ({ id, name, createdAt })));
   const ownCondition = and(
     eq(policies.companyId, companyId),
-    names === 'all' ? undefined : inArray(policies.name, makeIdListSql(names)),
+    ownPolicyNames === 'all' ? undefined : inArray(policies.name, makeIdListSql(ownPolicyNames)),
   );
   const listedPolicies = sql`(select value ->> 'id' as id, value ->> 'name' as name, value ->> 'createdAt' as created_at
     from json_each(${managedJson}) union all select id, name, created_at from ${policies} where ${ownCondition}) as listed`;

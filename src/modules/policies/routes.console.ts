@@ -75,7 +75,11 @@ export const policyEndpoints = [
       summary: 'List policies',
       description:
         'Managed policies first, then the company’s own, the newest first, unless `sort_by` says otherwise: managed policies are older than all others.',
-      query: makeSortedListQuery({ search: 'the name', fields: ['name', 'created_at', 'type'], standard: 'type' }),
+      query: makeSortedListQuery({
+        searchedField: 'the name',
+        fields: ['name', 'created_at', 'type'],
+        defaultOrdering: 'type',
+      }),
       returns: ok(makeListSchema(policyView)),
       fails: [],
     },

@@ -42,8 +42,8 @@ export async function listPolicies(
 ): Promise<{ total: number; records: Policy[] }> {
   const { total, records } = await readPolicies(ctx.db, ctx.actor.companyId, {
     ...search,
-    managed: SYSTEM_POLICIES.filter(({ arn }) => isListedPolicy(ctx, arn)),
-    names: await readListedNames(ctx),
+    managedPolicies: SYSTEM_POLICIES.filter(({ arn }) => isListedPolicy(ctx, arn)),
+    ownPolicyNames: await readListedNames(ctx),
   });
   return { total, records: records.map(({ id, own }) => (own ? toOwnPolicy(own) : (findManagedPolicy(id) as Policy))) };
 }
@@ -55,7 +55,7 @@ export const isHiddenPolicy = ({ actor: { access } }: PrincipalContext, arn: str
 /** Returns those of the given ids whose policies the caller is denied getting. */
 export async function findHiddenPolicies(ctx: PrincipalContext, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const { access, companyId } = ctx.actor;
-  if (findRules(access, 'policies:get').deny.length === 0) return new Set();
+  if (findRules(access, 'policies:get').denyRules.length === 0) return new Set();
   const ownPolicies = await selectOwnPolicyNames(ctx.db, companyId);
   const ownPolicyArns = new Map(ownPolicies.map(({ id, name }) => [id, makePolicyArn(companyId, 'inline', name)]));
   return new Set(

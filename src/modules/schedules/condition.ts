@@ -6,7 +6,7 @@ import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { toPostgresText } from '../../tenant-sql/values.ts';
 
 /** The result of evaluating a condition; the next run compares with `value`. */
-export type ConditionResult = { holds: boolean; value: string | null } | 'undecidable';
+export type ConditionResult = { isMet: boolean; value: string | null } | 'undecidable';
 
 const COMPARISON_TESTS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
   gt: (order) => order > 0,
@@ -37,7 +37,7 @@ export async function evaluateCondition(
   if (op === 'changed') {
     if (truncated && !isOrdered) return 'undecidable';
     const digest = await computeSha256Hex(JSON.stringify(cells.map((cell) => JSON.stringify(cell)).sort()));
-    return { holds: previousDigest !== null && previousDigest !== digest, value: digest };
+    return { isMet: previousDigest !== null && previousDigest !== digest, value: digest };
   }
   const compareCell = makeComparison(type, value, op);
   if (!compareCell) return 'undecidable';
@@ -46,7 +46,7 @@ export async function evaluateCondition(
     const order = compareCell(cell);
     return order === undefined ? op === 'ne' : COMPARISON_TESTS[op](order);
   });
-  return { holds: isMet, value: null };
+  return { isMet, value: null };
 }
 
 type CompareCell = (cell: NonNullable<Cell>) => number | undefined;

@@ -97,7 +97,7 @@ export async function mailConsentRequest(
       }),
     );
   } catch (error) {
-    if (error instanceof MailRefused && !error.permanent)
+    if (error instanceof MailRefused && !error.isPermanent)
       await commit(ctx.db, { undone: deleteConsentRequest(ctx.db, consent) });
     throw error;
   }

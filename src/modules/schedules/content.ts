@@ -148,7 +148,9 @@ export async function attachFiles(
     const { execution } = widget;
     const { name: title } = widget.visualization;
     const result = 'result' in execution ? execution.result : undefined;
-    const content = result ? await writeFile({ format, title, safe: true }, result, remainingBytes) : 'failed';
+    const content = result
+      ? await writeFile({ format, title, escapesFormulas: true }, result, remainingBytes)
+      : 'failed';
     if (content === 'failed') sections.push({ title, notes: [formatFailure(execution, locale)] });
     else if (content === null) tooLargeWidgets.push(widget);
     else {

@@ -37,27 +37,30 @@ interface CronField {
   minValue: number;
   maxValue: number;
   /** The number of different values. */
-  count: number;
+  valueCount: number;
   /** The names of the first values. */
-  names: readonly string[];
+  valueNames: readonly string[];
 }
 
 const MONTH_NAMES = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 const DAY_NAMES = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 const CRON_FIELDS: readonly CronField[] = [
-  { name: 'minute', minValue: 0, maxValue: 59, count: 60, names: [] },
-  { name: 'hour', minValue: 0, maxValue: 23, count: 24, names: [] },
-  { name: 'day of the month', minValue: 1, maxValue: 31, count: 31, names: [] },
-  { name: 'month', minValue: 1, maxValue: 12, count: 12, names: MONTH_NAMES },
-  { name: 'day of the week', minValue: 0, maxValue: 7, count: 7, names: DAY_NAMES },
+  { name: 'minute', minValue: 0, maxValue: 59, valueCount: 60, valueNames: [] },
+  { name: 'hour', minValue: 0, maxValue: 23, valueCount: 24, valueNames: [] },
+  { name: 'day of the month', minValue: 1, maxValue: 31, valueCount: 31, valueNames: [] },
+  { name: 'month', minValue: 1, maxValue: 12, valueCount: 12, valueNames: MONTH_NAMES },
+  { name: 'day of the week', minValue: 0, maxValue: 7, valueCount: 7, valueNames: DAY_NAMES },
 ];
 
 /** Returns the problem of one item of a field by Vixie's grammar: croner accepts more, and its messages name other values. */
-function findItemProblem(item: string, { name, minValue, maxValue, count, names }: CronField): string | undefined {
+function findItemProblem(
+  item: string,
+  { name, minValue, maxValue, valueCount, valueNames }: CronField,
+): string | undefined {
   const [, value = '', end, step] = /^([^-/]*)(?:-([^-/]*))?(?:\/(.*))?$/.exec(item) ?? [];
   const parseValue = (text: string): number => {
-    const nameIndex = names.indexOf(text.toUpperCase());
+    const nameIndex = valueNames.indexOf(text.toUpperCase());
     return /^\d+$/.test(text) ? Number(text) : nameIndex < 0 ? Number.NaN : minValue + nameIndex;
   };
   const [from, to] = [parseValue(value), end === undefined ? undefined : parseValue(end)];
@@ -68,10 +71,10 @@ function findItemProblem(item: string, { name, minValue, maxValue, count, names 
   }
   // A week can end with Sunday, too.
   if (isValidRange && from > to && !/^sun$/i.test(end ?? '')) return `cannot have "${item}": it ends before it begins`;
-  const isValidStep = /^\d+$/.test(step ?? '') && Number(step) >= 1 && Number(step) <= count;
+  const isValidStep = /^\d+$/.test(step ?? '') && Number(step) >= 1 && Number(step) <= valueCount;
   return step === undefined || (isValidStep && (isValidRange || value === '*'))
     ? undefined
-    : `cannot have "${item}" as the ${name}: steps are from 1 to ${count}, after * or a range`;
+    : `cannot have "${item}" as the ${name}: steps are from 1 to ${valueCount}, after * or a range`;
 }
 
 /** Returns the problem of a cron expression; undefined if there is none. */

@@ -101,7 +101,7 @@ export async function sendTo(
   let isMailLeft = false;
   // The results themselves are not held while mails are sent.
   for (const mailing of await prepareMailings(ctx, runDelivery, group, mailCompany)) {
-    const sendResult = await sendMail(ctx, runDelivery, mailing, { company, mailed: mailCompany, asOf });
+    const sendResult = await sendMail(ctx, runDelivery, mailing, { company, mailedCompany: mailCompany, asOf });
     isMailLeft ||= sendResult === 'later';
   }
   return isMailLeft ? 'later' : 'done';
@@ -172,7 +172,7 @@ async function judgeForRecipient(
   widgets: readonly Widget[],
   { kind, subject }: Recipient,
 ): Promise<ConditionResult> {
-  if (condition === null) return { holds: true, value: null };
+  if (condition === null) return { isMet: true, value: null };
   const widget = findWidget(condition, widgets);
   if (!widget || 'failure' in widget.execution) return 'undecidable';
   const storedRecipient = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
@@ -195,7 +195,7 @@ async function recordUnlessMet(
   recipient: Recipient,
   verdict: ConditionResult,
 ): Promise<{ value: string | null } | undefined> {
-  if (verdict !== 'undecidable' && verdict.holds) return verdict;
+  if (verdict !== 'undecidable' && verdict.isMet) return verdict;
   const problem = verdict === 'undecidable' ? 'condition_failed' : 'condition_not_met';
   const value = verdict === 'undecidable' ? null : verdict.value;
   await commit(ctx.db, {
@@ -249,12 +249,12 @@ async function sendMail(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: RunDelivery,
   { recipient, reader, content, value }: Mailing,
-  { company, mailed, asOf }: { company: Company; mailed: MailedCompany; asOf: number },
+  { company, mailedCompany, asOf }: { company: Company; mailedCompany: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
   const mail = composeScheduledMail({
     to: reader.email,
     name: reader.name,
-    company: mailed,
+    company: mailedCompany,
     schedule: { name: schedule.name, timeZone: schedule.timeZone, isAlert: schedule.condition !== null },
     asOf,
     ...content,
@@ -276,7 +276,7 @@ async function sendMail(
   } catch (error) {
     logError('schedule_mail_failed', error, { schedule_id: schedule.id, company_id: schedule.companyId });
     const isMailRefused = error instanceof MailRefused;
-    if (isMailRefused && !error.permanent && !isLastTry) {
+    if (isMailRefused && !error.isPermanent && !isLastTry) {
       await commit(ctx.db, undoDelivery(ctx.db, run, recipient, countingTimes.now));
       return 'later';
     }

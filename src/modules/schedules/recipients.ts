@@ -47,7 +47,7 @@ export async function resolveResultReader(
   if (kind === 'email') {
     const rules = await makeAddressRules(ctx, item, subject);
     if (!rules) return 'not_allowed';
-    return prepareView(ctx, item, rules, parameters, { email: subject, name: '', files: rules.downloads });
+    return prepareView(ctx, item, rules, parameters, { email: subject, name: '', files: rules.allowsDownloads });
   }
   const actor = await readUserActor(ctx, subject);
   if (!actor) return 'left';

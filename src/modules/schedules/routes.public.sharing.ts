@@ -43,7 +43,7 @@ async function buildPage(
   const { pages, aCompany } = MAIL_TEXTS[locale];
   const company = holder?.company;
   return makePageResponse(ctx.bindings.PAGES, 'plain', {
-    frames: [],
+    frameAncestors: [],
     locale,
     branding: company ? viewBranding(ctx.baseUrl, company) : {},
     plain: makeContent(pages, company ? (company.branding.name ?? company.name) : aCompany, holder),

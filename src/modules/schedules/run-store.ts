@@ -63,7 +63,7 @@ export function insertDueRuns(db: ControlDb, dueRuns: readonly DueRun[], now: nu
 export const insertManualRun = (
   db: ControlDb,
   { id, companyId, scheduleId, occurrence }: Pick<ScheduleRun, 'id' | 'companyId' | 'scheduleId' | 'occurrence'>,
-  { now, most, since }: { now: number; most: number; since: number },
+  { now, maxCount, since }: { now: number; maxCount: number; since: number },
 ) => {
   const recentRunCount = sql`(select count(*) from ${scheduleRuns} where schedule_id = ${scheduleId} and kind = 'manual' and occurrence > ${since})`;
   const record = { id, companyId, scheduleId, kind: 'manual', occurrence, status: 'queued', attempt: 0 } as const;
@@ -71,7 +71,7 @@ export const insertManualRun = (
     db,
     scheduleRuns,
     { ...record, dueAt: now, createdAt: now },
-    and(existsSql(schedules, matchesId(schedules, companyId, scheduleId)), sql`${recentRunCount} < ${most}`) as SQL,
+    and(existsSql(schedules, matchesId(schedules, companyId, scheduleId)), sql`${recentRunCount} < ${maxCount}`) as SQL,
   ).returning({ id: scheduleRuns.id });
 };
 

@@ -238,7 +238,7 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
     {
       inserted: insertManualRun(ctx.db, run, {
         now,
-        most: MANUAL_RUN_LIMIT.most,
+        maxCount: MANUAL_RUN_LIMIT.most,
         since: now - MANUAL_RUN_LIMIT.withinMs,
       }),
     },

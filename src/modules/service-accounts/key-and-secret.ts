@@ -48,7 +48,7 @@ export const authenticateKeyOr =
     return {
       credential: formatKeyCacheName(accessKey),
       claims: null,
-      matchesPrincipal: ({ proof }) => matchesSecret(ctx, secret, (proof as KeyProof).material),
+      matchesPrincipal: ({ proof }) => matchesSecret(ctx, secret, (proof as KeyProof).derivationData),
       readPrincipal: () => readOwner(ctx, accessKey, secret),
       recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
     };

@@ -12,7 +12,7 @@ export const formatKeyCacheName = (accessKey: string): string => `key ${accessKe
 
 /** The cached data of a key, without its owner. */
 export interface KeyProof {
-  material: KeyDerivationData;
+  derivationData: KeyDerivationData;
   lastUse: LastUse;
 }
 
@@ -43,7 +43,7 @@ export function toCachedPrincipal(
     },
     expiresAt: key.expiresAt,
     proof: {
-      material: { accessKey, salt, derivationVersion, secretDigest },
+      derivationData: { accessKey, salt, derivationVersion, secretDigest },
       lastUse: {
         usedCredentials: [
           { kind: 'key', companyId, id: key.id },

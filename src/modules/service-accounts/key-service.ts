@@ -30,13 +30,13 @@ export async function prepareApiKey(
   input: { description: string; expiresAt?: number },
 ) {
   const now = ctx.now();
-  const { material, secretKey } = await mintKey(
+  const { derivationData, secretKey } = await mintKey(
     ctx.config.KEY_DERIVATION_SECRETS,
     company.slug,
     serviceAccount.accountId,
   );
   const record: ApiKey = {
-    ...material,
+    ...derivationData,
     id: ctx.newId(),
     companyId: company.id,
     serviceAccountId: serviceAccount.id,

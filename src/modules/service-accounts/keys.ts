@@ -21,7 +21,7 @@ export async function mintKey(
   masterSecrets: Record<string, string>,
   companySlug: string,
   accountId: string,
-): Promise<{ material: KeyDerivationData; secretKey: string }> {
+): Promise<{ derivationData: KeyDerivationData; secretKey: string }> {
   const randomPart = Array.from(
     crypto.getRandomValues(new Uint8Array(RANDOM_PART_LENGTH)),
     (byte) => BASE32_CHARACTERS[byte % 32],
@@ -31,7 +31,7 @@ export async function mintKey(
   const { version, secret } = getNewestSecret(masterSecrets);
   const secretKey = await deriveSecret(secret, accessKey, salt);
   return {
-    material: { accessKey, salt, derivationVersion: version, secretDigest: await computeSha256Hex(secretKey) },
+    derivationData: { accessKey, salt, derivationVersion: version, secretDigest: await computeSha256Hex(secretKey) },
     secretKey,
   };
 }

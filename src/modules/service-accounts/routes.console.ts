@@ -31,9 +31,9 @@ const serviceAccountInput = z
   .transform(toBodyFields);
 
 const serviceAccountListQuery = makeSortedListQuery({
-  search: 'the name',
+  searchedField: 'the name',
   fields: ['name', 'created_at'],
-  standard: '-created_at',
+  defaultOrdering: '-created_at',
 }).extend({
   account_id: accountId.optional(),
   include_inactive: queryFlag.meta({ description: '`true` lists inactive ones too.' }),

@@ -38,7 +38,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
       value: signatureHeaders.nonce,
       goodUntil: signatureHeaders.sentAt + MAX_CLOCK_DIFFERENCE_MS,
     },
-    matchesPrincipal: async ({ proof }) => (await verifySignature((proof as KeyProof).material)) === 'good',
+    matchesPrincipal: async ({ proof }) => (await verifySignature((proof as KeyProof).derivationData)) === 'good',
     async readPrincipal() {
       const { key, access } = await readKeyAndAccess(ctx.db, signatureHeaders.accessKey, ctx.now());
       const signatureVerdict = key ? await verifySignature(key) : 'unusable';

@@ -73,14 +73,14 @@ export const selectLiveSession = (
 export const rotateSession = (
   db: ControlDb,
   key: { companyId: string; sessionId: string },
-  digests: { presented: string; next: string },
+  digests: { presentedDigest: string; nextDigest: string },
   { now, ...times }: { now: number; retryUntil: number; refreshMs: number; sessionMs: number },
 ) =>
   db
     .update(sessions)
     .set({
-      refreshDigest: digests.next,
-      previousDigest: digests.presented,
+      refreshDigest: digests.nextDigest,
+      previousDigest: digests.presentedDigest,
       previousUntil: times.retryUntil,
       lastUsedAt: now,
       expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
@@ -88,7 +88,7 @@ export const rotateSession = (
     .where(
       and(
         matchesId(sessions, key.companyId, key.sessionId),
-        eq(sessions.refreshDigest, digests.presented),
+        eq(sessions.refreshDigest, digests.presentedDigest),
         isCompanyActive(sessions.companyId),
       ),
     );
@@ -146,12 +146,18 @@ export const endUserSessions = (
   db: ControlDb,
   owner: SessionOwner,
   now: number,
-  { except, when }: { except?: string | undefined; when?: SQL } = {},
+  { exceptSessionId, when }: { exceptSessionId?: string | undefined; when?: SQL } = {},
 ) =>
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(and(isLiveSession(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
+    .where(
+      and(
+        isLiveSession(owner, now),
+        exceptSessionId === undefined ? undefined : ne(sessions.id, exceptSessionId),
+        when,
+      ),
+    );
 
 /**
  * Ends a user's grants to OAuth clients, if `passwordHash` was just set: whoever knew the old password may have

@@ -26,7 +26,7 @@ export interface NewShareEvent {
   shareContextId?: string | null;
   details?: Record<string, unknown>;
   /** A key for events that anyone can cause, such as the use of a revoked token: one event a minute is stored for each key. */
-  onceAMinute?: string | undefined;
+  minuteKey?: string | undefined;
 }
 
 /** Returns the reason for which a viewer was refused, where an error names one. */
@@ -37,7 +37,7 @@ export const findRefusalReason = (error: unknown): string | undefined =>
 
 /** Records an event that is independent of any change, after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
-  ctx.defer(storeEvent(ctx, toEventRecord(ctx, event), event.onceAMinute));
+  ctx.defer(storeEvent(ctx, toEventRecord(ctx, event), event.minuteKey));
 }
 
 /**
@@ -45,7 +45,7 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  * that both are committed or neither; call `send` with the rows that the statement returned, to write the event to the
  * log and notify the log's followers.
  */
-export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>, when?: Condition) {
+export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'minuteKey'>, when?: Condition) {
   const { message, work } = prepareKeepMessage(ctx, event);
   return prepareMessage(ctx, message, { ...(when && { when }), work: () => work(message) });
 }
@@ -162,7 +162,7 @@ const pendingViews = new Map<string, PendingViews>();
 interface PendingViews {
   executionCount: number;
   lastAccessedAt: number;
-  writtenSince: number;
+  writeStartedAt: number;
 }
 
 /** The maximum time of a write of views; an older one counts as aborted with its request. Milliseconds. */
@@ -175,7 +175,7 @@ const MAX_WRITE_MS = 30_000;
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executionCount: 0 | 1): void {
   const runningWrite = pendingViews.get(share.id);
-  if (runningWrite && ctx.now() - runningWrite.writtenSince < MAX_WRITE_MS) {
+  if (runningWrite && ctx.now() - runningWrite.writeStartedAt < MAX_WRITE_MS) {
     runningWrite.executionCount += executionCount;
     runningWrite.lastAccessedAt = ctx.now();
     return;
@@ -183,7 +183,7 @@ export function countView(ctx: Context, share: { companyId: string; id: string }
   const views = {
     executionCount: executionCount + (runningWrite?.executionCount ?? 0),
     lastAccessedAt: ctx.now(),
-    writtenSince: ctx.now(),
+    writeStartedAt: ctx.now(),
   };
   pendingViews.set(share.id, views);
   ctx.defer(writeViews(ctx, share, views));

@@ -179,7 +179,7 @@ function recordAttempt(
   { type, companyId, email }: { type: 'auth.code_requested' | 'auth.failed'; companyId: string; email: string },
   onceAMinute?: string,
 ): void {
-  recordShareEvent(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, onceAMinute });
+  recordShareEvent(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, minuteKey: onceAMinute });
 }
 
 /** Makes a random code of the form `1234-5678`. */

@@ -81,7 +81,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
   const result = { ...record, ...nameAndEmail };
   const event = makeContextEvent(ctx, 'member.added', context, toEventDetails(result));
   const unit = {
-    added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }),
+    added: insertMember(ctx.db, record, context, { maxCount: MAX_MEMBERS, dashboards }),
     told: event.statement,
   };
   const { added, told } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });

@@ -110,7 +110,11 @@ export const shareContextEndpoints = [
       summary: 'List share contexts',
       description:
         'Contexts of which the caller may share everything. The newest first, unless `sort_by` says otherwise.',
-      query: makeSortedListQuery({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' }),
+      query: makeSortedListQuery({
+        searchedField: 'the name',
+        fields: ['name', 'created_at'],
+        defaultOrdering: '-created_at',
+      }),
       returns: ok(makeListSchema(contextView)),
       fails: [],
     },
@@ -203,9 +207,9 @@ export const shareContextEndpoints = [
       summary: 'List the members of a share context',
       description: 'In the order in which they were added, unless `sort_by` says otherwise.',
       query: makeSortedListQuery({
-        search: 'the name or email address',
+        searchedField: 'the name or email address',
         fields: ['name', 'created_at'],
-        standard: 'created_at',
+        defaultOrdering: 'created_at',
       }),
       returns: ok(makeListSchema(memberView)),
       fails: [shareContextNotFound],

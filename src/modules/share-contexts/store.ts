@@ -251,7 +251,7 @@ export const insertMember = (
   db: ControlDb,
   record: MemberRow,
   context: ContextVersion,
-  { most, dashboards }: { most: number; dashboards: DashboardVersions },
+  { maxCount, dashboards }: { maxCount: number; dashboards: DashboardVersions },
 ) =>
   insertWhen(
     db,
@@ -259,7 +259,7 @@ export const insertMember = (
     record,
     and(
       isContextUnchanged(context),
-      sql`(select count(*) from ${shareMembers} where context_id = ${context.id}) < ${most}`,
+      sql`(select count(*) from ${shareMembers} where context_id = ${context.id}) < ${maxCount}`,
       areDashboardsUnchanged(context.companyId, dashboards),
     ) as SQL,
   ).returning();

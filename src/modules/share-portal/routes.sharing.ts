@@ -56,7 +56,7 @@ const dashboardView = sharedItemView
 const viewDashboard = ({ contextId, item, rules, accessFailures }: PortalDashboard): z.input<typeof dashboardView> => ({
   ...viewSharedItem(item, rules, accessFailures),
   context_id: contextId,
-  allow_downloads: rules.downloads,
+  allow_downloads: rules.allowsDownloads,
 });
 
 // Whatever is wrong with it is the same failure, so it is not for the schema to refuse.

@@ -25,9 +25,9 @@ const DASHBOARD_AUTHORIZATION = {
 } as const;
 
 const shareListQuery = makeSortedListQuery({
-  search: 'the name',
+  searchedField: 'the name',
   fields: ['name', 'created_at'],
-  standard: '-created_at',
+  defaultOrdering: '-created_at',
 });
 
 export const shareEndpoints = [

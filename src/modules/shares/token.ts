@@ -66,7 +66,7 @@ export const verifyShareToken: VerifyViewerToken = async (ctx, token, count): Pr
       companyId,
       tokenId,
       allowedOrigins: share.embedOptions.allowed_origins,
-      opened: openedShare,
+      tokenRecord: openedShare,
     };
   } catch (error) {
     throw count ? recordRefusal(ctx, share, error) : error;
@@ -78,11 +78,11 @@ export const verifyShareToken: VerifyViewerToken = async (ctx, token, count): Pr
  * sign-in is needed.
  */
 export function resolveShare(ctx: Context<ShareViewer>) {
-  const { share, companySlug, brand, item } = ctx.actor.opened;
+  const { share, companySlug, brand, item } = ctx.actor.tokenRecord;
   recordEvent(ctx, 'share.resolved', share);
   if (share.shareContextId !== null) return { requiresAuth: true as const, companySlug };
   const branding = viewPageBranding(ctx.baseUrl, brand);
-  return { requiresAuth: false as const, branding, share, item, rules: makeShareRules(ctx.actor.opened) };
+  return { requiresAuth: false as const, branding, share, item, rules: makeShareRules(ctx.actor.tokenRecord) };
 }
 
 export const readShareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
@@ -105,14 +105,14 @@ export const executeShare = (
 export async function readSharePage(
   ctx: Context,
   token: string,
-): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {
-  if (!SHARE_TOKEN_PATTERN.test(token)) return { frames: [] };
+): Promise<{ frameAncestors: FrameAncestors; branding?: ViewBranding }> {
+  if (!SHARE_TOKEN_PATTERN.test(token)) return { frameAncestors: [] };
   const [found] = await selectShareOfToken(ctx.db, await computeSha256Hex(token));
-  if (!found || found.share.revokedAt !== null || found.suspendedAt !== null) return { frames: [] };
+  if (!found || found.share.revokedAt !== null || found.suspendedAt !== null) return { frameAncestors: [] };
   const { companyId: id, shareType, embedOptions } = found.share;
   const isFramingDenied = shareType === 'link' && embedOptions.allowed_origins.length === 0;
   return {
-    frames: isFramingDenied ? [] : listFrameAncestors(embedOptions.allowed_origins),
+    frameAncestors: isFramingDenied ? [] : listFrameAncestors(embedOptions.allowed_origins),
     branding: viewPageBranding(ctx.baseUrl, { ...found, id }),
   };
 }
@@ -127,12 +127,12 @@ async function runForViewer<T>(
   ctx: Context<ShareViewer>,
   work: (openedShare: OpenedShare, rules: ViewerRules) => Promise<T>,
 ): Promise<T> {
-  const { opened } = ctx.actor;
+  const { tokenRecord } = ctx.actor;
   try {
-    if (opened.share.shareContextId !== null) throw signInNeeded();
-    return await work(opened, makeShareRules(opened));
+    if (tokenRecord.share.shareContextId !== null) throw signInNeeded();
+    return await work(tokenRecord, makeShareRules(tokenRecord));
   } catch (error) {
-    throw recordRefusal(ctx, opened.share, error);
+    throw recordRefusal(ctx, tokenRecord.share, error);
   }
 }
 
@@ -154,7 +154,7 @@ function recordEvent(
 ): void {
   recordShareEvent(ctx, {
     type,
-    onceAMinute,
+    minuteKey: onceAMinute,
     companyId: share.companyId,
     actor: { kind: 'viewer', id: null, email: null },
     target: { type: 'dashboard', id: share.dashboardId },

@@ -28,7 +28,10 @@ export async function changePassword(
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, passwordHash, now),
       mail: mail.statement,
-      sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: AFTER_CHANGE }),
+      sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, {
+        exceptSessionId: sessionId,
+        when: AFTER_CHANGE,
+      }),
       grants: endUserGrants(ctx.db, { companyId, userId: id }, { passwordHash, now }),
       resets: endPasswordResets(ctx.db, user, now),
     });

@@ -58,11 +58,11 @@ export async function completeSignIn(
   });
   if (company) requireActiveCompany(company);
   const tokenPrefix = isSso ? SSO_TOKEN_PREFIX : '';
-  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { mark: tokenPrefix, alongside });
+  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { tokenPrefix, extraStatements: alongside });
   if (company?.require2fa) {
     // Else whoever knows the password could set up an authenticator of their own, and sign in past the passkey.
     if (passkeys.length > 0) return { purpose: 'passkey' };
-    return askForSecondFactor(ctx, user, 'setup', { mark: tokenPrefix, alongside });
+    return askForSecondFactor(ctx, user, 'setup', { tokenPrefix, extraStatements: alongside });
   }
   return { ...(await beginSession(ctx, user, alongside)), user };
 }
@@ -71,10 +71,10 @@ async function askForSecondFactor(
   ctx: Context,
   user: User,
   purpose: PendingSignIn['purpose'],
-  { mark, alongside }: { mark: string; alongside: Statement[] },
+  { tokenPrefix, extraStatements }: { tokenPrefix: string; extraStatements: Statement[] },
 ): Promise<PendingSecondFactor> {
   const now = ctx.now();
-  const pendingToken = `${mark}${newSecretToken()}`;
+  const pendingToken = `${tokenPrefix}${newSecretToken()}`;
   const pending = insertPending(ctx.db, {
     digest: await computeSha256Hex(pendingToken),
     companyId: user.companyId,
@@ -86,7 +86,7 @@ async function askForSecondFactor(
     expiresAt: now + PENDING_SECONDS[purpose] * 1000,
     endedAt: null,
   });
-  await commit(ctx.db, { pending, alongside });
+  await commit(ctx.db, { pending, alongside: extraStatements });
   return { purpose, pendingToken, expiresIn: PENDING_SECONDS[purpose] };
 }
 

@@ -34,7 +34,7 @@ export async function setUpSecondFactor(
 ): Promise<{ secret: string; otpauthUrl: string }> {
   if (pendingToken !== undefined) {
     const { user } = await requirePendingSignIn(ctx, pendingToken, selectPendingSetup);
-    const { statement, view } = await prepareFactor(ctx, user, { afterProof: false });
+    const { statement, view } = await prepareFactor(ctx, user, { requiresProof: false });
     const { factor } = await commit(ctx.db, { factor: statement });
     if (countChangedRows(factor) === 0) throw secondFactorEnabled();
     return view;
@@ -42,7 +42,7 @@ export async function setUpSecondFactor(
   const caller = requireUser(ctx);
   await requireNotEnabled(caller);
   return runWithReauthentication(caller, null, reauthentication, async (proof) => {
-    const { statement, view } = await prepareFactor(ctx, caller.actor, { afterProof: true });
+    const { statement, view } = await prepareFactor(ctx, caller.actor, { requiresProof: true });
     const results = await commit(ctx.db, { proof, factor: statement });
     if (countChangedRows(results.proof) === 0) return undefined;
     if (countChangedRows(results.factor) === 0) throw secondFactorEnabled();
@@ -125,14 +125,14 @@ async function enableAndSignIn(
 async function prepareFactor(
   ctx: Context,
   { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,
-  { afterProof }: { afterProof: boolean },
+  { requiresProof }: { requiresProof: boolean },
 ) {
   const id = ctx.newId();
   const secret = createTotpSecret();
   const encrypted = await encryptSecret(ctx, secret, { id, companyId });
   const record = { id, companyId, userId, secret: encrypted, confirmedAt: null, createdAt: ctx.now() };
   return {
-    statement: replaceFactor(ctx.db, record, { afterProof }),
+    statement: replaceFactor(ctx.db, record, { requiresProof }),
     view: { secret, otpauthUrl: makeOtpauthUrl(secret, email) },
   };
 }

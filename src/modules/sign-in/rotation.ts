@@ -41,7 +41,7 @@ export async function prepareClaimedRotation<Rotate, End>(
   store: {
     rotate(
       key: { companyId: string; sessionId: string },
-      digests: { presented: string; next: string },
+      digests: { presentedDigest: string; nextDigest: string },
       times: { now: number; retryUntil: number },
     ): Rotate;
     end(companyId: string, id: string, now: number): End;
@@ -50,11 +50,11 @@ export async function prepareClaimedRotation<Rotate, End>(
   const nextTokenId = toHex(await computeHmacSha256(jti, `successor in session ${sid}`));
   const now = ctx.now();
   const key = { companyId: company_id, sessionId: sid };
-  const digests = { presented: await computeSha256Hex(jti), next: await computeSha256Hex(nextTokenId) };
+  const digests = { presentedDigest: await computeSha256Hex(jti), nextDigest: await computeSha256Hex(nextTokenId) };
   return {
     rotate: store.rotate(key, digests, { now, retryUntil: now + RETRY_WINDOW_MS }),
     isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
-      previousDigest === digests.presented && (previousUntil ?? 0) >= now,
+      previousDigest === digests.presentedDigest && (previousUntil ?? 0) >= now,
     endCopied: store.end(company_id, sid, now),
     tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,

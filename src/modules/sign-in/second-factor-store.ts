@@ -27,8 +27,8 @@ export const selectFactor = (db: ControlDb, companyId: string, userId: string) =
  * Stores a new authenticator in place of an unconfirmed one; a confirmed one stays. @param afterProof only if the statement
  * before it in the batch changed a row
  */
-export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof }: { afterProof: boolean }) =>
-  insertWhen(db, secondFactors, record, afterProof ? AFTER_CHANGE : sql`true`).onConflictDoUpdate({
+export const replaceFactor = (db: ControlDb, record: SecondFactor, { requiresProof }: { requiresProof: boolean }) =>
+  insertWhen(db, secondFactors, record, requiresProof ? AFTER_CHANGE : sql`true`).onConflictDoUpdate({
     target: secondFactors.userId,
     set: { id: record.id, secret: record.secret, createdAt: record.createdAt },
     setWhere: isNull(secondFactors.confirmedAt),

@@ -48,7 +48,7 @@ export function prepareConsequences(
     statements: {
       mail: mail.statement,
       sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), {
-        except: exceptSession,
+        exceptSessionId: exceptSession,
         when: AFTER_CHANGE,
       }),
     },

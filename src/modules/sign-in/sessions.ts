@@ -114,7 +114,7 @@ export async function endOtherSessions(ctx: UserContext): Promise<void> {
   const owner = toSessionOwner(ctx);
   await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, owner.userId), {
     signIns: endSignInsInProgress(ctx.db, owner),
-    sessions: endUserSessions(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
+    sessions: endUserSessions(ctx.db, owner, ctx.now(), { exceptSessionId: ctx.actor.sessionId }),
   });
 }
 

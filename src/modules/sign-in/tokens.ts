@@ -40,8 +40,8 @@ export interface RefreshClaims {
 }
 
 interface SigningKeys {
-  signing: { kid: string; key: CryptoKey };
-  verifying: Map<string, CryptoKey>;
+  signingKey: { kid: string; key: CryptoKey };
+  verifyingKeys: Map<string, CryptoKey>;
   publicKeys: JWK[];
 }
 
@@ -63,8 +63,8 @@ async function importKeys(configuredKeys: string): Promise<SigningKeys> {
   const verifyingKeys = new Map<string, CryptoKey>();
   for (const jwk of publicKeys) verifyingKeys.set(jwk.kid, (await importJWK(jwk, ALGORITHM)) as CryptoKey);
   return {
-    signing: { kid: newest.kid, key: (await importJWK(newest, ALGORITHM)) as CryptoKey },
-    verifying: verifyingKeys,
+    signingKey: { kid: newest.kid, key: (await importJWK(newest, ALGORITHM)) as CryptoKey },
+    verifyingKeys,
     publicKeys,
   };
 }
@@ -122,14 +122,14 @@ export async function signToken(
   claims: Record<string, unknown>,
   { issuedAt, expiresAt }: Validity,
 ): Promise<string> {
-  const { signing } = await loadSigningKeys(ctx);
+  const { signingKey } = await loadSigningKeys(ctx);
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'JWT' })
+    .setProtectedHeader({ alg: ALGORITHM, kid: signingKey.kid, typ: 'JWT' })
     .setIssuer(ISSUER)
     .setAudience(audience)
     .setIssuedAt(Math.floor(issuedAt / 1000))
     .setExpirationTime(Math.floor(expiresAt / 1000))
-    .sign(signing.key);
+    .sign(signingKey.key);
 }
 
 /**
@@ -137,10 +137,10 @@ export async function signToken(
  * token's claims. @param type such as `erasure-certificate`
  */
 export async function signStatement(ctx: Context, type: string, payload: object): Promise<string> {
-  const { signing } = await loadSigningKeys(ctx);
+  const { signingKey } = await loadSigningKeys(ctx);
   return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
-    .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: type })
-    .sign(signing.key);
+    .setProtectedHeader({ alg: ALGORITHM, kid: signingKey.kid, typ: type })
+    .sign(signingKey.key);
 }
 
 /** Returns the claims of a token if it is valid and of this audience and type. */
@@ -150,12 +150,12 @@ export async function verifyToken<Claims>(
   token: string,
   type: 'access' | 'refresh',
 ): Promise<Claims> {
-  const { verifying } = await loadSigningKeys(ctx);
+  const { verifyingKeys } = await loadSigningKeys(ctx);
   try {
     const { payload } = await verifyJwt(
       token,
       ({ kid }) => {
-        const key = verifying.get(kid ?? '');
+        const key = verifyingKeys.get(kid ?? '');
         if (!key) throw new errors.JWKSNoMatchingKey();
         return key;
       },

@@ -32,16 +32,16 @@ export interface LoadState {
 export interface Chunk {
   plan: LoadPlan;
   /** The position in the file where the rows start. */
-  from: Position;
+  startPosition: Position;
   /** The bytes of the file from `from` on. */
-  block: Uint8Array;
+  fileBytes: Uint8Array;
   /** Whether `block` reaches the end of the file. */
   isLast: boolean;
   /** The number of the file's bytes that the rows take. */
-  bytes: number;
+  fileByteCount: number;
   /** The bytes to COPY. */
-  data: Uint8Array;
-  rows: number;
+  copyBytes: Uint8Array;
+  rowCount: number;
   /** The state of the load after this chunk. */
   nextState: LoadState;
 }
@@ -108,21 +108,30 @@ export async function readChunk(
       Math.min(size, plan.end - from.offset),
     );
     const chunk = convertNextChunk(plan, from, block, isLast);
-    if (chunk.position.offset > from.offset) {
-      const { data, rows } = chunk;
+    if (chunk.nextPosition.offset > from.offset) {
+      const { copyBytes, rowCount } = chunk;
       const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
       const nextState: LoadState = {
         table_id: state.table_id,
         file,
-        position: chunk.position,
-        rows: state.rows + rows,
+        position: chunk.nextPosition,
+        rows: state.rows + rowCount,
       };
       if (starts) nextState.starts = starts;
-      const bytes = chunk.position.offset - from.offset;
-      return { plan, from, block, isLast: isLast, bytes, data, rows, nextState: nextState };
+      const bytes = chunk.nextPosition.offset - from.offset;
+      return {
+        plan,
+        startPosition: from,
+        fileBytes: block,
+        isLast,
+        fileByteCount: bytes,
+        copyBytes,
+        rowCount,
+        nextState,
+      };
     }
-    if (chunk.wants <= size) throw new Error('a block holds no whole row, and no larger one is wanted');
-    size = chunk.wants;
+    if (chunk.minBlockBytes <= size) throw new Error('a block holds no whole row, and no larger one is wanted');
+    size = chunk.minBlockBytes;
   }
 }
 
@@ -139,15 +148,15 @@ export function buildCopyStatements(table: string, { plan }: Chunk, timeZone: st
  * Validates a chunk that Postgres rejected by our own, stricter conversion. @throws InferenceError `VALUE_DOES_NOT_FIT` naming
  * the first value that does not fit; returns if there is none
  */
-export function requireFittingValues({ plan, from, block, isLast }: Chunk): void {
-  convertNextChunk({ ...plan, mode: 'convert' }, from, block, isLast);
+export function requireFittingValues({ plan, startPosition, fileBytes, isLast }: Chunk): void {
+  convertNextChunk({ ...plan, mode: 'convert' }, startPosition, fileBytes, isLast);
 }
 
 /** Converts Postgres's error (`COPY "table", line 12, column price: "abc"`) to a problem with the line number in the file. */
-export function toRowProblem({ plan, from }: Chunk, error: PostgresError): JobProblem {
+export function toRowProblem({ plan, startPosition }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
   const errorPlace = {
-    line: from.line + Number(line ?? 1) - 1,
+    line: startPosition.line + Number(line ?? 1) - 1,
     ...(column !== undefined && { column }),
     ...(value !== undefined && { value: cutValue(value) }),
   };

@@ -114,13 +114,13 @@ export function buildGuardedAdvance(
   step: number,
   to: { state: unknown; progress: JobProgress },
   at: string,
-): { guard: string; advance: string } {
+): { guardSql: string; advanceSql: string } {
   const isAtStepSql = `id = ${quoteLiteral(key.id)} AND company_id = ${quoteLiteral(key.companyId)} AND step = ${Math.trunc(step)}`;
   return {
-    guard: `SELECT 1 / count(*) FROM (
+    guardSql: `SELECT 1 / count(*) FROM (
         SELECT FROM console.upload_jobs WHERE ${isAtStepSql} FOR UPDATE
       ) AS at_step`,
-    advance: `UPDATE console.upload_jobs
+    advanceSql: `UPDATE console.upload_jobs
       SET step = step + 1, state = ${quoteLiteral(JSON.stringify(to.state))}, progress = ${quoteLiteral(JSON.stringify(to.progress))},
         attempts = 0, updated_at = ${quoteLiteral(at)}
       WHERE ${isAtStepSql}`,

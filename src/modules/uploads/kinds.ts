@@ -8,7 +8,7 @@ interface FileKind {
   /** The media types of such files, for responses that name no file. */
   mediaTypes: readonly string[];
   /** Whether an upload form accepts such files. */
-  inForms: boolean;
+  isAcceptedInForms: boolean;
   /** Whether such files may be packed by gzip, with `.gz` appended to their names. */
   packed?: true;
 }
@@ -16,27 +16,31 @@ interface FileKind {
 const defineKinds = <Name extends string>(table: Record<Name, FileKind>): Record<Name, FileKind> => table;
 
 export const FILE_KINDS = defineKinds({
-  csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], inForms: true, packed: true },
-  tsv: { extensions: ['.tsv'], mediaTypes: ['text/tab-separated-values'], inForms: false, packed: true },
+  csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], isAcceptedInForms: true, packed: true },
+  tsv: { extensions: ['.tsv'], mediaTypes: ['text/tab-separated-values'], isAcceptedInForms: false, packed: true },
   workbook: {
     extensions: ['.xlsx'],
     mediaTypes: ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-    inForms: true,
+    isAcceptedInForms: true,
   },
-  oldWorkbook: { extensions: ['.xls'], mediaTypes: ['application/vnd.ms-excel'], inForms: true },
-  json: { extensions: ['.json'], mediaTypes: ['application/json'], inForms: false, packed: true },
+  oldWorkbook: { extensions: ['.xls'], mediaTypes: ['application/vnd.ms-excel'], isAcceptedInForms: true },
+  json: { extensions: ['.json'], mediaTypes: ['application/json'], isAcceptedInForms: false, packed: true },
   ndjson: {
     extensions: ['.ndjson', '.jsonl'],
     mediaTypes: ['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'application/x-jsonlines'],
-    inForms: false,
+    isAcceptedInForms: false,
     packed: true,
   },
   parquet: {
     extensions: ['.parquet'],
     mediaTypes: ['application/vnd.apache.parquet', 'application/x-parquet', 'application/parquet'],
-    inForms: false,
+    isAcceptedInForms: false,
   },
-  archive: { extensions: ['.zip'], mediaTypes: ['application/zip', 'application/x-zip-compressed'], inForms: true },
+  archive: {
+    extensions: ['.zip'],
+    mediaTypes: ['application/zip', 'application/x-zip-compressed'],
+    isAcceptedInForms: true,
+  },
 });
 
 export type KindName = keyof typeof FILE_KINDS;
@@ -55,8 +59,8 @@ export const ACCEPTED_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, {
 export const UNPACKED_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions }]) => extensions);
 
 /** The extensions of files accepted in a form. */
-export const FORM_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, inForms }]) =>
-  inForms ? extensions : [],
+export const FORM_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, isAcceptedInForms }]) =>
+  isAcceptedInForms ? extensions : [],
 );
 
 /** Tells whether a file name has one of these extensions. */

@@ -18,7 +18,7 @@ export interface Load {
   inserted: number;
   updated: number;
   /** The load's place in the order of the table's loads; 0 or null for a load of an earlier version of the program. */
-  number: number | null;
+  loadNumber: number | null;
   loadedAt: string;
   loadedBy: string;
   /** The first characters of the ids of the added rows, where the load added them to existing rows. */
@@ -57,7 +57,7 @@ export const toLoad = (row: LoadRow): Load => ({
   rowCount: row.progress.rows_processed,
   inserted: row.result?.inserted ?? row.progress.rows_processed,
   updated: row.result?.updated ?? 0,
-  number: row.load_number === null ? null : Number(row.load_number),
+  loadNumber: row.load_number === null ? null : Number(row.load_number),
   loadedAt: toDatetimeJson(row.loaded),
   loadedBy: row.created_by_user_id,
   addedRows: row.added_rows,

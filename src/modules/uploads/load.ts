@@ -46,7 +46,7 @@ async function continueLoad(work: JobWork<LoadState>): Promise<boolean> {
   let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, state);
   while (chunk) {
-    budgetBytes -= chunk.bytes;
+    budgetBytes -= chunk.fileByteCount;
     const { nextState } = chunk;
     let nextChunk: Promise<Chunk | null> | undefined;
     state = await copyChunk(work, chunk, () => {
@@ -102,15 +102,15 @@ async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => v
   const text = [
     `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     'SET LOCAL synchronous_commit = off',
-    advance.guard,
+    advance.guardSql,
     ...buildCopyStatements(formatStagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
-    advance.advance,
+    advance.advanceSql,
   ];
-  const copiedRows = await copyIn(database, text.join('; '), chunk.data, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
+  const copiedRows = await copyIn(database, text.join('; '), chunk.copyBytes, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
     throwChunkProblem(work, chunk, error),
   );
   job.step += 1;
-  if (copiedRows !== chunk.rows) throw new JobProblem(rowsDiffer(copiedRows, chunk.rows));
+  if (copiedRows !== chunk.rowCount) throw new JobProblem(rowsDiffer(copiedRows, chunk.rowCount));
   return state;
 }
 
@@ -131,7 +131,7 @@ async function findRefusedRow({ database, job }: JobWork<LoadState>, chunk: Chun
     await database.transaction(
       async (tx) => {
         await tx.execute(buildGenerateRowIds(tableId));
-        await copyIn(tx, copyStatements.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
+        await copyIn(tx, copyStatements.join('; '), chunk.copyBytes, CHUNK_TIMEOUT_MS);
         throw TRIAL_ROLLBACK;
       },
       { statementTimeoutMs: CHUNK_TIMEOUT_MS },

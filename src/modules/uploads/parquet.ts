@@ -50,7 +50,7 @@ export async function continueParquet(
   const passText = async () => {
     ownBytes += writer.endedBytes;
     if (from.written + ownBytes > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
-    await output.write(writer.take());
+    await output.write(writer.takeLines());
   };
   const isFull = async () => {
     if (writer.endedBytes > PASS_BYTES || ownBytes + writer.endedBytes > bytesPerCall) await passText();
@@ -70,7 +70,7 @@ export async function continueParquet(
 }
 
 function toRecordFacts(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
-  if (footer.rows === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
+  if (footer.rowCount === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
   const names = footer.columns.map(({ name }) => name.slice(0, MAX_NAME_LENGTH));
   return { names, types: listTypes(footer), notNumbers, encoding: 'utf-8' };
 }

@@ -330,11 +330,11 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
   };
 
 /** Converts the fault of a JSON file to a problem. For an array, `line` counts its items. */
-export function toJsonProblem(file: string, form: JsonForm, { fault, line, member }: JsonProblem): JobProblem {
+export function toJsonProblem(file: string, form: JsonForm, { fault, line, memberName }: JsonProblem): JobProblem {
   const [code, sentence] = JSON_FAULTS[fault];
   const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
-  const message = `O arquivo "${file}" ${sentence(at, form, member ?? '')}.`;
-  return new JobProblem({ code, message, file, line, ...(member !== undefined && { column: member }) });
+  const message = `O arquivo "${file}" ${sentence(at, form, memberName ?? '')}.`;
+  return new JobProblem({ code, message, file, line, ...(memberName !== undefined && { column: memberName }) });
 }
 
 export const parquetTextTooLarge = (file: string) =>

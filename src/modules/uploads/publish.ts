@@ -94,7 +94,7 @@ async function findIndexProblem(
 ): Promise<JobProblem | undefined> {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
-  if (refusal.why === 'duplicate') {
+  if (refusal.reason === 'duplicate') {
     const value = formatDuplicate(refusal, requireConfirmed(job).columns);
     return new JobProblem(duplicateValue(refusal.columns.join(', '), value));
   }

@@ -76,7 +76,7 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
   const form: UploadForm = { files: [], mode: null, evolve: null, keys: [] };
   const unknownFields: string[] = [];
   try {
-    for (let part = await reader.next(); part; part = await reader.next()) {
+    for (let part = await reader.readNextHeaders(); part; part = await reader.readNextHeaders()) {
       if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
       else if ((part.name === 'mode' || part.name === 'evolve') && part.filename === null) {
         if (form[part.name] !== null) throw invalid([{ field: part.name, message: 'must be sent once' }]);

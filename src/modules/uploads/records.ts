@@ -79,7 +79,7 @@ export async function continueRecords(
         throw new JsonProblem('not_utf8', state.line);
       }
       const { state, takenBytes } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
-      await output.write(writer.take());
+      await output.write(writer.takeLines());
       json = state;
       offset += markLength + measureEncodedLength(text, takenBytes, encoding);
       if (isLast) {

@@ -50,21 +50,26 @@ export async function locateRow(
   let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, { ...state, ...start });
   while (chunk && chunk.nextState.rows < row) {
-    budgetBytes -= chunk.bytes;
+    budgetBytes -= chunk.fileByteCount;
     chunk = budgetBytes > 0 ? await readChunk(ctx, job, plans, chunk.nextState) : null;
   }
   if (!chunk) return undefined;
-  const { plan, from, block } = chunk;
-  const rowsBefore = row - (chunk.nextState.rows - chunk.rows) - 1;
+  const { plan, startPosition, fileBytes } = chunk;
+  const rowsBefore = row - (chunk.nextState.rows - chunk.rowCount) - 1;
   // The longest piece that ends before the row's record: it begins where that piece's last record ends.
-  let [fits, exceeds] = [0, block.length + 1];
-  let { line } = from;
+  let [fits, exceeds] = [0, fileBytes.length + 1];
+  let { line } = startPosition;
   while (exceeds - fits > 1) {
     const length = Math.floor((fits + exceeds) / 2);
-    const piece = convertNextChunk(plan, from, block.subarray(0, length), chunk.isLast && length === block.length);
-    if (piece.rows <= rowsBefore) {
+    const piece = convertNextChunk(
+      plan,
+      startPosition,
+      fileBytes.subarray(0, length),
+      chunk.isLast && length === fileBytes.length,
+    );
+    if (piece.rowCount <= rowsBefore) {
       fits = length;
-      line = piece.position.line;
+      line = piece.nextPosition.line;
     } else exceeds = length;
   }
   return { file: plan.file.fileName, line };

@@ -47,9 +47,9 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
 /** The times (ISO 8601) since which a silent job has not changed. */
 export interface SilentSince {
   /** The time for jobs that wait for their confirmation. */
-  waiting: string;
+  waitingCutoff: string;
   /** The time for all other jobs. */
-  working: string;
+  workingCutoff: string;
 }
 
 const SILENT_SINCE_SQL = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
@@ -64,7 +64,7 @@ export async function readSilentJobs(
   const rows = await tx.query<SweptRow>(
     `SELECT ${SWEPT_JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENT_SINCE_SQL}
      ORDER BY updated_at LIMIT $4`,
-    [companyId, since.waiting, since.working, limit],
+    [companyId, since.waitingCutoff, since.workingCutoff, limit],
   );
   return rows.map(toSweptJob);
 }
@@ -78,7 +78,7 @@ export async function measureTimeUntilSilent(
   const [row] = await tx.query<{ left: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE_SQL})) * 1000)::bigint AS left
      FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}`,
-    [companyId, since.waiting, since.working],
+    [companyId, since.waitingCutoff, since.workingCutoff],
   );
   return row?.left ? Number(row.left) : null;
 }
@@ -118,7 +118,7 @@ export async function deleteEndedJobs(
     `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest FROM console.upload_jobs WHERE ${isEndedSql}`,
     [companyId],
   );
-  return { deletedCount: deletedCount, oldest: row?.oldest ? Number(row.oldest) : null };
+  return { deletedCount, oldest: row?.oldest ? Number(row.oldest) : null };
 }
 
 /**

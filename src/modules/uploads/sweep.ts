@@ -82,7 +82,10 @@ async function runLoggingFailure<T>(
 async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
   const formatTimeBefore = (milliseconds: number) => formatIsoTimestamp(ctx.now() - milliseconds);
-  const since = { waiting: formatTimeBefore(CONFIRM_TIMEOUT_MS), working: formatTimeBefore(RESUME_AFTER_MS) };
+  const since = {
+    waitingCutoff: formatTimeBefore(CONFIRM_TIMEOUT_MS),
+    workingCutoff: formatTimeBefore(RESUME_AFTER_MS),
+  };
   for (const job of await store.readSilentJobs(database, companyId, since, JOBS_PER_RUN)) {
     await runLoggingFailure(ctx, { job_id: job.id }, () =>
       job.status === 'waiting_confirm' ? expireJob(ctx, database, job) : requeueJob(ctx, job),

@@ -60,10 +60,10 @@ function findRefusal(
   if (load.status !== 'done') return 'not_done';
   if (load.undoneAt !== null) return 'already_undone';
   if (load.mode === 'upsert') return 'upsert';
-  if (load.number === null || load.number === 0) return 'earlier_version';
+  if (load.loadNumber === null || load.loadNumber === 0) return 'earlier_version';
   if (load.loadedAt <= since) return 'too_old';
   if (load.jobId !== lastLoadId) return 'later_load';
-  return load.number > limit.loadNumber ? undefined : (limit.endedBy ?? 'columns_changed');
+  return load.loadNumber > limit.loadNumber ? undefined : (limit.endedBy ?? 'columns_changed');
 }
 
 /** Lists a page of a table's loads of the last 30 days, the last first, each with whether it can be undone. */
@@ -202,7 +202,7 @@ async function revertColumns(tx: TenantTx, ctx: PrincipalContext, table: Managed
   const neededColumn = await revertEvolution(tx, ctx, table, evolved).catch(
     makeRefusalHandler('23505', 'unique_index'),
   );
-  if (neededColumn) throw notUndoable(neededColumn.why, neededColumn.column);
+  if (neededColumn) throw notUndoable(neededColumn.reason, neededColumn.column);
 }
 
 const makeRefusalHandler =

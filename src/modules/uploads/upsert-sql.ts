@@ -7,7 +7,7 @@ export interface Upsert {
   /** The key columns: no two staged rows have the same values of them, none of them null; or `ROW_ID` alone. */
   keyColumns: string[];
   /** The staged columns that are not in the key. */
-  others: string[];
+  otherColumns: string[];
 }
 
 const formatStagingTable = ({ stagingId }: Upsert): string => `${quoteQualified('console', stagingId)} AS staged`;
@@ -63,9 +63,9 @@ const makeTextArraySql = (of: string, names: string[]): string =>
  * columns that are not in the key.
  */
 export function buildUpdateExisting(upsert: Upsert): string {
-  const { others } = upsert;
-  const sets = others.map((name) => `${quoteIdentifier(name)} = staged.${quoteIdentifier(name)}`).join(', ');
-  const differsSql = `ROW(${qualifyColumns('present', others)}) IS DISTINCT FROM ROW(${qualifyColumns('staged', others)})`;
+  const { otherColumns } = upsert;
+  const sets = otherColumns.map((name) => `${quoteIdentifier(name)} = staged.${quoteIdentifier(name)}`).join(', ');
+  const differsSql = `ROW(${qualifyColumns('present', otherColumns)}) IS DISTINCT FROM ROW(${qualifyColumns('staged', otherColumns)})`;
   return `UPDATE ${formatTargetTable(upsert)} SET ${sets} FROM ${formatStagingTable(upsert)} WHERE ${makeSameKeySql(upsert)} AND ${differsSql}`;
 }
 
@@ -74,7 +74,7 @@ export function buildUpdateExisting(upsert: Upsert): string {
  * characters of their ids (see `SELECT_ID_PREFIX_SQL`)
  */
 export function buildInsertNew(upsert: Upsert, idPrefix: string): string {
-  const names = [...upsert.keyColumns, ...upsert.others];
+  const names = [...upsert.keyColumns, ...upsert.otherColumns];
   return `INSERT INTO ${quoteQualified('public', upsert.table)} ("id", ${names.map(quoteIdentifier).join(', ')})
     SELECT (${quoteLiteral(idPrefix)} || right(staged."id"::text, 12))::uuid, ${qualifyColumns('staged', names)}
     FROM ${formatStagingTable(upsert)} WHERE ${makeIsNewSql(upsert)} ORDER BY staged."id"`;

@@ -40,7 +40,7 @@ export async function upsertRows(
     table: table.displayName,
     stagingId: state.table_id,
     keyColumns: key,
-    others: otherNames,
+    otherColumns: otherNames,
   };
 
   await tx.execute(buildLockAgainstWrites(table.displayName));
@@ -85,7 +85,7 @@ async function requireKeyIndex(
     const refusal = toIndexRefusal(error);
     if (!refusal) throw error;
     throw new JobProblem(
-      refusal.why === 'duplicate'
+      refusal.reason === 'duplicate'
         ? keyNotUnique(keyColumns, formatDuplicate(refusal, columns))
         : tooLongForIndex(keyColumns.join(', '), {}),
     );

@@ -100,7 +100,7 @@ function toJobError(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;
   if (databaseFull.matches(error)) return databaseFullError;
   if (quotaExceeded.matches(error)) return quotaWouldBeExceeded(error.detail);
-  if (error instanceof InferenceError) return { code: error.code, message: error.message, ...error.where };
+  if (error instanceof InferenceError) return { code: error.code, message: error.message, ...error.location };
   return undefined;
 }
 

@@ -161,7 +161,7 @@ async function unpackSheet(
   const writer = new SegmentWriter(bucket, newKey);
   const utf8Converter = new XmlBytes();
   await unpackZipEntry(zip, entry, (bytes) => writer.write(utf8Converter.convertPiece(bytes)));
-  await writer.write(utf8Converter.end());
+  await writer.write(utf8Converter.endDocument());
   await writer.flush();
   return { ...state, unpacked: unpackedBytes, xml: writer.segments };
 }
@@ -183,7 +183,7 @@ async function convertSheet(
     while (!rows.done && rows.offset < untilOffset) {
       const { state: nextRows, text } = await convertBlock(environment, workbook, merges, rows, xml, size);
       const textWithHeaders =
-        rows.offset === 0 ? joinHeaderRows(text, merges.headers, rows.first) : { text, header, joined };
+        rows.offset === 0 ? joinHeaderRows(text, merges.headerMerges, rows.first) : { text, header, joined };
       ({ header, joined } = textWithHeaders);
       written += textWithHeaders.text.length;
       if (written > computeMaxTextBytes(file.size)) throw new WorkbookTooLarge();

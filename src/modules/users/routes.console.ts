@@ -24,9 +24,9 @@ import {
 } from './views.ts';
 
 const userListQuery = makeSortedListQuery({
-  search: 'the name or email address',
+  searchedField: 'the name or email address',
   fields: ['name', 'created_at', 'email', 'last_login_at'],
-  standard: '-created_at',
+  defaultOrdering: '-created_at',
 }).extend({
   include: z.literal('groups').optional(),
   status: userStatusField.optional().meta({ description: 'Only users of this status.' }),

@@ -30,9 +30,9 @@ export interface CachedResponse {
   /** Whether a table is being changed, so that different data may have the same key. */
   isChanging: boolean;
   /** Looks up the cached response. @param maxAge the maximum number of milliseconds since the result was computed */
-  lookUp(maxAge?: number): Promise<(PreparedResponse & { hasErrors: boolean }) | undefined>;
+  findResponse(maxAge?: number): Promise<(PreparedResponse & { hasErrors: boolean }) | undefined>;
   /** Caches a result read from these tables, unless one of them was being changed when the execution began. */
-  store(text: string, tables: readonly string[], hasErrors: boolean): Promise<void>;
+  storeResponse(text: string, tables: readonly string[], hasErrors: boolean): Promise<void>;
 }
 
 /** Returns the cache entry of an execution's result. */
@@ -52,7 +52,7 @@ export async function findCachedResponse(
     digest,
     key: `${address}/${isChanging ? 'changing' : versions.version}`,
     isChanging,
-    async lookUp(maxAge = Number.POSITIVE_INFINITY) {
+    async findResponse(maxAge = Number.POSITIVE_INFINITY) {
       const cachedEntry = versions && seconds > 0 ? await findCached('results', address) : undefined;
       if (!cachedEntry) return undefined;
       const about = JSON.parse(cachedEntry.about) as ResultSource & { at?: number; hasErrors?: boolean };
@@ -60,7 +60,7 @@ export async function findCachedResponse(
       if (!versions?.isCurrent(of) || ctx.now() - at > maxAge) return undefined;
       return Object.assign(makePreparedJson(cachedEntry.body), { hasErrors });
     },
-    async store(text, tables, hasErrors) {
+    async storeResponse(text, tables, hasErrors) {
       const of = versions?.readVersions(tables);
       if (!of || seconds === 0) return;
       const entryOptions = { seconds, about: JSON.stringify({ ...of, at: ctx.now(), hasErrors }) };

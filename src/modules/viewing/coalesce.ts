@@ -4,8 +4,8 @@ import { tooManyViewers } from './failures.ts';
 
 /** An execution in progress, whose result equal requests share. */
 interface RunningExecution {
-  answer: Promise<string>;
-  since: number;
+  resultPromise: Promise<string>;
+  startedAt: number;
 }
 
 /** The executions in progress in this isolate, by the key of their results. */
@@ -30,17 +30,17 @@ export async function executeOnce(
   execute: (begin: () => void) => Promise<string>,
 ): Promise<string> {
   const runningExecution = runningExecutions.get(key);
-  if (runningExecution && Date.now() - runningExecution.since < MAX_WAIT_MS)
-    return waitForResult(runningExecution.answer);
-  const newExecution: RunningExecution = { answer: Promise.resolve(''), since: Date.now() };
+  if (runningExecution && Date.now() - runningExecution.startedAt < MAX_WAIT_MS)
+    return waitForResult(runningExecution.resultPromise);
+  const newExecution: RunningExecution = { resultPromise: Promise.resolve(''), startedAt: Date.now() };
   const begin = () => {
     if (runningExecutions.get(key) === newExecution) runningExecutions.delete(key);
   };
   runningExecutions.set(key, newExecution);
-  newExecution.answer = execute(begin).finally(begin);
+  newExecution.resultPromise = execute(begin).finally(begin);
   // Others may depend on it when the viewer who asked first is gone.
-  ctx.defer(newExecution.answer.then(() => undefined).catch(() => undefined));
-  return newExecution.answer;
+  ctx.defer(newExecution.resultPromise.then(() => undefined).catch(() => undefined));
+  return newExecution.resultPromise;
 }
 
 /** Waits with a timer of its own for another request's result, which may never come. */

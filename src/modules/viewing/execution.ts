@@ -71,7 +71,7 @@ export async function executeForViewer(
   parameters: Readonly<Record<string, unknown>>,
   { format, visualization_id: wanted, isFresh = false }: ExecutionQuery = {},
 ): Promise<ExecutionAnswer> {
-  if (format && !rules.downloads) throw downloadsDisabled();
+  if (format && !rules.allowsDownloads) throw downloadsDisabled();
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const cachedResponse = await findCachedResponse(ctx, item, values, limits);
   if (!format) {
@@ -83,9 +83,9 @@ export async function executeForViewer(
     item.type === 'dashboard' ? findWidget(item, wanted) : requireSameVisualization(item.visualization, wanted);
   const { id, name } = visualization;
   const result =
-    (await findResult(await cachedResponse.lookUp(), id)) ??
+    (await findResult(await cachedResponse.findResponse(), id)) ??
     (await runWithSlot(ctx, () => runItem(ctx, item, values, { ...limits, only: visualization })))[0];
-  const answer = buildFile(result as Execution, { name, format, safe: true });
+  const answer = buildFile(result as Execution, { name, format, escapesFormulas: true });
   return { answer, downloaded: { visualization_id: id, format } };
 }
 
@@ -118,7 +118,10 @@ function bindParameters(
   parameters: Readonly<Record<string, unknown>>,
 ) {
   const values = computeBoundValues(rules, parameters);
-  return { values, limits: { refusals: findRefusals(ctx, item, rules), enforced: new Set(rules.enforced.keys()) } };
+  return {
+    values,
+    limits: { refusals: findRefusals(ctx, item, rules), enforced: new Set(rules.enforcedValues.keys()) },
+  };
 }
 
 function requireSameVisualization(visualization: Visualization, wantedId: string | undefined): Visualization {
@@ -153,7 +156,7 @@ async function respondToExecution(
   item: SharedItem,
   values: BoundValues,
   limits: ExecutionLimits,
-  { digest, key, isChanging, lookUp, store }: CachedResponse,
+  { digest, key, isChanging, findResponse, storeResponse }: CachedResponse,
   maxAge?: number,
 ): Promise<PreparedResponse> {
   const compute = async (workContext: CompanyContext, respond: (lastResponse: string) => void) => {
@@ -171,7 +174,7 @@ async function respondToExecution(
       const cachedExecutions = executions.map((execution) => ({ ...execution, cached: true }));
       const tables = listTables(executions);
       const hasErrors = executions.some((each) => 'failure' in each);
-      await store(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
+      await storeResponse(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
       const storeOptions = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
       lastResults.storeResult(
         () => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }),
@@ -187,12 +190,12 @@ async function respondToExecution(
           // Of one version of the data all see the same, also those who come while it is read.
           if (isChanging) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
-          const cachedResponse = await lookUp(maxAge);
+          const cachedResponse = await findResponse(maxAge);
           return cachedResponse ? readText(cachedResponse.body) : compute(workContext, respond);
         }),
       ),
     );
-  const cached = await lookUp(maxAge);
+  const cached = await findResponse(maxAge);
   const { locale } = ctx.caller();
   if (cached && (locale === DEFAULT_LOCALE || !cached.hasErrors)) return cached;
   const text = cached ? await readText(cached.body) : await computeOnce();
@@ -209,7 +212,7 @@ function findRefusals(ctx: CompanyContext, item: SharedItem, rules: ViewerRules)
     listVisualizations(item).map(({ id }) => id),
   );
   const failure = policyViolation();
-  return new Map([...accessFailures, ...[...rules.refused].map((id) => [id, failure] as const)]);
+  return new Map([...accessFailures, ...[...rules.refusedIds].map((id) => [id, failure] as const)]);
 }
 
 async function runItem(

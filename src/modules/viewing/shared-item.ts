@@ -109,7 +109,7 @@ export function listInputs(item: SharedItem, hiddenIds: Pick<AccessFailures, 'ha
 export function makeRules(item: SharedItem, terms: ViewerTerms, hiddenIds?: AccessFailures): ViewerRules {
   const wholeRules = makeViewerRules(listInputs(item), terms);
   return hiddenIds?.size
-    ? { ...wholeRules, rules: makeViewerRules(listInputs(item, hiddenIds), terms).rules }
+    ? { ...wholeRules, inputRules: makeViewerRules(listInputs(item, hiddenIds), terms).inputRules }
     : wholeRules;
 }
 
@@ -138,7 +138,7 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules, hiddenIds: 
       hiddenIds.has(chart.id)
         ? { visualization_id: chart.id, name: '', description: '', chart: { type: 'table', ...NO_COLUMNS } }
         : // A refused visualization does not reveal its columns.
-          viewChart(rules.refused.has(chart.id) ? { ...chart, chart: { ...chart.chart, ...NO_COLUMNS } } : chart),
+          viewChart(rules.refusedIds.has(chart.id) ? { ...chart, chart: { ...chart.chart, ...NO_COLUMNS } } : chart),
     ),
   };
 }

@@ -14,7 +14,7 @@ export interface WritingOptions {
   /** The name of a workbook's sheet. */
   title?: string;
   /** Whether texts are escaped so that no spreadsheet takes one for a formula. */
-  safe?: boolean;
+  escapesFormulas?: boolean;
 }
 
 /** A writer of a result, piece by piece: `begin`, then `rows` for each batch of rows, then `end`. */
@@ -29,8 +29,11 @@ export interface ResultWriter {
 type TextWriter = { [Part in keyof ResultWriter]: (...args: Parameters<ResultWriter[Part]>) => string };
 
 /** Creates the writer of one result. */
-export const createResultWriter = ({ format, title = 'Result', safe = false }: WritingOptions): ResultWriter =>
-  WRITER_FACTORIES[format](safe, title);
+export const createResultWriter = ({
+  format,
+  title = 'Result',
+  escapesFormulas = false,
+}: WritingOptions): ResultWriter => WRITER_FACTORIES[format](escapesFormulas, title);
 
 const WRITER_FACTORIES: Record<ResultFormat, (safe: boolean, title: string) => ResultWriter> = {
   json: () => encodeWriter(createJsonWriter()),
@@ -51,7 +54,7 @@ export function writeResultFile(
   { columns, rows }: UserSqlResult,
   facts: Record<string, unknown> = {},
 ): ReadableStream<Uint8Array> {
-  if (options.format === 'xlsx') requireFittingCells(columns, rows, options.safe);
+  if (options.format === 'xlsx') requireFittingCells(columns, rows, options.escapesFormulas);
   const pieces = splitPieces(createResultWriter(options), columns, rows, facts);
   return new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -141,11 +144,11 @@ function createWorkbookWriter(safe: boolean, title: string): ResultWriter {
         title,
         columns.map(({ name }) => (safe ? escapeFormula(name) : name)),
       );
-      return workbook.write();
+      return workbook.writeRows();
     },
     rows: (rows) =>
-      workbook.write(rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, safe)))),
-    end: () => workbook.end(),
+      workbook.writeRows(rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, safe)))),
+    end: () => workbook.endFile(),
   };
 }
 

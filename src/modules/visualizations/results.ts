@@ -144,11 +144,11 @@ export const buildTruncationHeader = ({ truncated }: { truncated: boolean }): Re
  */
 export function buildFile(
   execution: Execution,
-  { name, format, safe }: { name: string; format: ResultFormat; safe: boolean },
+  { name, format, escapesFormulas }: { name: string; format: ResultFormat; escapesFormulas: boolean },
   explain = false,
 ): PreparedResponse {
   if ('failure' in execution) throw limitFailure(execution.failure, explain);
   const { result } = execution;
-  const body = writeResultFile({ format, title: name, safe }, result);
+  const body = writeResultFile({ format, title: name, escapesFormulas }, result);
   return new PreparedResponse(body, { ...makeFileHeaders(name, format), ...buildTruncationHeader(result) });
 }

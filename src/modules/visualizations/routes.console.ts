@@ -175,7 +175,8 @@ export const visualizationEndpoints = [
       const { visualization, execution } = await executeVisualization(ctx, params.id, body.parameters);
       // Who may change the SQL is told what the database says about it.
       const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);
-      if (format) return buildFile(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
+      if (format)
+        return buildFile(execution, { name: visualization.name, format, escapesFormulas: safe === 'true' }, explain);
       const result = viewExecution(execution, explain, ctx.caller().locale);
       return Response.json({ result } satisfies z.input<typeof executedView>);
     },

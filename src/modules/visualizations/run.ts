@@ -56,13 +56,13 @@ const MAX_REQUEST_BYTES = 20 * 1024 * 1024;
 /** The state that the runs of one request share. */
 interface RunState {
   /** The remaining runs, each with its index among the results. */
-  waiting: [index: number, run: VisualizationRun][];
+  remainingRuns: [index: number, run: VisualizationRun][];
   endsAt: number;
-  budget: ByteBudget;
+  byteBudget: ByteBudget;
   /** The number of connections that have not yet taken their share of the runs. */
   connectionCount: number;
   /** The failure, where no connection could be opened. */
-  unavailable?: Failure;
+  connectionFailure?: Failure;
 }
 
 /**
@@ -77,40 +77,43 @@ export async function executeRuns(
   const executions: Execution[] = [];
   const startedAt = performance.now();
   const runState: RunState = {
-    waiting: [...runs.entries()],
+    remainingRuns: [...runs.entries()],
     endsAt: startedAt + MAX_REQUEST_MS,
-    budget: { remainingBytes: MAX_REQUEST_BYTES },
+    byteBudget: { remainingBytes: MAX_REQUEST_BYTES },
     connectionCount: 0,
   };
-  const hasNoProgress = () => runState.unavailable !== undefined && runState.waiting.length === runs.length;
+  const hasNoProgress = () => runState.connectionFailure !== undefined && runState.remainingRuns.length === runs.length;
   await runOnConnections(ctx, runState, executions, maxConnections);
   if (hasNoProgress() && performance.now() - startedAt < MAX_FIRST_TRY_MS) {
     await pauseBeforeRetry();
     await runOnConnections(ctx, runState, executions, maxConnections);
   }
   // Runs that a lost connection gave back when the others had ended already.
-  if (runState.waiting.length > 0 && !hasNoProgress()) await runOnConnections(ctx, runState, executions, 1);
-  const { waiting, unavailable } = runState;
-  if (unavailable && waiting.length === runs.length) throw unavailable;
-  if (unavailable && waiting.length > 0)
-    logError('database_unavailable', unavailable, { company_id: ctx.actor.companyId });
-  for (const [index, { visualization }] of waiting) {
+  if (runState.remainingRuns.length > 0 && !hasNoProgress()) await runOnConnections(ctx, runState, executions, 1);
+  const { remainingRuns, connectionFailure } = runState;
+  if (connectionFailure && remainingRuns.length === runs.length) throw connectionFailure;
+  if (connectionFailure && remainingRuns.length > 0)
+    logError('database_unavailable', connectionFailure, { company_id: ctx.actor.companyId });
+  for (const [index, { visualization }] of remainingRuns) {
     executions[index] = {
       visualizationId: visualization.id,
       durationMs: 0,
       cached: false,
-      failure: unavailable as Failure,
+      failure: connectionFailure as Failure,
     };
   }
   return executions;
 }
 
 /** A run with its index among the results. */
-type PendingRun = RunState['waiting'][number];
+type PendingRun = RunState['remainingRuns'][number];
 
 /** Removes the runs for one connection from the waiting runs: an equal share, at most as many as are sent at a time. */
-const takeRuns = ({ waiting }: RunState, connectionCount: number): PendingRun[] =>
-  waiting.splice(0, Math.min(MAX_SENT_STATEMENTS, Math.ceil(waiting.length / Math.max(1, connectionCount))));
+const takeRuns = ({ remainingRuns }: RunState, connectionCount: number): PendingRun[] =>
+  remainingRuns.splice(
+    0,
+    Math.min(MAX_SENT_STATEMENTS, Math.ceil(remainingRuns.length / Math.max(1, connectionCount))),
+  );
 
 /** Runs the remaining statements on the first free connection, and on further connections that no other request waits for. */
 async function runOnConnections(
@@ -119,7 +122,7 @@ async function runOnConnections(
   executions: Execution[],
   most: number,
 ): Promise<void> {
-  const wantedConnections = Math.min(most, runState.waiting.length);
+  const wantedConnections = Math.min(most, runState.remainingRuns.length);
   const openedConnections: TenantSql[] = [];
   while (openedConnections.length < wantedConnections) {
     const sql = await (openedConnections.length === 0
@@ -137,7 +140,7 @@ async function connectOrRecordFailure(ctx: CompanyContext, runState: RunState): 
     return await openReadonlyDatabase(ctx);
   } catch (error) {
     if (!databaseUnavailable.matches(error)) throw error;
-    runState.unavailable = error;
+    runState.connectionFailure = error;
     return undefined;
   }
 }
@@ -161,7 +164,7 @@ async function runOnConnection(
       if (sql.isClosed) {
         const newConnection = await connectOrRecordFailure(ctx, runState);
         if (!newConnection) {
-          runState.waiting.unshift(...nextRuns);
+          runState.remainingRuns.unshift(...nextRuns);
           return;
         }
         sql = newConnection;
@@ -172,14 +175,14 @@ async function runOnConnection(
         const run = nextRuns[index] as PendingRun;
         if ('failure' in execution && execution.failure.kind === 'unavailable') {
           lostRuns.push(run);
-          runState.unavailable = execution.failure;
+          runState.connectionFailure = execution.failure;
         } else {
           executions[run[0]] = execution;
           hasWorked = true;
         }
       }
       if (lostRuns.length === 0) continue;
-      runState.waiting.unshift(...lostRuns);
+      runState.remainingRuns.unshift(...lostRuns);
       sql.drop();
       if (!hasWorked) return;
     }
@@ -246,7 +249,7 @@ function prepareStatement({ visualization, values, enforced }: VisualizationRun,
       ...(maySeeNothing && { rows: 0 }),
       milliseconds: Math.min(STANDARD_LIMITS.milliseconds, remainingMs),
       endsAt: runState.endsAt,
-      budget: runState.budget,
+      budget: runState.byteBudget,
     },
   };
 }

@@ -119,7 +119,10 @@ export function changeVisualization(
         ? undefined
         : await requireMayShareIfSeen(ctx, { type: 'visualization', id }, () => requireMayShareAll(ctx, [id]));
     const unit = {
-      updated: updateVisualization(ctx.db, newVisualization, { unpublished: mustBeUnpublished, unseen: unseenAt }),
+      updated: updateVisualization(ctx.db, newVisualization, {
+        onlyUnpublished: mustBeUnpublished,
+        unseenAt,
+      }),
     };
     return (await commit(ctx.db, unit, UNIQUE_FAILURES)).updated[0];
   });

@@ -58,7 +58,7 @@ export const readVisualizations = (db: ControlDb, companyId: string, listRequest
 export const updateVisualization = (
   db: ControlDb,
   { id, companyId, version, embeddedUntil: _embeddedUntil, ...rest }: Visualization,
-  { unpublished, unseen }: { unpublished: boolean; unseen: number | undefined },
+  { onlyUnpublished, unseenAt }: { onlyUnpublished: boolean; unseenAt: number | undefined },
 ) =>
   db
     .update(visualizations)
@@ -67,8 +67,8 @@ export const updateVisualization = (
       and(
         matchesId(visualizations, companyId, id),
         eq(visualizations.version, version),
-        unpublished ? not(existsSql(vizApiEndpoints, isPublicationOf(companyId, id))) : undefined,
-        unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseen)),
+        onlyUnpublished ? not(existsSql(vizApiEndpoints, isPublicationOf(companyId, id))) : undefined,
+        unseenAt === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseenAt)),
       ),
     )
     .returning();

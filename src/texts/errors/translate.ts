@@ -7,8 +7,8 @@ interface Sentence {
   /** The literal texts around the placeholders, in English. */
   parts: string[];
   /** The names of the placeholders, in the order of the English sentence. */
-  places: string[];
-  words: Record<Locale, string>;
+  placeholderNames: string[];
+  translations: Record<Locale, string>;
   reason?: FieldReason;
 }
 
@@ -19,8 +19,8 @@ const makeSentence = (english: string, portuguese: string, spanish: string, reas
   const splitParts = english.split(PLACEHOLDER_PATTERN);
   return {
     parts: splitParts.filter((_, index) => index % 2 === 0),
-    places: splitParts.filter((_, index) => index % 2 === 1),
-    words: { en: english, 'pt-BR': portuguese, es: spanish },
+    placeholderNames: splitParts.filter((_, index) => index % 2 === 1),
+    translations: { en: english, 'pt-BR': portuguese, es: spanish },
     ...(reason && { reason }),
   };
 };
@@ -32,17 +32,23 @@ const SENTENCES = [
   ...FAILURES.map(([english, portuguese, spanish]) => makeSentence(english, portuguese, spanish)),
 ];
 const FIXED_SENTENCES = new Map(
-  SENTENCES.filter(({ places }) => places.length === 0).map((sentence) => [sentence.words.en, sentence]),
+  SENTENCES.filter(({ placeholderNames }) => placeholderNames.length === 0).map((sentence) => [
+    sentence.translations.en,
+    sentence,
+  ]),
 );
 
 const measureLiterals = ({ parts }: Sentence): number => parts.join('').length;
 /** The sentences with placeholders, the most specific first: `must be at most {max}` begins like other sentences. */
-const SENTENCES_WITH_PLACEHOLDERS = SENTENCES.filter(({ places }) => places.length > 0).toSorted(
+const SENTENCES_WITH_PLACEHOLDERS = SENTENCES.filter(({ placeholderNames }) => placeholderNames.length > 0).toSorted(
   (a, b) => measureLiterals(b) - measureLiterals(a),
 );
 
 /** Reads the values of a sentence's placeholders from a text; undefined if the text is not that sentence. Linear in the text. */
-function readPlaceholderValues(text: string, { parts, places }: Sentence): Record<string, string> | undefined {
+function readPlaceholderValues(
+  text: string,
+  { parts, placeholderNames }: Sentence,
+): Record<string, string> | undefined {
   const [first = '', ...rest] = parts;
   if (!text.startsWith(first)) return undefined;
   const values: Record<string, string> = {};
@@ -51,7 +57,7 @@ function readPlaceholderValues(text: string, { parts, places }: Sentence): Recor
     const isLast = index === rest.length - 1;
     const end = isLast ? text.length - part.length : text.indexOf(part, from);
     if (end < from || (isLast && !text.endsWith(part))) return undefined;
-    const [place = '', value] = [places[index], text.slice(from, end)];
+    const [place = '', value] = [placeholderNames[index], text.slice(from, end)];
     if (isLimitName(place) && !NUMBER_PATTERN.test(value)) return undefined;
     values[place] = value;
     from = end + part.length;
@@ -72,7 +78,7 @@ function parseMessage(text: string): ParsedMessage | undefined {
   if (fixedSentence) return { sentence: fixedSentence, values: {} };
   for (const sentence of SENTENCES_WITH_PLACEHOLDERS) {
     const values = readPlaceholderValues(text, sentence);
-    if (values) return { sentence: sentence, values };
+    if (values) return { sentence, values };
   }
   return undefined;
 }
@@ -83,11 +89,14 @@ const NOUN_PLACEHOLDERS = ['thing', 'field', 'kind'];
 function translateMessage(text: string, parsedMessage: ParsedMessage | undefined, locale: Locale): string {
   if (!parsedMessage || locale === 'en') return text;
   const at = locale === 'es' ? 1 : 0;
-  return parsedMessage.sentence.words[locale].replaceAll(new RegExp(PLACEHOLDER_PATTERN, 'g'), (_, place: string) => {
-    const value = parsedMessage.values[place] ?? '';
-    if (place === 'problem') return translate(value, locale);
-    return NOUN_PLACEHOLDERS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
-  });
+  return parsedMessage.sentence.translations[locale].replaceAll(
+    new RegExp(PLACEHOLDER_PATTERN, 'g'),
+    (_, place: string) => {
+      const value = parsedMessage.values[place] ?? '';
+      if (place === 'problem') return translate(value, locale);
+      return NOUN_PLACEHOLDERS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
+    },
+  );
 }
 
 /** Translates an English sentence of our own. Other text, such as PostgreSQL's messages, stays unchanged. */

@@ -154,7 +154,7 @@ export function buildItemPage(
       if (signal.aborted) return;
       showResults(execution);
       status.textContent = '';
-      if (execution.waking) void renewResults(signal);
+      if (execution.isWaking) void renewResults(signal);
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
@@ -166,14 +166,14 @@ export function buildItemPage(
     }
   }
 
-  function showResults({ results, age: milliseconds, waking }: ExecutionResult): void {
+  function showResults({ results, ageMs: milliseconds, isWaking }: ExecutionResult): void {
     const byId = new Map(results.map((result) => [result.visualization_id, result]));
     for (const { visualizationId, widget } of grid.cards) {
       const result = byId.get(visualizationId);
       if (result) widget.showResult(result);
       else widget.showFailure(TEXTS.broken);
     }
-    ageNote.textContent = waking ? TEXTS.wakingSince(new Date(Date.now() - milliseconds).toLocaleString(LOCALE)) : '';
+    ageNote.textContent = isWaking ? TEXTS.wakingSince(new Date(Date.now() - milliseconds).toLocaleString(LOCALE)) : '';
     freshnessDisplay.showAge(milliseconds);
   }
 
@@ -185,7 +185,7 @@ export function buildItemPage(
       const execution = await source.execute(toParameters(filters, values), signal).catch(() => undefined);
       if (signal.aborted) return;
       if (execution) showResults(execution);
-      if (execution?.waking === false) return;
+      if (execution?.isWaking === false) return;
     }
   }
 

@@ -36,7 +36,7 @@ export function createEmbedAccess(
   async function readView(candidateToken: string): Promise<{ view: TokenView; tokenEndsAt: number }> {
     let time = Date.now();
     const view = await callApi<TokenView>(`${formatBase(candidateToken)}/info`, {
-      onTime: (serverTime) => (time = serverTime),
+      onServerTime: (serverTime) => (time = serverTime),
     });
     const expires = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
     return {

@@ -21,13 +21,15 @@ function readRecords(text: string, dialect: Dialect, blockBytes: number): string
   const records: string[][] = [];
   for (let at = 0, size = blockBytes; at < bytes.length; ) {
     const blockOfBytes = bytes.subarray(at, at + size);
-    const { end } = scanRecords(blockOfBytes, 0, at + size >= bytes.length, dialect, 1, fields, () => {
+    const { endIndex } = scanRecords(blockOfBytes, 0, at + size >= bytes.length, dialect, 1, fields, () => {
       records.push(
-        Array.from({ length: fields.count }, (_, index) => readFieldText(blockOfBytes, fields, index, dialect, decode)),
+        Array.from({ length: fields.fieldCount }, (_, index) =>
+          readFieldText(blockOfBytes, fields, index, dialect, decode),
+        ),
       );
     });
-    size = end === 0 ? size * 2 : blockBytes;
-    at += end;
+    size = endIndex === 0 ? size * 2 : blockBytes;
+    at += endIndex;
   }
   return records;
 }
@@ -74,7 +76,7 @@ describe('the records read from a CSV', () => {
   it('are refused with more fields than a table can have', () => {
     const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
     const scanBytes = (bytes: Uint8Array) => scanRecords(bytes, 0, true, COMMA_DIALECT, 1, fields, () => {});
-    expect(scanBytes(line(MAX_FIELDS)).line).toBe(3);
+    expect(scanBytes(line(MAX_FIELDS)).nextLine).toBe(3);
     expect(() => scanBytes(line(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
   });
 });

@@ -23,7 +23,7 @@ function readInPieces(
     const piece = bytes.slice(offset, offset + size);
     const isLast = offset + piece.length >= bytes.length;
     const next = readJson(jsonForm, state, piece, isLast, maxNames, writer);
-    output += decoder.decode(writer.take());
+    output += decoder.decode(writer.takeLines());
     state = next.state;
     offset += next.takenBytes;
     if (isLast) break;

@@ -49,7 +49,7 @@ interface FormPart {
 async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 1e6 } = {}): Promise<FormPart[]> {
   const reader = new MultipartReader(streamInPieces(body, sizes), BOUNDARY, makeLimits(block, max));
   const parts: FormPart[] = [];
-  for (let head = await reader.next(); head; head = await reader.next()) {
+  for (let head = await reader.readNextHeaders(); head; head = await reader.readNextHeaders()) {
     const pieces: Uint8Array[] = [];
     for (let last = false; !last; ) {
       const piece = await reader.readBlock(block);
@@ -109,10 +109,14 @@ describe('a multipart body', () => {
     const request = new Request('https://x.test', { method: 'POST', body: data });
     const boundary = parseBoundary(request.headers.get('content-type'));
     const reader = new MultipartReader(request.body as ReadableStream<Uint8Array>, boundary ?? '', makeLimits(1024));
-    expect(await reader.next()).toMatchObject({ name: 'mode', filename: null });
+    expect(await reader.readNextHeaders()).toMatchObject({ name: 'mode', filename: null });
     expect(new TextDecoder().decode((await reader.readBlock(64)).bytes)).toBe('append');
-    expect(await reader.next()).toEqual({ name: 'files', filename: 'tabela "ção" 1.csv', mediaType: 'text/csv' });
-    expect(await reader.next()).toBeNull();
+    expect(await reader.readNextHeaders()).toEqual({
+      name: 'files',
+      filename: 'tabela "ção" 1.csv',
+      mediaType: 'text/csv',
+    });
+    expect(await reader.readNextHeaders()).toBeNull();
   });
 
   it('is read past a preamble, an epilogue and parts whose content is skipped', async () => {
@@ -125,9 +129,9 @@ describe('a multipart body', () => {
       encode('epilogue'),
     ]);
     const reader = new MultipartReader(streamInPieces(body, [7]), BOUNDARY, makeLimits(16));
-    expect((await reader.next())?.filename).toBe('a.csv');
-    expect((await reader.next())?.filename).toBe('b.csv');
-    expect(await reader.next()).toBeNull();
+    expect((await reader.readNextHeaders())?.filename).toBe('a.csv');
+    expect((await reader.readNextHeaders())?.filename).toBe('b.csv');
+    expect(await reader.readNextHeaders()).toBeNull();
   });
 
   it.each([

@@ -12,7 +12,7 @@ import {
 /** Writes a workbook, and returns the root element of one of its parts. */
 function writePart(path: string, header: string[], ...batches: WrittenCell[][][]): XmlElement {
   const book = new WorkbookWriter('Vendas', header);
-  const files = unzipSync(concatBytes([...batches.map((rows) => book.write(rows)), book.end()]));
+  const files = unzipSync(concatBytes([...batches.map((rows) => book.writeRows(rows)), book.endFile()]));
   return parseXml(strFromU8(files[path] as Uint8Array));
 }
 

@@ -19,9 +19,9 @@ export const ACCESS_GUARDS = [
       without: 'true',
       title: 'signed with its secret key',
     },
-    { text: 'gateResult.access !== null && ', without: '', tests: ACCESS_MODEL_TESTS },
+    { text: 'gateResult.accessVersion !== null && ', without: '', tests: ACCESS_MODEL_TESTS },
     {
-      text: ' && gateResult.access === cachedPrincipal.gateVersion',
+      text: ' && gateResult.accessVersion === cachedPrincipal.gateVersion',
       without: '',
       title: 'when its account is deactivated',
     },

@@ -56,7 +56,7 @@ export const DATA_API_GUARDS = [
   ...makeGuards('src/modules/visualizations/store.ts', RACE_TESTS, [
     {
       in: 'updateVisualization',
-      text: 'unpublished ? not(existsSql(vizApiEndpoints, isPublicationOf(companyId, id))) : undefined',
+      text: 'onlyUnpublished ? not(existsSql(vizApiEndpoints, isPublicationOf(companyId, id))) : undefined',
       without: 'undefined',
     },
   ]),

@@ -16,7 +16,7 @@ export const KNOWLEDGE_GUARDS = [
     ['test/knowledge/concept-files.test.ts'],
     [
       {
-        text: 'readingSemaphore.run(work, tooManyFiles)',
+        text: 'readingSemaphore.runWithPermit(work, tooManyFiles)',
         without: 'work()',
         title: 'is read only after the text of the previous file is stored',
       },

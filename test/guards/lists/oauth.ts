@@ -58,7 +58,7 @@ export const OAUTH_GUARDS = [
     },
     {
       in: 'rotateGrant',
-      text: 'eq(oauthGrants.refreshDigest, digests.presented),',
+      text: 'eq(oauthGrants.refreshDigest, digests.presentedDigest),',
       without: '',
       title: 'at the same time',
     },

@@ -102,7 +102,7 @@ export const OBJECT_GUARDS = [
     ['test/company-log/feed.test.ts'],
     [
       {
-        text: 'if (!(await waitUntilSettled(batch.handedOver, 2 * TIMEOUT_MS))) {',
+        text: 'if (!(await waitUntilSettled(batch.handOverPromise, 2 * TIMEOUT_MS))) {',
         without: 'if (false as boolean) {',
       },
       { text: 'waitUntilSettled(pendingCall, TIMEOUT_MS)', without: 'pendingCall' },
@@ -123,8 +123,8 @@ export const OBJECT_GUARDS = [
     { text: 'nonce && usingRequestId === undefined', without: 'nonce' },
     { text: 'if (this.#nonces.nextEnd !== null) ', without: 'if (false) ' },
     { text: 'nonce && this.#nonces.findUsingRequest(nonce) === requestId', without: 'nonce' },
-    { text: "this.#organization.giveBack('organization', now);", without: '' },
-    { text: 'this.#principals.giveBack(principalId, now);', without: '' },
+    { text: "this.#organization.uncountRequest('organization', now);", without: '' },
+    { text: 'this.#principals.uncountRequest(principalId, now);', without: '' },
     { text: 'if (this.#alarmAt !== null && this.#alarmAt <= time) return;', without: '' },
     { text: 'this.#alarmAt !== null && ', without: '' },
     { text: 'await state.storage.getAlarm()', without: 'null' },

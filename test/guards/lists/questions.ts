@@ -46,7 +46,7 @@ export const QUESTION_GUARDS = [
   ...makeGuards('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
     {
       in: 'validateQuery',
-      text: "if (!mayReadTables(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
+      text: "if (!mayReadTables(ctx, prepared.tables)) return { kind: 'refusal', reason: 'not_readable' };",
       without: '',
       title: 'no values of tables',
     },

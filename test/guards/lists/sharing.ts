@@ -86,7 +86,7 @@ export const SHARING_GUARDS = [
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
     {
       in: 'updateVisualization',
-      text: "unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseen)),",
+      text: "unseenAt === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseenAt)),",
       without: '',
       ...DURING_CHANGE_TESTS,
     },
@@ -109,7 +109,7 @@ export const SHARING_GUARDS = [
     { in: 'prepareDeletion', text: '          isDeleted,', without: '' },
     { in: 'prepareDeletion', text: 'isNull(dashboardShares.revokedAt),', without: '' },
     { in: 'insertMember', text: 'isContextUnchanged(context),', without: '' },
-    { in: 'insertMember', text: '< ${most}', without: '>= 0' },
+    { in: 'insertMember', text: '< ${maxCount}', without: '>= 0' },
     {
       in: 'insertMember',
       text: 'areDashboardsUnchanged(context.companyId, dashboards),',

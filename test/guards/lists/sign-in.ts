@@ -23,10 +23,15 @@ export const SIGN_IN_GUARDS = [
       without: 'matchesId(users, companyId, userId)',
     },
     { in: 'insertSession', text: '      when,\n', without: '', tests: SECOND_FACTOR_RACE_TESTS },
-    { in: 'rotateSession', text: ' eq(sessions.refreshDigest, digests.presented),', without: '', ...REFRESH_TESTS },
+    {
+      in: 'rotateSession',
+      text: ' eq(sessions.refreshDigest, digests.presentedDigest),',
+      without: '',
+      ...REFRESH_TESTS,
+    },
     { in: 'endUserSession', text: 'isLiveSession(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
-    { in: 'endUserSessions', text: 'ne(sessions.id, except)', without: 'undefined' },
-    { in: 'endUserSessions', text: ', when)', without: ')' },
+    { in: 'endUserSessions', text: 'ne(sessions.id, exceptSessionId)', without: 'undefined' },
+    { in: 'endUserSessions', text: '        when,\n', without: '' },
     { in: 'endSessionsOfInactiveUser', text: ', isInactive', without: '', tests: USER_RACE_TESTS },
   ]),
   ...makeGuards('src/modules/sign-in/network-store.ts', RACE_TESTS, [
@@ -77,7 +82,7 @@ export const SIGN_IN_GUARDS = [
     { in: 'useFreshSession', text: 'gte(sessions.createdAt, since),', without: '' },
   ]),
   ...makeGuards('src/modules/sign-in/second-factor-store.ts', SECOND_FACTOR_RACE_TESTS, [
-    { in: 'replaceFactor', text: 'afterProof ? AFTER_CHANGE : sql`true`', without: 'sql`true`' },
+    { in: 'replaceFactor', text: 'requiresProof ? AFTER_CHANGE : sql`true`', without: 'sql`true`' },
     { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
     { in: 'confirmFactor', text: 'isNull(secondFactors.confirmedAt), ', without: '' },
     {

@@ -41,7 +41,13 @@ export const MANAGED_TABLE_GUARDS = [
   ...makeGuards(
     'src/modules/managed-tables/large-rows.ts',
     ['test/managed-tables/rows.test.ts'],
-    [{ text: 'largeRowSemaphore.run(work, tooManyLargeRows)', without: 'work()', title: 'one insert at a time' }],
+    [
+      {
+        text: 'largeRowSemaphore.runWithPermit(work, tooManyLargeRows)',
+        without: 'work()',
+        title: 'one insert at a time',
+      },
+    ],
   ),
   ...makeGuards(
     'src/tenant-sql/rows.ts',
@@ -419,7 +425,7 @@ export const MANAGED_TABLE_GUARDS = [
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
     { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
     { text: ' || load.evolved', without: '', tests: EVOLUTION_TESTS, title: 'is undone before an insert' },
-    { text: 'load.number > limit.loadNumber', without: 'true', title: 'first, and otherwise succeeds' },
+    { text: 'load.loadNumber > limit.loadNumber', without: 'true', title: 'first, and otherwise succeeds' },
     {
       text: 'await tx.execute(buildLockKeptRows(load.jobId))',
       without: 'await Promise.resolve()',

@@ -321,7 +321,7 @@ describe('the permission of a tool', () => {
   it.each(TOOLS.map((tool) => [tool.name, tool] as const))(
     'that %s needs is the permission of its route',
     async (name, tool) => {
-      const contract = routes.find(({ operationId }) => operationId === tool.operation);
+      const contract = routes.find(({ operationId }) => operationId === tool.operationId);
       const action = getAction(contract?.access ?? 'public') as string;
       expect(action).toMatch(/^[\w-]+:[\w-]+$/);
       const allActions = ['managed-tables:*', 'semantic:*', 'concepts:*', 'dashboards:*', 'visualizations:*'];
@@ -334,7 +334,7 @@ describe('the permission of a tool', () => {
   );
 
   it('is the permission of a route that only reads: a GET, or one of three POSTs', () => {
-    const methods = TOOLS.map(({ operation }) => {
+    const methods = TOOLS.map(({ operationId: operation }) => {
       const toolRoute = routes.find(({ operationId }) => operationId === operation);
       return toolRoute?.method === 'get' ? 'get' : operation;
     });

@@ -348,7 +348,7 @@ it('a metric with the aggregation last uses its date column, not a number column
   };
   const { formula, semiAdditive } = parseMetric(item, tables, () => 'integer');
   expect(formula).toMatchObject({ call: { name: 'sum', argument: { table: { name: 'stock' }, column: 'day' } } });
-  expect(semiAdditive?.by).toMatchObject({ table: { name: 'moments' }, column: 'day' });
+  expect(semiAdditive?.timeExpression).toMatchObject({ table: { name: 'moments' }, column: 'day' });
 });
 
 describe('an item of a metric query', () => {

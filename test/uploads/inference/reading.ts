@@ -48,8 +48,8 @@ export function readRefusal(work: () => unknown) {
   try {
     work();
   } catch (error) {
-    const { code, where, message } = error as { code: string; where: object; message: string };
-    return { code, message, ...where };
+    const { code, location, message } = error as { code: string; location: object; message: string };
+    return { code, message, ...location };
   }
   return null;
 }
@@ -74,10 +74,10 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16)
   for (let position = plan.start; position.offset < plan.end; ) {
     const end = position.offset + Math.max(blockSize, wantedBytes);
     const chunk = convertNextChunk(plan, position, bytes.subarray(position.offset, end), end >= bytes.length);
-    pieces.push(chunk.data.slice());
-    rows += chunk.rows ?? 0;
-    position = chunk.position;
-    wantedBytes = chunk.wants;
+    pieces.push(chunk.copyBytes.slice());
+    rows += chunk.rowCount ?? 0;
+    position = chunk.nextPosition;
+    wantedBytes = chunk.minBlockBytes;
   }
   return {
     text: pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece)).join(''),

@@ -31,14 +31,14 @@ const MAX_PROBLEMS_CHARACTERS = 2000;
 export interface ValidQuery {
   input: MetricQueryInput;
   preparedQuery: PreparedQuery;
-  words: string;
+  queryText: string;
 }
 
 /** The outcome of choosing a query for a question: an answer, several possible readings, or a refusal. */
 export type QuestionOutcome =
   | ({ kind: 'answer' } & ValidQuery)
-  | { kind: 'clarification'; readings: ValidQuery[] }
-  | { kind: 'refusal'; why: 'nothing_fits' | 'not_readable' };
+  | { kind: 'clarification'; possibleQueries: ValidQuery[] }
+  | { kind: 'refusal'; reason: 'nothing_fits' | 'not_readable' };
 
 type JudgedAnswer = QuestionOutcome | { kind: 'invalid'; problems: string[] };
 
@@ -53,7 +53,7 @@ export async function chooseQuery(
     const answer = await requestAnswer(settings, composePrompt(PROMPTS.ask, sections), usage);
     const outcome = await judgeAnswer(ctx, answer);
     if (outcome.kind !== 'invalid') return outcome;
-    if (attempt === MAX_CHOICE_ATTEMPTS) return { kind: 'refusal', why: 'nothing_fits' };
+    if (attempt === MAX_CHOICE_ATTEMPTS) return { kind: 'refusal', reason: 'nothing_fits' };
     sections.push(
       { title: 'your answer before', text: truncateText(JSON.stringify(answer) ?? '', MAX_REPEATED_CHARACTERS) },
       { title: 'what is wrong with it', text: truncateText(outcome.problems.join('\n'), MAX_PROBLEMS_CHARACTERS) },
@@ -73,7 +73,7 @@ async function requestAnswer(
       {
         name: 'metric_query',
         ...prompt,
-        shape: CHOICE_SHAPE,
+        answerSchema: CHOICE_SHAPE,
         readAnswer: (answer) => answer,
         maxAttempts: PROVIDER_ATTEMPTS,
         takesInvalid: true,
@@ -93,7 +93,7 @@ async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<Judg
   if ('problems' in choice) return { kind: 'invalid', problems: choice.problems };
   switch (choice.kind) {
     case 'refusal':
-      return { kind: 'refusal', why: 'nothing_fits' };
+      return { kind: 'refusal', reason: 'nothing_fits' };
     case 'answer': {
       const outcome = await validateQuery(ctx, choice.query);
       return 'input' in outcome ? { kind: 'answer', ...outcome } : outcome;
@@ -101,7 +101,7 @@ async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<Judg
     case 'clarification': {
       const readings = await Promise.all(choice.alternatives.map((query) => validateQuery(ctx, query)));
       const validReadings = readings.filter((reading) => 'input' in reading);
-      if (validReadings.length > 0) return { kind: 'clarification', readings: validReadings };
+      if (validReadings.length > 0) return { kind: 'clarification', possibleQueries: validReadings };
       return readings.find((reading) => !('input' in reading)) as Exclude<JudgedAnswer, ValidQuery>;
     }
   }
@@ -114,7 +114,7 @@ async function validateQuery(
 ): Promise<ValidQuery | Extract<JudgedAnswer, { kind: 'refusal' | 'invalid' }>> {
   try {
     const prepared = await prepareMetrics(ctx, input);
-    if (!mayReadTables(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };
+    if (!mayReadTables(ctx, prepared.tables)) return { kind: 'refusal', reason: 'not_readable' };
     const { values, problems } = await checkValues(ctx, prepared);
     if (problems.length > 0) return { kind: 'invalid', problems };
     return toValidQuery(input, replaceFilterValues(prepared, values));
@@ -142,6 +142,6 @@ export function toValidQuery(input: MetricQueryInput, prepared: PreparedQuery): 
       order_by: query.orderBy.map(({ column, descending }) => ({ by: columns[column]?.name ?? '', descending })),
     },
     preparedQuery: prepared,
-    words: describeQuery(prepared),
+    queryText: describeQuery(prepared),
   };
 }

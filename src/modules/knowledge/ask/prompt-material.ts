@@ -37,7 +37,7 @@ export interface QueryableItem {
 export interface PromptMaterial {
   /** Metrics and dimensions; those that share words with the question come first. */
   items: QueryableItem[];
-  verified: { id: string; question: string; query: Record<string, unknown> }[];
+  verifiedQuestions: { id: string; question: string; query: Record<string, unknown> }[];
 }
 
 const splitWords = (text: string): string[] => makeQuestionKey(text).split(' ');
@@ -87,7 +87,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
       ...synonyms,
       description,
     ]),
-    verified: sortByRelevance(question, verified, (verifiedQuestion) => [verifiedQuestion.question]),
+    verifiedQuestions: sortByRelevance(question, verified, (verifiedQuestion) => [verifiedQuestion.question]),
   };
 }
 
@@ -95,7 +95,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
 export async function buildSections(
   ctx: PrincipalContext,
   question: string,
-  { items, verified }: PromptMaterial,
+  { items, verifiedQuestions }: PromptMaterial,
 ): Promise<PromptSection[]> {
   const dimensions = items.filter(({ kind }) => kind === 'dimension').slice(0, MAX_SAMPLED_DIMENSIONS);
   const sampledValues = await sampleValues(
@@ -114,7 +114,7 @@ export async function buildSections(
       ...(values.length > 0 && { some_values: values }),
     });
   });
-  const examples = verified
+  const examples = verifiedQuestions
     .slice(0, MAX_EXAMPLES)
     .map(({ question: text, query }) => JSON.stringify({ question: text, query }));
   return [

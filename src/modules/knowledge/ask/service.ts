@@ -100,7 +100,7 @@ export async function answerQuestion(
     const promptMaterial = await readPromptMaterial(ctx, question);
     const outcome = promptMaterial.items.some(({ kind }) => kind === 'metric')
       ? await chooseQuery(ctx, settings, { question, promptMaterial, usage })
-      : ({ kind: 'refusal', why: 'no_metrics' } as const);
+      : ({ kind: 'refusal', reason: 'no_metrics' } as const);
     return await finishAnswer(ctx, askedRow, {
       outcome,
       offered: promptMaterial,
@@ -121,7 +121,7 @@ async function judgeVerifiedQuestion(ctx: PrincipalContext, row: QuestionRow): P
     const prepared = await prepareMetrics(ctx, input);
     return mayReadTables(ctx, prepared.tables)
       ? { kind: 'answer', ...toValidQuery(input, prepared) }
-      : { kind: 'refusal', why: 'not_readable' };
+      : { kind: 'refusal', reason: 'not_readable' };
   } catch (error) {
     if (isInvalidInput(error)) return undefined;
     throw error;
@@ -158,7 +158,7 @@ async function recordQuestion(ctx: PrincipalContext, question: string, model: st
   return asked;
 }
 
-type ExplainedOutcome = QuestionOutcome | { kind: 'refusal'; why: keyof typeof REFUSAL_MESSAGES };
+type ExplainedOutcome = QuestionOutcome | { kind: 'refusal'; reason: keyof typeof REFUSAL_MESSAGES };
 
 /** Computes the chosen query, and stores the outcome of the question. */
 async function finishAnswer(
@@ -201,14 +201,14 @@ async function finishAnswer(
 }
 
 function buildExplanation(outcome: ExplainedOutcome): string {
-  if (outcome.kind === 'answer') return outcome.words;
-  return outcome.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[outcome.why];
+  if (outcome.kind === 'answer') return outcome.queryText;
+  return outcome.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[outcome.reason];
 }
 
-const toAlternative = ({ input: query, words }: ValidQuery): Alternative => ({
+const toAlternative = ({ input: query, queryText }: ValidQuery): Alternative => ({
   kind: 'query',
   id: null,
-  name: words,
+  name: queryText,
   query,
 });
 
@@ -219,11 +219,11 @@ async function findAlternatives(
   promptMaterial?: PromptMaterial,
 ): Promise<Alternative[]> {
   if (outcome.kind === 'answer') return [];
-  if (outcome.kind === 'clarification') return outcome.readings.map(toAlternative);
-  const { items, verified } = promptMaterial ?? (await readPromptMaterial(ctx, question));
+  if (outcome.kind === 'clarification') return outcome.possibleQueries.map(toAlternative);
+  const { items, verifiedQuestions } = promptMaterial ?? (await readPromptMaterial(ctx, question));
   return [
     ...items.slice(0, MAX_NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
-    ...verified.slice(0, MAX_NAMED_QUESTIONS).map((row) => ({
+    ...verifiedQuestions.slice(0, MAX_NAMED_QUESTIONS).map((row) => ({
       kind: 'verified_question' as const,
       id: row.id,
       name: row.question,

@@ -7,7 +7,7 @@ export const askTools: readonly Tool[] = [
     title: 'Ask',
     description:
       'Answers a question in plain language with the available metrics and dimensions, or says what it could mean. To write the query yourself, use query_metrics.',
-    operation: 'askQuestion',
+    operationId: 'askQuestion',
     argumentNames: ['question', 'execute'],
   },
 ];

@@ -36,9 +36,9 @@ const conceptInput = z.object({ ...conceptFields, status: newStatus }).partial()
 export const concept: ResourceDefinition<Concept> = {
   type: 'concept',
   failures: conceptFailures,
-  create: conceptInput.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
-  changes: conceptInput,
-  patch: conceptInput.extend({ status: changedStatus }).meta({ id: 'ConceptChanges' }),
+  createSchema: conceptInput.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
+  changesSchema: conceptInput,
+  patchSchema: conceptInput.extend({ status: changedStatus }).meta({ id: 'ConceptChanges' }),
   defaults: { type: 'term', aliases: [], tags: [], source: null, confidence: null, related_catalog_assets: [] },
   permissions: {
     requireCreate: (actor) => requireAction(actor, 'concepts:create', '*'),
@@ -50,5 +50,5 @@ export const concept: ResourceDefinition<Concept> = {
   getFacet: (content) => content.type,
   listTexts: (content) => [content.name, content.description, ...content.aliases, ...content.tags],
   listReferences: () => [],
-  acyclic: [],
+  acyclicFields: [],
 };

@@ -6,7 +6,7 @@ export const conceptTools: readonly Tool[] = [
     name: 'search_concepts',
     title: 'Search concepts',
     description: 'Finds business terms and what they mean, by part of a name, description or alias.',
-    operation: 'listConcepts',
+    operationId: 'listConcepts',
     argumentNames: LIST_ARGUMENTS,
     aliases: { query: 'search' },
     fixed: { status: 'active' },

@@ -14,7 +14,7 @@ export interface BatchInput {
 export interface BatchResult {
   suggestions: NewSuggestion[];
   /** The number of the model's candidates that were not valid. */
-  rejected: number;
+  rejectedCount: number;
   /** The number of existing concepts that the prompt left out. */
   conceptsNotSent?: number;
 }

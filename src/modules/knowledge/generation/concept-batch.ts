@@ -70,7 +70,7 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     {
       name: 'concepts',
       ...composePrompt(CONCEPT_PROMPT, sections),
-      shape: ANSWER_SHAPE,
+      answerSchema: ANSWER_SHAPE,
       readAnswer: (json) => modelAnswer.parse(json).candidates,
     },
     usage,
@@ -87,7 +87,7 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     const completeProposal = { ...proposal, model, promptVersion: CONCEPT_PROMPT.version };
     return [makeSuggestion(ctx, completeProposal, toOrigin(job, candidateKey))];
   });
-  return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: omittedCount };
+  return { suggestions, rejectedCount: candidates.length - suggestions.length, conceptsNotSent: omittedCount };
 }
 
 async function makeSourceSections({ ctx, job }: BatchInput) {
@@ -129,7 +129,7 @@ function readCandidate(
     const existingConcept = conceptsById.get(existing_concept_id ?? '');
     return existingConcept && readEnrichment(existingConcept, content, rationale);
   }
-  const parsedConcept = concept.create.safeParse({
+  const parsedConcept = concept.createSchema.safeParse({
     ...omitNulls(content),
     source: 'model',
     confidence: rationale.confidence,
@@ -146,7 +146,7 @@ function readEnrichment(
   { description, type, aliases, tags }: Content,
   rationale: Rationale,
 ): ConceptProposal | undefined {
-  const parsedChanges = concept.changes.safeParse(omitNulls({ description, type, aliases, tags }));
+  const parsedChanges = concept.changesSchema.safeParse(omitNulls({ description, type, aliases, tags }));
   if (!parsedChanges.success) return undefined;
   const { content } = existingConcept;
   const { aliases: moreAliases = [], tags: moreTags = [], ...rest } = parsedChanges.data;

@@ -92,7 +92,7 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
     {
       name: 'ontology',
       ...composePrompt(ONTOLOGY_PROMPT, sections),
-      shape: ANSWER_SHAPE,
+      answerSchema: ANSWER_SHAPE,
       readAnswer: (json) => modelAnswer.parse(json),
     },
     usage,
@@ -119,11 +119,11 @@ async function readKnownOntology(
   ];
   const acceptedIds = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggestedCreations));
   return buildKnownOntology({
-    hints: entityHints,
+    hintResources: entityHints,
     nodes,
     relations,
-    suggested: suggestedCreations,
-    accepted: acceptedIds,
+    suggestedCreations,
+    nodeIdsBySuggestion: acceptedIds,
   });
 }
 
@@ -133,10 +133,10 @@ function collectCandidates(
   knownOntology: KnownOntology,
   buildSuggestion: (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) => NewSuggestion,
 ): BatchResult {
-  const result: BatchResult = { suggestions: [], rejected: 0 };
+  const result: BatchResult = { suggestions: [], rejectedCount: 0 };
   for (const [index, candidate] of value.nodes.entries()) {
     const node = index < MAX_CANDIDATES ? readNode(candidate, knownOntology) : undefined;
-    if (!node) result.rejected += 1;
+    if (!node) result.rejectedCount += 1;
     else if (node.existing) knownOntology.nodesByKey.set(node.key, node.existing);
     else {
       const suggestion = buildSuggestion(node.proposal, `node\n${node.uniqueKey}`);
@@ -149,7 +149,7 @@ function collectCandidates(
   for (const [index, candidate] of value.relations.entries()) {
     const relation = index < MAX_CANDIDATES ? readRelation(candidate, knownOntology) : undefined;
     if (!relation) {
-      result.rejected += 1;
+      result.rejectedCount += 1;
       continue;
     }
     knownOntology.relationKeys.add(relation.uniqueKey);

@@ -38,17 +38,17 @@ export const listSuggestedNodeIds = (suggestedCreations: SuggestedCreation[]): s
  * accepted suggestions, by suggestion.
  */
 export function buildKnownOntology(of: {
-  hints: Resource[];
+  hintResources: Resource[];
   nodes: Resource<OntologyNode>[];
   relations: Resource[];
-  suggested: SuggestedCreation[];
-  accepted: Map<string, string>;
+  suggestedCreations: SuggestedCreation[];
+  nodeIdsBySuggestion: Map<string, string>;
 }): KnownOntology {
   const knownOntology: KnownOntology = {
     nodesByKey: new Map(),
     nodesByUniqueKey: new Map(),
     relationKeys: new Set(of.relations.map(({ uniqueKey }) => uniqueKey)),
-    conceptIds: new Set(of.hints.map(({ id }) => id)),
+    conceptIds: new Set(of.hintResources.map(({ id }) => id)),
   };
   const addNode = (key: string, uniqueKey: string, node: KnownNode) => {
     knownOntology.nodesByKey.set(key, node);
@@ -57,7 +57,7 @@ export function buildKnownOntology(of: {
   for (const { id, content, uniqueKey } of of.nodes) {
     addNode(`node:${id}`, uniqueKey, { nodeId: id, suggestionId: null, name: content.name });
   }
-  for (const { id, targetType, targetName, payload } of of.suggested) {
+  for (const { id, targetType, targetName, payload } of of.suggestedCreations) {
     if (targetType === 'ontology_node_create') {
       const uniqueKey = makeNodeKey(payload);
       if (!knownOntology.nodesByUniqueKey.has(uniqueKey)) {
@@ -66,7 +66,7 @@ export function buildKnownOntology(of: {
     } else if (targetType === 'ontology_relation_create') {
       const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as RelationEnds;
       const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
-      const resolveNodeId = (end: string | null) => of.accepted.get(end ?? '') ?? end;
+      const resolveNodeId = (end: string | null) => of.nodeIdsBySuggestion.get(end ?? '') ?? end;
       knownOntology.relationKeys.add(makeRelationKey(resolveNodeId(subject), payload.predicate, resolveNodeId(object)));
     }
   }

@@ -8,4 +8,5 @@ import { tooManyFiles } from './failures.ts';
 const readingSemaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
 
 /** Runs `work`, which holds the text of a file in memory, when its turn comes. @throws tooManyFiles */
-export const runWithReadingLimit = <T>(work: () => Promise<T>): Promise<T> => readingSemaphore.run(work, tooManyFiles);
+export const runWithReadingLimit = <T>(work: () => Promise<T>): Promise<T> =>
+  readingSemaphore.runWithPermit(work, tooManyFiles);

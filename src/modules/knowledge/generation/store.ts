@@ -115,10 +115,10 @@ export const advanceJob = (
   job: JobRow,
   {
     suggestionCount,
-    rejected,
+    rejectedCount,
     conceptsNotSent,
     usage,
-  }: { suggestionCount: number; rejected: number; conceptsNotSent: number; usage: AiUsage },
+  }: { suggestionCount: number; rejectedCount: number; conceptsNotSent: number; usage: AiUsage },
   now: number,
 ) => {
   const processedCount = job.processedCount + 1;
@@ -128,7 +128,7 @@ export const advanceJob = (
     .set({
       processedCount,
       suggestionCount: job.suggestionCount + suggestionCount,
-      rejectedCount: job.rejectedCount + rejected,
+      rejectedCount: job.rejectedCount + rejectedCount,
       conceptsNotSent: Math.max(job.conceptsNotSent, conceptsNotSent),
       usage: makeAddUsageSql(usage),
       status: isLastBatch ? 'succeeded' : 'running',

@@ -76,7 +76,7 @@ function findFinalError(error: unknown): string | undefined {
 async function recordBatch(
   ctx: CompanyContext,
   job: store.JobRow,
-  { suggestions, rejected, conceptsNotSent = 0 }: BatchResult,
+  { suggestions, rejectedCount, conceptsNotSent = 0 }: BatchResult,
   usage: AiUsage,
 ): Promise<boolean> {
   const isLast = job.processedCount + 1 === job.totalCount;
@@ -86,7 +86,7 @@ async function recordBatch(
     advanced: store.advanceJob(
       ctx.db,
       job,
-      { suggestionCount: suggestions.length, rejected, conceptsNotSent, usage },
+      { suggestionCount: suggestions.length, rejectedCount, conceptsNotSent, usage },
       ctx.now(),
     ),
     inserted: makeInsertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),
@@ -133,12 +133,12 @@ async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store
 /** Asks the model how to improve the next target. A missing target, or one that needs no improvement, counts as rejected. */
 async function proposeEnrichment({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
-  if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };
+  if (!target || target.status === 'archived') return { suggestions: [], rejectedCount: 1 };
   try {
     const proposal = await proposeChange(ctx, settings, target, usage);
-    return { suggestions: [makeSuggestion(ctx, proposal, toOrigin(job, `improve\n${target.id}`))], rejected: 0 };
+    return { suggestions: [makeSuggestion(ctx, proposal, toOrigin(job, `improve\n${target.id}`))], rejectedCount: 0 };
   } catch (error) {
-    if (nothingProposed.matches(error)) return { suggestions: [], rejected: 1 };
+    if (nothingProposed.matches(error)) return { suggestions: [], rejectedCount: 1 };
     throw error;
   }
 }

@@ -52,17 +52,17 @@ export interface ImportResult {
 
 /** A valid entry of a document. */
 interface ImportedItem {
-  list: ListName;
+  listName: ListName;
   line: number;
   name: string;
   /** Identifies the entry within documents; for a relation, made of the names of its ends. */
   key: string;
-  value: DocumentEntry;
+  entry: DocumentEntry;
   references: {
     documentField: string;
     field: string;
     isList: boolean;
-    namedTargets: { key: string; says: string }[];
+    namedTargets: { key: string; missingMessage: string }[];
   }[];
 }
 
@@ -97,7 +97,7 @@ function toSuggestions(
   const skippedTargets: NamedTarget[] = [];
   const rows: NewSuggestion[] = [];
   for (const item of sortByReferences(items, knownTargets, errors)) {
-    const namedTarget = { target_type: `${RESOURCE_TYPES[item.list]}_create` as TargetType, name: item.name };
+    const namedTarget = { target_type: `${RESOURCE_TYPES[item.listName]}_create` as TargetType, name: item.name };
     if (isKnown(item, knownTargets)) {
       skippedTargets.push(namedTarget);
       continue;
@@ -168,27 +168,27 @@ function toItem(list: ListName, value: DocumentEntry, line: number): ImportedIte
     isList,
     namedTargets: [value[documentField] ?? []].flat().map((entryName) => ({
       key: makeTargetKey(type, makeKey(entryName as never)),
-      says: formatMissing(typeof entryName === 'string' ? entryName : (entryName as { name: string }).name),
+      missingMessage: formatMissing(typeof entryName === 'string' ? entryName : (entryName as { name: string }).name),
     })),
   }));
   const name = String(value.name ?? value.predicate);
   if (list !== 'relations') {
     const { defaults, makeUniqueKey } = RESOURCE_DEFINITIONS[RESOURCE_TYPES[list]];
     return {
-      list,
+      listName: list,
       line,
       name,
-      value,
+      entry: value,
       references,
       key: makeTargetKey(RESOURCE_TYPES[list], makeUniqueKey({ ...defaults, ...value })),
     };
   }
   const endKeys = references.map(({ namedTargets }) => namedTargets[0]?.key as string);
   return {
-    list,
+    listName: list,
     line,
     name,
-    value,
+    entry: value,
     references,
     key: makeTargetKey(RESOURCE_TYPES[list], joinUniqueKey(...endKeys, name)),
   };
@@ -225,7 +225,7 @@ async function readKnownTargets(
     await findResources(ctx, keys, knownTargets);
   }
   const relations = items
-    .filter(({ list }) => list === 'relations')
+    .filter(({ listName }) => listName === 'relations')
     .flatMap((item) => makeKeyByIds(item, knownTargets) ?? []);
   for (const keys of splitIntoParameters(relations)) await findResources(ctx, keys, knownTargets);
   return knownTargets;
@@ -245,16 +245,17 @@ async function findResources(
 }
 
 const isKnown = (item: ImportedItem, knownTargets: ReadonlyMap<string, KnownTarget>): boolean =>
-  knownTargets.has(item.key) || (item.list === 'relations' && knownTargets.has(makeKeyByIds(item, knownTargets) ?? ''));
+  knownTargets.has(item.key) ||
+  (item.listName === 'relations' && knownTargets.has(makeKeyByIds(item, knownTargets) ?? ''));
 
 /** Returns the key of a relation, made of the ids of its end nodes; null where one of them does not exist. */
 function makeKeyByIds(
-  { list, name, references }: ImportedItem,
+  { listName, name, references }: ImportedItem,
   knownTargets: ReadonlyMap<string, KnownTarget>,
 ): string | null {
   const [subject, object] = references.map(({ namedTargets }) => knownTargets.get(namedTargets[0]?.key ?? ''));
   return subject && object
-    ? makeTargetKey(RESOURCE_TYPES[list], joinUniqueKey(getId(subject), name, getId(object)))
+    ? makeTargetKey(RESOURCE_TYPES[listName], joinUniqueKey(getId(subject), name, getId(object)))
     : null;
 }
 
@@ -276,7 +277,7 @@ function sortByReferences(
     for (const key of missingKeys) dependents.set(key, [...(dependents.get(key) ?? []), item]);
   }
   const orderedItems = LIST_NAMES.flatMap((list) =>
-    items.filter((item) => item.list === list && waitingReferenceCounts.get(item) === 0),
+    items.filter((item) => item.listName === list && waitingReferenceCounts.get(item) === 0),
   );
   for (const item of orderedItems) {
     waitingItems.delete(item.key);
@@ -294,18 +295,18 @@ function sortByReferences(
 
 /** Returns the payload for the suggestion of an item; null where it could never be accepted. */
 function toPayload(
-  { list, name, value, line, references }: ImportedItem,
+  { listName, name, entry, line, references }: ImportedItem,
   knownTargets: ReadonlyMap<string, KnownTarget>,
   errors: ImportProblem[],
 ): Content | null {
-  const content: Content = { ...value, status: 'active' };
+  const content: Content = { ...entry, status: 'active' };
   const checkedContent: Content = { ...content };
   const suggested: Record<string, string | string[]> = {};
   const problems: FieldProblem[] = [];
   for (const { documentField, field, isList, namedTargets } of references) {
-    const foundTargets = namedTargets.flatMap(({ key, says }) => {
+    const foundTargets = namedTargets.flatMap(({ key, missingMessage }) => {
       const target = knownTargets.get(key);
-      if (!target) problems.push({ field: documentField, message: says });
+      if (!target) problems.push({ field: documentField, message: missingMessage });
       return target ?? [];
     });
     delete content[documentField];
@@ -318,8 +319,8 @@ function toPayload(
     checkedContent[field] = isList ? foundTargets.map(getId) : foundTargets[0] ? getId(foundTargets[0]) : null;
   }
   if (problems.length === 0) {
-    const definition = RESOURCE_DEFINITIONS[RESOURCE_TYPES[list]];
-    const { data, error } = definition.create.safeParse(checkedContent);
+    const definition = RESOURCE_DEFINITIONS[RESOURCE_TYPES[listName]];
+    const { data, error } = definition.createSchema.safeParse(checkedContent);
     for (const { path, message } of error?.issues ?? []) problems.push({ field: path.join('.'), message });
     const completeContent = { ...definition.defaults, ...data } as never;
     for (const { field, message } of (data && definition.findProblems?.(completeContent)) ?? [])

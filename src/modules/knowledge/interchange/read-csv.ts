@@ -26,22 +26,22 @@ export function readGlossary(text: string): ParsedDocument {
   const document: ParsedDocument = { source: 'a glossary', foundEntries: [], errors: [] };
   let header: string[] | undefined;
   const takeRecord: OnRecord = (_start, _end, line) => {
-    const cells = Array.from({ length: Math.min(fields.count, GLOSSARY_COLUMNS.length + 1) }, (_, index) =>
+    const cells = Array.from({ length: Math.min(fields.fieldCount, GLOSSARY_COLUMNS.length + 1) }, (_, index) =>
       readFieldText(bytes, fields, index, dialect, decode).trim(),
     );
     if (cells.every((cell) => cell === '')) return;
     if (document.foundEntries.length + document.errors.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
     if (!header) header = readHeader(cells, line);
-    else if (fields.count > header.length) {
+    else if (fields.fieldCount > header.length) {
       document.errors.push({
         line,
         place: [],
-        problem: `has ${fields.count} cells, but the header has ${header.length}`,
+        problem: `has ${fields.fieldCount} cells, but the header has ${header.length}`,
       });
     } else document.foundEntries.push({ list: 'concepts', line, value: toConcept(header, cells) });
   };
   const end = scanDocument(bytes, dialect, fields, takeRecord);
-  if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
+  if (end.isUnclosed) throw importUnreadable('a quote is not closed', end.nextLine);
   if (!header) throw importUnreadable('it is empty');
   return document;
 }

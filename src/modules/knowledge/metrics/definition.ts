@@ -49,8 +49,8 @@ export interface Metric {
 
 /** The time by which only the rows of the last, or first, moment in each group count, as for balances or stock. */
 export interface SemiAdditive {
-  which: 'last' | 'first';
-  by: Expression;
+  moment: 'last' | 'first';
+  timeExpression: Expression;
 }
 
 /** The other names of aggregates that `aggregation` accepts. */
@@ -162,7 +162,7 @@ function parseAggregation({ aggregation }: ItemDefinition): Pick<Aggregate, 'nam
 
 /** For `last` and `first`, removes the time column from the mapped columns: the other columns are added up. */
 function removeTimeColumn(item: ItemDefinition, tables: readonly Table[]): ItemDefinition {
-  const time = parseSemiAdditive(item, tables)?.by;
+  const time = parseSemiAdditive(item, tables)?.timeExpression;
   if (time?.kind !== 'column') return item;
   const isTimeColumn = (text: string): boolean => {
     const mappedColumn = parseColumnName(text);
@@ -184,5 +184,5 @@ function parseSemiAdditive(item: ItemDefinition, tables: readonly Table[]): Semi
   });
   const [by, another] = timeColumns;
   if (!by || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);
-  return { which, by };
+  return { moment: which, timeExpression: by };
 }

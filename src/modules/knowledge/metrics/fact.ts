@@ -39,7 +39,7 @@ export interface QueryScope {
  * some rows count for it.
  */
 export interface Fact {
-  root: Table;
+  rootTable: Table;
   measures: Measure[];
 }
 
@@ -47,8 +47,8 @@ export interface Fact {
 export function groupFacts(measures: readonly Measure[]): Fact[] {
   const facts = new Map<string, Fact>();
   for (const measure of measures) {
-    const key = measure.semiAdditive ? measure.name : measure.root.id;
-    const fact = facts.get(key) ?? { root: measure.root, measures: [] };
+    const key = measure.semiAdditive ? measure.name : measure.rootTable.id;
+    const fact = facts.get(key) ?? { rootTable: measure.rootTable, measures: [] };
     fact.measures.push(measure);
     facts.set(key, fact);
   }
@@ -64,13 +64,13 @@ export const formatGroupName = (index: number): string => `d${index + 1}`;
  */
 export function makeFactSql(
   model: Model,
-  { root, measures }: Fact,
+  { rootTable, measures }: Fact,
   { groupings, conditions }: QueryScope,
   { bind, budget }: Pick<SqlRenderer, 'budget'> & { bind: BindValue },
 ): { text: string; tables: Table[] } {
-  const joinedTables = new JoinedTables(model, root);
+  const joinedTables = new JoinedTables(model, rootTable);
   for (const { item, call, filters, semiAdditive } of measures) {
-    const parts = [call.argument, call.filter, semiAdditive?.by].filter((part) => part != null);
+    const parts = [call.argument, call.filter, semiAdditive?.timeExpression].filter((part) => part != null);
     joinedTables.joinTables([item], [...parts, ...filters]);
     for (const { item: dimension, value } of [...groupings, ...conditions])
       joinedTables.joinTables([item, dimension], [value]);
@@ -93,7 +93,14 @@ export function makeFactSql(
   );
   const makeAggregates = measures[0]?.semiAdditive ? makeSemiAdditiveSql : makeAggregatesSql;
   return {
-    text: makeAggregates({ measures, groups, conditionSql, filterSets, from: joinedTables.from, as }),
+    text: makeAggregates({
+      measures,
+      groupExpressions: groups,
+      conditionSql,
+      filterSets,
+      fromSql: joinedTables.from,
+      renderer: as,
+    }),
     tables: joinedTables.tables,
   };
 }
@@ -104,13 +111,13 @@ const rejectNestedAggregate = () => {
 
 interface FactParts {
   measures: readonly Measure[];
-  groups: readonly string[];
+  groupExpressions: readonly string[];
   /** The conditions of the query, as SQL. */
   conditionSql: readonly string[];
   /** The filters of the metrics, by their key. */
   filterSets: ReadonlyMap<string, readonly string[]>;
-  from: string;
-  as: SqlRenderer;
+  fromSql: string;
+  renderer: SqlRenderer;
 }
 
 const joinConditions = (conditions: readonly string[]): string => conditions.join(' AND ');
@@ -124,7 +131,14 @@ const makeGroupBySql = ({ length }: readonly string[]): string =>
  * Makes the SQL of aggregates over rows. A filter that all aggregates share goes into `WHERE`, others into each aggregate; rows
  * that no aggregate counts are excluded, so that they form no group.
  */
-function makeAggregatesSql({ measures, groups, conditionSql, filterSets, from, as }: FactParts): string {
+function makeAggregatesSql({
+  measures,
+  groupExpressions,
+  conditionSql,
+  filterSets,
+  fromSql,
+  renderer: as,
+}: FactParts): string {
   const [first = []] = filterSets.values();
   const isShared = filterSets.size === 1;
   const anyFilterConditions = [...filterSets.values()].every((filters) => filters.length > 0)
@@ -138,24 +152,31 @@ function makeAggregatesSql({ measures, groups, conditionSql, filterSets, from, a
     return `${makeAggregateSql(measure.call, argument ? renderSql(argument, as) : '*', conditions)} AS ${measure.name}`;
   });
   const conditions = [...conditionSql, ...(isShared ? first : anyFilterConditions)];
-  return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${makeWhereSql(conditions)}${makeGroupBySql(groups)}`;
+  return `SELECT ${[...groupExpressions, ...columns].join(', ')}\n    ${fromSql}${makeWhereSql(conditions)}${makeGroupBySql(groupExpressions)}`;
 }
 
 /** Makes the SQL of one aggregate over the rows of the last, or first, time of each group. */
-function makeSemiAdditiveSql({ measures: [measure], groups, conditionSql, filterSets, from, as }: FactParts): string {
+function makeSemiAdditiveSql({
+  measures: [measure],
+  groupExpressions,
+  conditionSql,
+  filterSets,
+  fromSql,
+  renderer: as,
+}: FactParts): string {
   const { call, semiAdditive, filterKey, name } = measure as Measure;
-  const at = renderSql((semiAdditive as NonNullable<Measure['semiAdditive']>).by, as);
+  const at = renderSql((semiAdditive as NonNullable<Measure['semiAdditive']>).timeExpression, as);
   const values = [call.argument, call.filter].map((part) => (part ? renderSql(part, as) : 'true'));
   const rankedColumns = [
-    ...groups,
+    ...groupExpressions,
     `${values[0]} AS v1, ${values[1]} AS v2`,
-    `rank() OVER (${makePartitionBySql(groups)}ORDER BY ${at}${semiAdditive?.which === 'last' ? ' DESC' : ''}) AS place`,
+    `rank() OVER (${makePartitionBySql(groupExpressions)}ORDER BY ${at}${semiAdditive?.moment === 'last' ? ' DESC' : ''}) AS place`,
   ];
   const conditions = [...conditionSql, ...(filterSets.get(filterKey) ?? []), `${at} IS NOT NULL`];
-  const names = groups.map((_, index) => formatGroupName(index));
+  const names = groupExpressions.map((_, index) => formatGroupName(index));
   const column = `${makeAggregateSql(call, call.argument ? 'v1' : '*', call.filter ? ['v2'] : [])} AS ${name}`;
-  const rows = `SELECT ${rankedColumns.join(', ')}\n    ${from}${makeWhereSql(conditions)}`;
-  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${makeGroupBySql(groups)}`;
+  const rows = `SELECT ${rankedColumns.join(', ')}\n    ${fromSql}${makeWhereSql(conditions)}`;
+  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${makeGroupBySql(groupExpressions)}`;
 }
 
 /** Returns the SQL that partitions by the groups, without their names. */

@@ -23,7 +23,7 @@ export interface Measure {
   call: Aggregate;
   type: ValueType;
   /** The table whose rows are aggregated: every other table has at most one row for each of its rows. */
-  root: Table;
+  rootTable: Table;
   /** The filters of the metric and of the metrics that build on it. */
   filters: readonly Expression[];
   /** A key that is equal for equal filters; empty without any. */
@@ -97,10 +97,10 @@ export class Measures {
     const keys = filters.map((filter) => this.#numberMeasure(filter));
     const filterKey = [...new Set(keys)].sort((first, other) => first - other).join(' AND ');
     const root = findRoot(this.#model, item, metric, call);
-    const parts = [call.argument, call.filter, metric.semiAdditive?.by].map(
+    const parts = [call.argument, call.filter, metric.semiAdditive?.timeExpression].map(
       (part) => part && this.#numberMeasure(part),
     );
-    const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
+    const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.moment, filterKey]);
     const knownMeasure = this.#byKey.get(key);
     if (knownMeasure) return knownMeasure;
     if (this.measures.length === MAX_MEASURES) throw makeMetricTooLargeFailure(item, `${MAX_MEASURES} aggregates`);
@@ -111,7 +111,7 @@ export class Measures {
       item,
       call,
       type,
-      root,
+      rootTable: root,
       filters: distinctFilters,
       filterKey,
       semiAdditive: metric.semiAdditive,

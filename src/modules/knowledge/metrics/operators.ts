@@ -41,7 +41,7 @@ export abstract class OperatorParser extends TokenReader {
     const left = this.#parseConcatenation();
     const { kind, value } = this.next;
     if (kind === 'sign' && COMPARISONS.has(value)) {
-      this.advance();
+      this.skipToken();
       return applyComparison(value, left, this.#parseConcatenation());
     }
     if (this.skipWord('is')) return this.#parseIsCondition(left);

@@ -51,7 +51,7 @@ class Parser extends OperatorParser {
     if (kind === 'word') return this.#parseWord(value);
     if (kind === 'name') return this.#parseColumn();
     if (kind === 'sign' && value === '(') {
-      this.advance();
+      this.skipToken();
       const expression = this.parseExpression();
       this.skipRequired('sign', ')');
       return expression;
@@ -81,7 +81,7 @@ class Parser extends OperatorParser {
   }
 
   #parseToday(): Expression {
-    this.advance();
+    this.skipToken();
     return { kind: 'sql', type: 'date', parts: ['current_date'] };
   }
 

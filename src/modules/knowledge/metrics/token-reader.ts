@@ -27,7 +27,7 @@ export class TokenReader {
   }
 
   /** Skips the next token. */
-  advance(): void {
+  skipToken(): void {
     this.#at += 1;
   }
 

@@ -40,9 +40,9 @@ const nodeInput = z.object({ ...nodeFields, status: newStatus }).partial();
 export const ontologyNode: ResourceDefinition<OntologyNode> = {
   type: 'ontology_node',
   failures: ontologyNodeFailures,
-  create: nodeInput.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
-  changes: nodeInput,
-  patch: nodeInput.extend({ status: changedStatus }).meta({ id: 'OntologyNodeChanges' }),
+  createSchema: nodeInput.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
+  changesSchema: nodeInput,
+  patchSchema: nodeInput.extend({ status: changedStatus }).meta({ id: 'OntologyNodeChanges' }),
   defaults: {
     node_type: 'class',
     parent_node_id: null,
@@ -69,5 +69,5 @@ export const ontologyNode: ResourceDefinition<OntologyNode> = {
     ...toReferences('source_concepts', content.source_concepts, 'concept'),
     ...toReferences('mapped_semantic_entities', content.mapped_semantic_entities, 'semantic', 'entity'),
   ],
-  acyclic: ['parent_node_id'],
+  acyclicFields: ['parent_node_id'],
 };

@@ -34,11 +34,11 @@ const relationInput = z.object({ ...relationFields, status: newStatus }).partial
 export const ontologyRelation: ResourceDefinition<OntologyRelation> = {
   type: 'ontology_relation',
   failures: ontologyRelationFailures,
-  create: relationInput
+  createSchema: relationInput
     .required({ subject_node_id: true, predicate: true, object_node_id: true, description: true })
     .meta({ id: 'NewOntologyRelation' }),
-  changes: relationInput,
-  patch: relationInput.extend({ status: changedStatus }).meta({ id: 'OntologyRelationChanges' }),
+  changesSchema: relationInput,
+  patchSchema: relationInput.extend({ status: changedStatus }).meta({ id: 'OntologyRelationChanges' }),
   defaults: { cardinality: null, relation_type: null, confidence: null, evidence: [] },
   permissions: {
     requireCreate: (actor) => requireAction(actor, 'ontology:create', '*', 'relation'),
@@ -54,5 +54,5 @@ export const ontologyRelation: ResourceDefinition<OntologyRelation> = {
     { field: 'subject_node_id', id: content.subject_node_id, type: 'ontology_node' },
     { field: 'object_node_id', id: content.object_node_id, type: 'ontology_node' },
   ],
-  acyclic: [],
+  acyclicFields: [],
 };

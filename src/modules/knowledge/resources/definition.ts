@@ -15,7 +15,7 @@ export interface CheckResult {
   /** Tells whether the tables are still as they were when checked. */
   isCurrent(): Promise<boolean>;
   /** The ids and names of tables to check later, as they could not be read now. */
-  later?: string[];
+  uncheckedTables?: string[];
 }
 
 /** The message that starts another check after a write. */
@@ -40,11 +40,11 @@ export interface ResourceDefinition<C extends Content = Content> {
   type: ResourceType;
   failures: ResourceFailures;
   /** The schema of the body that creates a resource; fields with defaults may be left out. */
-  create: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
+  createSchema: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
   /** The schema of the fields that a suggestion may change. */
-  changes: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
+  changesSchema: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
   /** The schema of the fields that people may change: those of a suggestion, and the status `archived`. */
-  patch: ZodType<Partial<C> & { status?: Status }>;
+  patchSchema: ZodType<Partial<C> & { status?: Status }>;
   /** The values of fields that were not sent. */
   defaults: Partial<C>;
   permissions: {
@@ -66,7 +66,7 @@ export interface ResourceDefinition<C extends Content = Content> {
   getEnds?(content: C): { subjectId: string; objectId: string };
   listReferences(content: C): Reference[];
   /** The fields with ids of the same type that, followed together, must form no cycle. */
-  acyclic: readonly (keyof C & string)[];
+  acyclicFields: readonly (keyof C & string)[];
   /** Returns the violated rules between fields. */
   findProblems?(content: C): FieldProblem[];
   /** Checks the content against the current tables of the company. */

@@ -91,10 +91,10 @@ export async function replaceVersion<C extends Content>(
     updatedByUserId: ctx.actor.id,
     updatedAt: ctx.now(),
   };
-  const { acyclic } = definition;
-  const ids = acyclic.flatMap((field) => listIds(content[field]));
+  const { acyclicFields } = definition;
+  const ids = acyclicFields.flatMap((field) => listIds(content[field]));
   const key = makeResourceKey(ctx, definition, current.id);
-  if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclic, ids));
+  if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclicFields, ids));
   if (acceptance) conditions.push(acceptance.condition);
   const replaceStatement = store.replaceResource(ctx.db, row, conditions);
   const change = describeChange(current.status, status);
@@ -130,13 +130,13 @@ export function insertArchivedVersion<C extends Content>(
 
 async function requireNoCycle<C extends Content>(
   ctx: PrincipalContext,
-  { acyclic }: ResourceDefinition<C>,
+  { acyclicFields }: ResourceDefinition<C>,
   key: store.ResourceKey,
   content: C,
 ): Promise<void> {
   const cyclicFields: string[] = [];
-  for (const field of acyclic) {
-    const [state] = await store.selectFormsNoCycle(ctx.db, key, acyclic, listIds(content[field]));
+  for (const field of acyclicFields) {
+    const [state] = await store.selectFormsNoCycle(ctx.db, key, acyclicFields, listIds(content[field]));
     if (!state?.holds) cyclicFields.push(field);
   }
   if (cyclicFields.length > 0) throw invalid(cyclicFields.map((field) => ({ field, message: 'would make a cycle' })));

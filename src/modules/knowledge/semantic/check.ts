@@ -31,11 +31,11 @@ export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promis
   };
   const check = await runUnlessUnreachable<CheckResult>(
     () => checkItemNow(ctx, item),
-    async () => ({ ...NOT_CHECKED, later: tablesToCheckLater }),
+    async () => ({ ...NOT_CHECKED, uncheckedTables: tablesToCheckLater }),
   );
   const checkLater = async () => {
     // The scheduled run sends it, when it is time.
-    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, tablesToCheckLater), RECHECK_SECONDS * 1000).whenStored;
+    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, tablesToCheckLater), RECHECK_SECONDS * 1000).storedPromise;
     return true;
   };
   return { ...check, isCurrent: () => runUnlessUnreachable(check.isCurrent, checkLater) };
@@ -52,8 +52,8 @@ const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({
  * Makes the message after a write: to check the item again, where that failed, or else the verified questions, which may use it.
  */
 export const makeRecheckAfterWrite = (companyId: string, check: CheckResult | undefined): RecheckMessage =>
-  check?.later
-    ? { message: makeRecheck(companyId, check.later), delaySeconds: RECHECK_SECONDS }
+  check?.uncheckedTables
+    ? { message: makeRecheck(companyId, check.uncheckedTables), delaySeconds: RECHECK_SECONDS }
     : {
         message: { type: 'knowledge.recheck_questions', companyId, after: '' },
         when: hasQuestions(companyId),

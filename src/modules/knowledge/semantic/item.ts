@@ -62,9 +62,9 @@ const input = z.object({ ...semanticFields, status: newStatus }).partial();
 export const semanticItem: ResourceDefinition<SemanticItem> = {
   type: 'semantic',
   failures: semanticItemFailures,
-  create: input.required({ kind: true, name: true, description: true }).meta({ id: 'NewSemanticItem' }),
-  changes: input,
-  patch: input.extend({ status: changedStatus }).meta({ id: 'SemanticItemChanges' }),
+  createSchema: input.required({ kind: true, name: true, description: true }).meta({ id: 'NewSemanticItem' }),
+  changesSchema: input,
+  patchSchema: input.extend({ status: changedStatus }).meta({ id: 'SemanticItemChanges' }),
   defaults: {
     formula: null,
     grain: null,
@@ -93,7 +93,7 @@ export const semanticItem: ResourceDefinition<SemanticItem> = {
     ...toReferences('depends_on_metrics', content.depends_on_metrics, 'semantic', 'metric'),
     ...toReferences('depends_on_entities', content.depends_on_entities, 'semantic', 'entity'),
   ],
-  acyclic: ['depends_on_metrics', 'depends_on_entities'],
+  acyclicFields: ['depends_on_metrics', 'depends_on_entities'],
   findProblems: ({ kind, source_concept_ids }) =>
     kind !== 'mapping' && source_concept_ids.length === 0
       ? [{ field: 'source_concept_ids', message: `must name at least one concept, for an item of kind ${kind}` }]

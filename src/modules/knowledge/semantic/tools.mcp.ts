@@ -7,7 +7,7 @@ export const semanticTools: readonly Tool[] = [
     title: 'List metrics',
     description:
       'Lists the metrics that query_metrics can compute. With `kind` "dimension", lists the dimensions to group and filter them by.',
-    operation: 'listSemanticItems',
+    operationId: 'listSemanticItems',
     argumentNames: ['kind', ...LIST_ARGUMENTS],
     allowedValues: { kind: ['metric', 'dimension'] },
     defaults: { kind: 'metric' },

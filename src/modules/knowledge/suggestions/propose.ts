@@ -68,7 +68,7 @@ export async function proposeChange(
     { title: 'the catalogue', text: await readCatalogueText(ctx) },
   ];
   const { value, model } = await askForProposal(settings, prompt, sections, type, usage, (payload) =>
-    findChangedFields(target.content, RESOURCE_DEFINITIONS[type].changes.parse(parseProposal(type, payload))),
+    findChangedFields(target.content, RESOURCE_DEFINITIONS[type].changesSchema.parse(parseProposal(type, payload))),
   );
   if (Object.keys(value.payload).length === 0) throw nothingProposed();
   const isConcept = type === 'concept';
@@ -104,7 +104,7 @@ export async function proposePromotion(
       ? { kind: type === 'metric_hint' ? 'metric' : 'entity', name, description, source_concept_ids: [concept.id] }
       : { name, description, source_concepts: [concept.id] };
   const { value, model } = await askForProposal(settings, prompt, sections, to, usage, (payload) =>
-    RESOURCE_DEFINITIONS[to].create.parse({ ...conceptFields, ...parseProposal(to, payload) }),
+    RESOURCE_DEFINITIONS[to].createSchema.parse({ ...conceptFields, ...parseProposal(to, payload) }),
   );
   return {
     ...value,
@@ -132,7 +132,7 @@ function askForProposal(
     {
       name: `${type}_proposal`,
       ...composePrompt(prompt, sections),
-      shape: makeProposalShape(type),
+      answerSchema: makeProposalShape(type),
       readAnswer: (answer) => ({
         ...parseAnswerRationale(answer),
         payload: parsePayload((answer as { payload?: unknown }).payload),

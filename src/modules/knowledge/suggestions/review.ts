@@ -61,7 +61,7 @@ export async function acceptSuggestion(
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
   const { definition, isCreation } = getTargetDefinition(suggestion.targetType);
-  const schema = isCreation ? definition.create : definition.changes;
+  const schema = isCreation ? definition.createSchema : definition.changesSchema;
   requireKnownMembers(schema, override, suggestion.payload);
   const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const parsedPayload = schema.safeParse(payload);

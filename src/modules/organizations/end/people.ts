@@ -38,13 +38,13 @@ export async function readPersonalData(ctx: PrincipalContext, email: string): Pr
   const { actor } = ctx;
   if (actor.kind !== 'user' || actor.email !== email.toLowerCase()) requireAdministrator(actor);
   const { person } = await readPerson(ctx, email);
-  const stores = DATA_STORES.flatMap(({ people }) => (typeof people === 'string' ? [] : people));
+  const stores = DATA_STORES.flatMap(({ personData }) => (typeof personData === 'string' ? [] : personData));
   const earlyRecords: PersonalRecord[] = [];
   for (const people of stores) {
-    if (people.isRead === 'early') earlyRecords.push(...(await Array.fromAsync(people.readRecords(ctx, person))));
+    if (people.readTiming === 'early') earlyRecords.push(...(await Array.fromAsync(people.readRecords(ctx, person))));
   }
   return writeJson(person, earlyRecords, async function* () {
-    for (const people of stores) if (people.isRead !== 'early') yield* people.readRecords(ctx, person);
+    for (const people of stores) if (people.readTiming !== 'early') yield* people.readRecords(ctx, person);
   });
 }
 
@@ -97,9 +97,9 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
       if (number > 0) erasedCounts[kind] = (erasedCounts[kind] ?? 0) + number;
   };
   addCounts(await pseudonymizeWaitingMessages(ctx, person));
-  for (const { people } of DATA_STORES) {
-    if (typeof people !== 'string')
-      addCounts(await people.erase(ctx, person, { outsiderIds, names: listNames(users) }));
+  for (const { personData } of DATA_STORES) {
+    if (typeof personData !== 'string')
+      addCounts(await personData.erase(ctx, person, { outsiderIds, userNames: listNames(users) }));
   }
   // What was deleted is told as well.
   addCounts(await pseudonymizeWaitingMessages(ctx, person));

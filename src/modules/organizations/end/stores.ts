@@ -42,20 +42,20 @@ export interface DataStore {
   /** Tells whether data of the company remains in the store. */
   hasData(ctx: CompanyContext): Promise<boolean>;
   /** The functions that read and erase the data of one person; or the reason why the store has none. */
-  people: PersonDataStore | string;
+  personData: PersonDataStore | string;
 }
 
 /** Further data that identifies a person who is erased. */
 export interface IdentifyingData {
   outsiderIds: readonly string[];
   /** The names that the person's users have had. */
-  names: readonly string[];
+  userNames: readonly string[];
 }
 
 /** Reads and erases the data of one person in a store. */
 interface PersonDataStore {
   /** `early`: read through a connection that ends with the request, so that everything is read before the response begins. */
-  isRead?: 'early';
+  readTiming?: 'early';
   readRecords(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
   /**
    * Deletes the data about a person, and replaces the person by the pseudonym where they are named. May be repeated. @returns how
@@ -102,8 +102,8 @@ const databaseStore: DataStore = {
   description: 'the project at Neon: tables, upload jobs, their history',
   erase: async (ctx) => ({ removedCount: await deleteDatabase(ctx), nextCursor: null }),
   hasData: hasDatabase,
-  people: {
-    isRead: 'early',
+  personData: {
+    readTiming: 'early',
     async *readRecords(ctx, person) {
       for (const record of await countUserRecords(ctx, person.ids)) yield { kind: 'tables', record };
     },
@@ -120,7 +120,7 @@ const logStore: DataStore = {
   }),
   // It is closed for good.
   hasData: async () => false,
-  people: {
+  personData: {
     async *readRecords(ctx, person) {
       yield* readLogNamingPerson(ctx, 'audit', person, 'audit_records', viewAuditEvent);
       yield* readLogNamingPerson(ctx, 'share', person, 'share_events', viewShareEvent);
@@ -180,7 +180,7 @@ const fileStore: DataStore = {
     }
     return false;
   },
-  people: 'days of the log are the log’s to rewrite; all else is what people sent, or was read of tables',
+  personData: 'days of the log are the log’s to rewrite; all else is what people sent, or was read of tables',
 };
 
 const sharedFileStore: DataStore = {
@@ -196,13 +196,13 @@ const sharedFileStore: DataStore = {
     for (const { key } of page.objects) removedCount += await removeCompanyLines(ctx, key);
     const lastKey = page.objects.at(-1)?.key;
     return {
-      removedCount: removedCount,
+      removedCount,
       nextCursor: page.truncated && lastKey ? `${prefixIndex} ${lastKey}` : `${prefixIndex + 1}`,
     };
   },
   // Each is read when it is erased.
   hasData: async () => false,
-  people: {
+  personData: {
     async *readRecords(ctx, person) {
       for await (const { line } of findLinesNamingPerson(ctx, person)) yield { kind: 'undelivered', record: { line } };
     },
@@ -275,7 +275,7 @@ const outsiderKeyStore: DataStore = {
     };
   },
   hasData: async () => false,
-  people: {
+  personData: {
     // Answers are encrypted, and kept for a day.
     async *readRecords() {},
     async erase({ bindings }, _person, { outsiderIds }) {
@@ -296,7 +296,7 @@ const gateStore: DataStore = {
   },
   // Whoever knocks later leaves a nonce there for an hour, of a key that is none any more.
   hasData: async () => false,
-  people: {
+  personData: {
     async *readRecords() {},
     async erase({ bindings, actor: { companyId } }, { ids }) {
       await callObject(bindings.ORGANIZATION_GATE, companyId, async (object) => await object.forget(ids));
@@ -315,7 +315,7 @@ const deliveryStore: DataStore = {
   },
   // Messages that would have it sent something are dropped.
   hasData: async () => false,
-  people: {
+  personData: {
     async *readRecords(ctx, person) {
       for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
         for (let afterId: string | null = ''; afterId !== null; ) {
@@ -374,9 +374,9 @@ const controlRecordStore: DataStore = {
     }
     return false;
   },
-  people: {
+  personData: {
     readRecords: readControlRecords,
-    erase: (ctx, person, { names }) => eraseControlRecords(ctx, person, names),
+    erase: (ctx, person, { userNames }) => eraseControlRecords(ctx, person, userNames),
   },
 };
 

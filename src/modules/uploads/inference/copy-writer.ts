@@ -22,7 +22,7 @@ export interface WrittenColumn {
   type: ColumnType;
   nullable: boolean;
   /** The index of the column's field in the file. */
-  field: number;
+  fieldIndex: number;
   formats: ColumnFormats;
   /** True if the value's bytes need neither conversion nor escaping. */
   asIs: boolean;
@@ -39,7 +39,7 @@ interface LoadSource {
 
 /** Writes the records of a file as rows for COPY. Values that need no conversion are copied as bytes. */
 export class CopyWriter {
-  rows = 0;
+  rowCount = 0;
   readonly #file: FileReading;
   readonly #columns: WrittenColumn[];
   readonly #bytes: Uint8Array;
@@ -94,18 +94,18 @@ export class CopyWriter {
   /** Writes the current record, unless it is no row: a record without any value, except an empty record of records. */
   writeRow(line: number): void {
     if (!this.#isRow()) return;
-    const { starts, ends, count } = this.#fields;
+    const { starts, ends, fieldCount } = this.#fields;
     for (let index = 0; index < this.#columns.length; index++) {
       const column = this.#columns[index] as WrittenColumn;
-      const { field } = column;
-      const isBare = this.#fields.quotings[field] === UNQUOTED_FIELD;
+      const { fieldIndex } = column;
+      const isBare = this.#fields.quotingKinds[fieldIndex] === UNQUOTED_FIELD;
       const conversion = (isBare ? this.#bareConversions : this.#conversions)[index] as Conversion | null;
-      const start = starts[field] as number;
-      const end = ends[field] as number;
+      const start = starts[fieldIndex] as number;
+      const end = ends[fieldIndex] as number;
       if (index > 0) this.#out.endValue();
-      if (field >= count || start === end) this.#null(column, line);
-      else if (conversion === null) this.#text(field, start, end);
-      else if (this.#fields.quotings[field] === SLASHED_FIELD) {
+      if (fieldIndex >= fieldCount || start === end) this.#null(column, line);
+      else if (conversion === null) this.#text(fieldIndex, start, end);
+      else if (this.#fields.quotingKinds[fieldIndex] === SLASHED_FIELD) {
         const bytes = removeSlashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
       } else if (column.asIs) this.#out.copyBytes(this.#bytes, start, end);
@@ -113,7 +113,7 @@ export class CopyWriter {
     }
     this.#out.endRow();
     if (this.#onMisfit) this.#out.length = 0;
-    this.rows++;
+    this.rowCount++;
   }
 
   #null(column: WrittenColumn, line: number): void {
@@ -136,14 +136,14 @@ export class CopyWriter {
     if (length === NULL_RESULT) this.#null(column, line);
     else if (length !== MISFIT) output.length = length;
     else {
-      const value = () => readFieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
+      const value = () => readFieldText(this.#bytes, this.#fields, column.fieldIndex, this.#file.dialect, this.#decode);
       if (!this.#onMisfit) throw buildMisfitError(this.#file, column, line, value());
       this.#onMisfit(column, line, value);
     }
   }
 
   #text(field: number, start: number, end: number): void {
-    const quoting = this.#fields.quotings[field];
+    const quoting = this.#fields.quotingKinds[field];
     if (quoting === UNQUOTED_FIELD || quoting === QUOTED_FIELD)
       this.#out.writeEscaped(this.#bytes, start, end, -1, this.#is1252);
     else if (quoting === ESCAPED_FIELD && this.#doubled >= 0) {
@@ -152,9 +152,9 @@ export class CopyWriter {
   }
 
   #isRow(): boolean {
-    const { starts, ends, quotings, count } = this.#fields;
-    if (this.#file.dialect.records === true && (count > 1 || quotings[0] !== UNQUOTED_FIELD)) return true;
-    for (let field = 0; field < count; field++) {
+    const { starts, ends, quotingKinds, fieldCount } = this.#fields;
+    if (this.#file.dialect.records === true && (fieldCount > 1 || quotingKinds[0] !== UNQUOTED_FIELD)) return true;
+    for (let field = 0; field < fieldCount; field++) {
       if (!isBlank(this.#bytes, starts[field] as number, ends[field] as number, this.#decode)) return true;
     }
     return false;

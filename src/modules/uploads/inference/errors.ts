@@ -30,13 +30,13 @@ export interface ErrorLocation {
 /** Thrown for a file that cannot become a table. `message` is the Portuguese sentence in the upload job's answer. */
 export class InferenceError extends Error {
   readonly code: InferenceErrorCode;
-  readonly where: ErrorLocation;
+  readonly location: ErrorLocation;
 
   constructor(code: InferenceErrorCode, message: string, where: ErrorLocation = {}) {
     super(message);
     this.name = 'InferenceError';
     this.code = code;
-    this.where = where;
+    this.location = where;
   }
 }
 

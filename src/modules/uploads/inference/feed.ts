@@ -114,7 +114,7 @@ export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast:
     const otherQuoting = tryOtherQuoting(state, error);
     if (otherQuoting !== null) return startOver({ ...state, quoting: otherQuoting });
     if (!(error instanceof InferenceError)) throw error;
-    throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.where });
+    throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.location });
   }
 }
 
@@ -160,20 +160,20 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
       bodyLine,
       bodyStart,
       quoting,
-      overflows,
-      effective,
+      hasTooManyFields,
+      effectiveWidth,
     } = sheet ?? sniffDialect(head, isWholeFile, decode, state.quoting, state.escaping, state.said);
-    if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
+    if (hasTooManyFields) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
     if (records < 2 && !isWholeFile && state.wants < MAX_RECORD_BYTES) return waitForBytes(state, state.wants * 4);
     // Some exports end all lines with as many delimiters as a sheet may have columns.
-    const width = layout.width > MAX_COLUMNS ? effective : layout.width;
+    const width = layout.width > MAX_COLUMNS ? effectiveWidth : layout.width;
     if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
     state.dialect = dialect;
     state.quoting = quoting;
     state.width = width;
-    state.preambleLeft = layout.preamble;
-    state.rowNames = layout.rowNames;
+    state.preambleLeft = layout.preambleCount;
+    state.rowNames = layout.hasRowNames;
     if (skipLines > 0) {
       state.skippedLines = skipLines;
       state.skipped = readLinesBefore(start, skipOffset, decode, state.sheet !== null);
@@ -181,9 +181,9 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
       state.offset += measureEncodedLength(scannable, skipOffset, state.encoding);
       scannable = scannable.subarray(skipOffset);
     } else if (sheet) {
-      state.skippedLines = layout.preamble;
+      state.skippedLines = layout.preambleCount;
       state.skipped = toSkippedLines(head, sheet.titles, decode);
-    } else if (layout.preamble > 0) {
+    } else if (layout.preambleCount > 0) {
       state.skippedLines = bodyLine - 1;
       state.skipped = readLinesBefore(head, bodyStart, decode, false);
     }
@@ -271,10 +271,16 @@ function addRecords(
 ): number {
   if (hasEndOfData(bytes) || (dialect.quote === null && bytes.includes(NO_QUOTE_BYTE))) state.irregular = true;
   const fold = new RecordFold(state, bytes, dialect, decode);
-  const { end, line, unclosed } = scanRecords(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
-    fold.addRecord(start, stop, at),
+  const { endIndex, nextLine, isUnclosed } = scanRecords(
+    bytes,
+    0,
+    isLast,
+    dialect,
+    state.line,
+    fold.fields,
+    (start, stop, at) => fold.addRecord(start, stop, at),
   );
-  if (unclosed) throw unclosedQuote(line);
-  state.line = line;
-  return end;
+  if (isUnclosed) throw unclosedQuote(nextLine);
+  state.line = nextLine;
+  return endIndex;
 }

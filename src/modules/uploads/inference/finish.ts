@@ -52,7 +52,7 @@ export function finishInference(
     const type = widenedColumns.find(({ name }) => name === column.name)?.to ?? column.type;
     return { ...column, type };
   });
-  const addedColumns = growth && tableMatch ? tableMatch.ignored : [];
+  const addedColumns = growth && tableMatch ? tableMatch.ignoredColumns : [];
   const { count, lines } = countSkippedLines(first);
   return {
     schema: {
@@ -75,11 +75,11 @@ export function finishInference(
         sheet: first.state.sheet?.name ?? null,
         sheets: first.state.sheet?.sheets ?? null,
       },
-      ...(tableMatch && { ignored_columns: growth ? [] : tableMatch.ignored }),
+      ...(tableMatch && { ignored_columns: growth ? [] : tableMatch.ignoredColumns }),
       ...(growth && { new_columns: addedColumns }),
       ...(growth?.doubts && { changed_columns: widenedColumns }),
     },
-    ...(tableMatch?.ids && { ids: tableMatch.ids.source_index as number }),
+    ...(tableMatch?.idColumn && { ids: tableMatch.idColumn.source_index as number }),
     found: decidedColumns.map(({ foundColumn }) => foundColumn),
     files: files.map((file, fileIndex) =>
       prepareReading(file, fieldIndexes[fileIndex] as number[], formats[fileIndex] as ColumnFormats[]),

@@ -31,7 +31,7 @@ export function matchTable(
   inferredColumns: InferredColumn[],
   file: string,
   keyColumns: readonly string[] | null = null,
-): { columns: InferredColumn[]; ignored: InferredColumn[]; ids: InferredColumn | undefined } {
+): { columns: InferredColumn[]; ignoredColumns: InferredColumn[]; idColumn: InferredColumn | undefined } {
   const unmatchedColumns = new Map(inferredColumns.map((column) => [column.name, column]));
   const ids = isKeyedById(keyColumns) ? inferredColumns.find(isIdColumn) : undefined;
   if (isKeyedById(keyColumns) && !ids) throw columnMissing(file, 'id');
@@ -54,7 +54,7 @@ export function matchTable(
     const evidence = source?.evidence ?? { format: type, nulls: 0, distinct_sample: [], counter_example: null };
     return { name, display_name, type, nullable, source_index: source?.source_index ?? null, evidence };
   });
-  return { columns, ignored: inferredColumns.filter(({ name }) => unmatchedColumns.has(name)), ids };
+  return { columns, ignoredColumns: inferredColumns.filter(({ name }) => unmatchedColumns.has(name)), idColumn: ids };
 }
 
 const noColumnMatches = (file: string) =>

@@ -43,13 +43,13 @@ export interface LoadPlan {
 
 /** The complete records of a block, as input of COPY. */
 export interface LoadChunk {
-  data: Uint8Array;
+  copyBytes: Uint8Array;
   /** Number of rows in `data`. */
-  rows: number;
+  rowCount: number;
   /** The position where the next chunk starts. */
-  position: Position;
+  nextPosition: Position;
   /** The minimum size of the next block; more than 1 if this block held no complete record and nothing was read. */
-  wants: number;
+  minBlockBytes: number;
 }
 
 /**
@@ -144,7 +144,7 @@ export function convertNextChunk(
   const writer =
     plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), scannable, fields, onMisfit) : null;
   let records = 0;
-  const { end, line } = scanRecords(
+  const { endIndex, nextLine } = scanRecords(
     scannable,
     0,
     isWholeRest,
@@ -157,11 +157,14 @@ export function convertNextChunk(
     },
   );
   return {
-    data: writer?.getBytes() ?? scannable.subarray(0, end),
+    copyBytes: writer?.getBytes() ?? scannable.subarray(0, endIndex),
     // In raw mode every record is a row, because a file with blank lines is not `plain`.
-    rows: writer?.rows ?? records,
-    position: { offset: position.offset + measureEncodedLength(scannable, end, file.encoding), line },
-    wants: end === 0 && !isWholeRest ? block.length * 2 : 1,
+    rowCount: writer?.rowCount ?? records,
+    nextPosition: {
+      offset: position.offset + measureEncodedLength(scannable, endIndex, file.encoding),
+      line: nextLine,
+    },
+    minBlockBytes: endIndex === 0 && !isWholeRest ? block.length * 2 : 1,
   };
 }
 
@@ -178,7 +181,7 @@ function listWrittenColumns(plan: LoadPlan): WrittenColumn[] {
       name: column.name,
       type: column.type,
       nullable: column.nullable,
-      field: getFieldIndex(plan.file, column),
+      fieldIndex: getFieldIndex(plan.file, column),
       formats,
       asIs: column.type !== 'text' && isOrderUnambiguous && isReadAsIs(plan.file, column, plan.zone),
     };

@@ -84,11 +84,11 @@ export class RecordFold {
       state.preambleLeft--;
       if (state.preambleLeft === 0 && state.rowNames) state.above = this.#keep(start, end, line);
     } else {
-      if (fields.count > width) this.#checkSurplus(start, end, line);
+      if (fields.fieldCount > width) this.#checkSurplus(start, end, line);
       if (fields.isIrregular) state.irregular = true;
-      state.lineEnds |= fields.eol;
+      state.lineEnds |= fields.lineEndKind;
       if (state.firstRow === null) {
-        checkEscapes(state, fields.count);
+        checkEscapes(state, fields.fieldCount);
         state.firstRow = this.#keep(start, end, line);
         this.#watched = this.#watch();
       } else this.#takeRow(start, end, line, filledCount);
@@ -103,14 +103,14 @@ export class RecordFold {
    */
   #checkQuotes(start: number, end: number): void {
     const { width } = this.#state;
-    const { isBroken, lineCount, count } = this.fields;
+    const { isBroken, lineCount, fieldCount } = this.fields;
     const isEscaped = () =>
       this.#dialect.escape === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect);
     if (isBroken && isEscaped()) return;
     const areLinesRows = () =>
       width > 1 && measureLineWidth(this.#bytes, start, end, this.#dialect.delimiter) === width;
     if (isBroken || (lineCount > 1 && areLinesRows())) throw new QuotesBroken();
-    const isNeeded = count === width && needsQuotes(this.#bytes, this.fields, this.#dialect.delimiter);
+    const isNeeded = fieldCount === width && needsQuotes(this.#bytes, this.fields, this.#dialect.delimiter);
     if (lineCount > 1 || isNeeded) this.#state.quoting = 'quoted';
   }
 
@@ -122,7 +122,7 @@ export class RecordFold {
       const text = readLineText(this.#bytes, start, end, this.#decode, state.sheet !== null);
       const row = { ...this.#keep(start, end, line), text };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
-        if (this.#isRowUnescaped(start, end)) checkEscapes(state, fields.count);
+        if (this.#isRowUnescaped(start, end)) checkEscapes(state, fields.fieldCount);
         state.trailing.push(row);
         if (state.trailing.length > MAX_FOOTNOTES) {
           addTrailingRows(state, state.trailing.length);
@@ -131,12 +131,12 @@ export class RecordFold {
         return;
       }
     } else if (filledCount > 1) this.#endNotes();
-    checkEscapes(state, fields.count);
+    checkEscapes(state, fields.fieldCount);
     if (this.#watched.length > 0) this.#findWatched();
-    if (fields.count < state.width) state.irregular = true;
+    if (fields.fieldCount < state.width) state.irregular = true;
     recordRowPosition(state, this.#offset(start), line, state.blank);
     if (state.sampleRows.length < MAX_SAMPLE_ROWS) {
-      addSample(state, (index) => (index < fields.count ? this.#text(index) : ''));
+      addSample(state, (index) => (index < fields.fieldCount ? this.#text(index) : ''));
     }
     this.#fold(line);
     state.rows++;
@@ -145,33 +145,33 @@ export class RecordFold {
 
   /** Tells whether the record has as many fields as the table if its backslashes do not escape: then it is no note. */
   #isRowUnescaped(start: number, end: number): boolean {
-    const { quotings, count } = this.fields;
+    const { quotingKinds, fieldCount } = this.fields;
     const { delimiter } = this.#dialect;
-    const isSlashed = quotings.subarray(0, count).includes(SLASHED_FIELD);
+    const isSlashed = quotingKinds.subarray(0, fieldCount).includes(SLASHED_FIELD);
     return isSlashed && measureLineWidth(this.#bytes, start, end, delimiter) === this.#state.width;
   }
 
   /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
   #fold(line: number): void {
     const bytes = this.#bytes;
-    const { starts, ends, quotings, count } = this.fields;
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const { columns, width, rows } = this.#state;
     const isSampled = rows < SAMPLED_ROWS || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
       const column = columns[index] as (typeof columns)[number];
       const start = starts[index] as number;
       const end = ends[index] as number;
-      if (index >= count || start === end) {
+      if (index >= fieldCount || start === end) {
         column.nulls++;
         continue;
       }
       const previousForms = column.forms;
       if (previousForms === 0 && !isSampled && !isReadingUnsettled(column)) continue;
-      const kind = quotings[index] as number;
+      const kind = quotingKinds[index] as number;
       let forms = 0;
       if (kind < ESCAPED_FIELD) forms = classifyValue(bytes, start, end, this.#decode);
       else if (kind === SLASHED_FIELD) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (quotings[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
+      if (quotingKinds[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
       if (forms === BLANK_FORM) {
         column.blanks++;
         continue;
@@ -226,10 +226,10 @@ export class RecordFold {
   }
 
   #findWatched(): void {
-    const { starts, ends, quotings, count } = this.fields;
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const doesRecur = this.#watched.some(({ field, text, length }) => {
-      if (field >= count) return false;
-      const isPlain = (quotings[field] as number) < ESCAPED_FIELD;
+      if (field >= fieldCount) return false;
+      const isPlain = (quotingKinds[field] as number) < ESCAPED_FIELD;
       return (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#text(field) === text;
     });
     if (!doesRecur) return;
@@ -239,9 +239,9 @@ export class RecordFold {
 
   /** Counts the fields that hold more than spaces. */
   #countValues(): number {
-    const { starts, ends, count } = this.fields;
+    const { starts, ends, fieldCount } = this.fields;
     let filledCount = 0;
-    for (let index = 0; index < count; index++) {
+    for (let index = 0; index < fieldCount; index++) {
       if (starts[index] !== ends[index] && !this.#isBlank(index)) filledCount++;
     }
     return filledCount;
@@ -254,7 +254,7 @@ export class RecordFold {
 
   #checkSurplus(start: number, end: number, line: number): void {
     const { width, escaping } = this.#state;
-    let lastField = this.fields.count - 1;
+    let lastField = this.fields.fieldCount - 1;
     while (lastField >= width && this.#isBlank(lastField)) lastField--;
     if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
@@ -268,23 +268,23 @@ export class RecordFold {
    * Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept.
    */
   #text(index: number): string {
-    const { starts, ends, quotings } = this.fields;
+    const { starts, ends, quotingKinds } = this.fields;
     const start = starts[index] as number;
     let end = start + this.#bounds.maxCellLength * 4;
     if (end >= (ends[index] as number))
       return readFieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
     if (this.#state.encoding !== 'windows-1252') while (((this.#bytes[end] as number) & 0xc0) === 0x80) end--;
-    return unescapeText(this.#decode(this.#bytes, start, end), quotings[index] as number, this.#dialect);
+    return unescapeText(this.#decode(this.#bytes, start, end), quotingKinds[index] as number, this.#dialect);
   }
 
   #keep(start: number, end: number, line: number): KeptRow {
-    const { starts, ends, quotings, count } = this.fields;
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const cells: KeptCell[] = [];
-    for (let index = 0; index < Math.min(count, this.#state.width); index++) {
+    for (let index = 0; index < Math.min(fieldCount, this.#state.width); index++) {
       const from = starts[index] as number;
       const to = ends[index] as number;
       if (from === to) continue;
-      const kind = quotings[index] as number;
+      const kind = quotingKinds[index] as number;
       let forms = 0;
       if (kind < ESCAPED_FIELD) forms = classifyValue(this.#bytes, from, to, this.#decode);
       else if (kind === SLASHED_FIELD) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
@@ -294,7 +294,7 @@ export class RecordFold {
     }
     const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
-    const width = this.#state.sheet ? Math.max(count, this.#state.width) : count;
+    const width = this.#state.sheet ? Math.max(fieldCount, this.#state.width) : fieldCount;
     return { line, start: this.#offset(start), end: this.#offset(end), width, cells, text: '', blankBefore };
   }
 
@@ -313,8 +313,8 @@ export class RecordFold {
 }
 
 /** Tells whether a line of a text that was converted from records holds a record, though all its values are null. */
-const isRecord = ({ count, quotings }: Fields, { records }: InferenceState): boolean =>
-  records !== null && (count > 1 || quotings[0] !== UNQUOTED_FIELD);
+const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceState): boolean =>
+  records !== null && (fieldCount > 1 || quotingKinds[0] !== UNQUOTED_FIELD);
 
 /**
  * Computes the forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is

@@ -75,7 +75,7 @@ export function checkValues(
     const { doubt, type } = triedTypes[Number(name)] as (typeof triedTypes)[number];
     doubt.misfits[type] ??= { file: file.fileName, line, value: cutValue(value()) };
   });
-  return { doubts: checkedCandidates, position: chunk.position, wants: chunk.wants };
+  return { doubts: checkedCandidates, position: chunk.nextPosition, wants: chunk.minBlockBytes };
 }
 
 /**
