@@ -43,6 +43,22 @@ function findSyntaxErrors(guard: Guard): string[] {
   }
 }
 
+/** Words of SQL and of the language that a replacement has though its file does not. */
+const REPLACEMENT_WORDS = new Set('abs boolean coalesce false let none null text true undefined void'.split(' '));
+
+/** Lists the names in a replacement that its file does not know: the test would fail for them, and not for the guard. */
+function findUnknownNames(guard: Guard): string[] {
+  const source = readSource(guard.file);
+  const ownNames = new Set(
+    [...guard.without.matchAll(/\blet (\w+)|(\w+)(?=[^()]*\) =>)/g)].map(([, name, parameter]) => name ?? parameter),
+  );
+  const names = guard.without.match(/(?<![\w.$])[a-z]\w{2,}/g) ?? [];
+  return names
+    .filter((name) => !ownNames.has(name) && !REPLACEMENT_WORDS.has(name))
+    .filter((name) => !new RegExp(`(?<![\\w.])${name}\\b`).test(source))
+    .map((name) => `${formatName(guard)}: ${guard.file} has no ${name}. Put something in its place that runs.`);
+}
+
 /** Returns true if an entry of either list covers a found condition. */
 function isListed(file: string, source: string, { start, end }: FoundCondition): boolean {
   const overlaps = ({ start: from, end: to }: { start: number; end: number }) => from < end && to > start;
@@ -79,6 +95,10 @@ describe('the list of guards', () => {
     expect(
       GUARDS.filter((guard) => guard.file.endsWith('.ts') && !findMisplacement(guard)).flatMap(findSyntaxErrors),
     ).toEqual([]);
+  });
+
+  it('replaces each guard with names that its file has', () => {
+    expect(GUARDS.flatMap(findUnknownNames)).toEqual([]);
   });
 
   it('has every guard once', () => {

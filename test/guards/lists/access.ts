@@ -121,7 +121,7 @@ export const ACCESS_GUARDS = [
     {
       in: 'writeWithoutEscalation',
       text: 'runDependentWrite(db, { reads: await readAndCheck(), readAgain: readAndCheck }, write)',
-      without: 'renew().then(write)',
+      without: 'readAndCheck().then(write)',
       title: 'is not given to somebody who meanwhile',
     },
   ]),

@@ -18,7 +18,7 @@ export const DATA_API_GUARDS = [
       without: ' < ${maxUnfinished + 1_000}`',
       title: 'twenty unfinished Data API jobs',
     },
-    { in: 'makeFreeSlotSql', text: ' < ${maxRunning}`', without: ' < ${most + 1_000}`', title: 'two at a time' },
+    { in: 'makeFreeSlotSql', text: ' < ${maxRunning}`', without: ' < ${maxRunning + 1_000}`', title: 'two at a time' },
     {
       in: 'makeFreeSlotSql',
       text: ', gt(dataJobs.dueAt, now)',

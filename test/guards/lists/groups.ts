@@ -1,5 +1,8 @@
 import { makeGuards } from '../guard.ts';
 
+/** The beginning of a call whose condition also matches deleted records. */
+const MATCHES_ID_CALL = '((table, companyId, id) => sql`${table.companyId} = ${companyId} and ${table.id} = ${id}`)(';
+
 const RACE_TESTS = ['test/groups/races.test.ts'];
 const POLICY_RACE_TESTS = ['test/policies/races.test.ts'];
 const DIRECTORY_TESTS = ['test/directory/groups.directory.test.ts'];
@@ -57,7 +60,7 @@ export const GROUP_AND_POLICY_GUARDS = [
     { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },
   ]),
   ...makeGuards('src/modules/groups/user-member-store.ts', DIRECTORY_TESTS, [
-    { in: 'insertUserMembers', text: 'matchesUndeletedId(', without: 'byId(', title: 'enter no group' },
+    { in: 'insertUserMembers', text: 'matchesUndeletedId(', without: MATCHES_ID_CALL, title: 'enter no group' },
     {
       in: 'insertUserMembers',
       text: ' and ${users.deletedAt} is null',
@@ -122,7 +125,7 @@ export const GROUP_AND_POLICY_GUARDS = [
   ]),
   ...makeGuards('src/modules/groups/user-group-store.ts', RACE_TESTS, [
     { in: 'insertUserInGroups', text: ' and ${groups.deletedAt} is null', without: '' },
-    { in: 'insertUserInGroups', text: 'matchesUndeletedId(', without: 'byId(' },
+    { in: 'insertUserInGroups', text: 'matchesUndeletedId(', without: MATCHES_ID_CALL },
     {
       in: 'deleteUserFromGroups',
       text: 'isMembershipOfUser(companyId, userId), ',

@@ -40,7 +40,12 @@ export const QUESTION_GUARDS = [
       title: 'last ten thousand',
     },
     { in: 'deleteQuestionsBefore', text: '.where(lt(asked.askedAt, cutoff))', without: '', title: 'after 90 days' },
-    { in: 'deleteQuestionsBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
+    {
+      in: 'deleteQuestionsBefore',
+      text: 'inArray(',
+      without: '((id, ids) => sql`${id} not in ${ids}`)(',
+      title: 'after 90 days',
+    },
     { in: 'markAccepted', text: ', AFTER_CHANGE', without: '', title: 'only if that one was written' },
   ]),
   ...makeGuards('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [

@@ -66,7 +66,7 @@ export const SCHEDULE_GUARDS = [
       tests: RACE_TESTS,
       title: 'is not run',
     },
-    { in: 'insertManualRun', text: ' < ${maxCount}`', without: ' < ${most + 1_000}`', title: 'five times' },
+    { in: 'insertManualRun', text: ' < ${maxCount}`', without: ' < ${maxCount + 1_000}`', title: 'five times' },
     {
       in: 'claimRun',
       text: " ne(scheduleRuns.status, 'ended'),",
