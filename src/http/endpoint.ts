@@ -234,11 +234,6 @@ export interface Contract {
   changedBy?: Readonly<Record<string, string>>;
   /** For a POST whose body is built from a member that the GET of the path's record shows: the name of that member. */
   bodySourceField?: string;
-  /**
-   * For a write with `bodySourceField`: whether the GET hides values within that member from the caller. Such a caller may send
-   * what somebody else has read, which is then not compared.
-   */
-  hidesValues?: (ctx: PrincipalContext, shownRecord: Readonly<Record<string, unknown>>) => boolean;
   /** For the audit trail: the body's field with the ids that are attached to the path's resource, or to the created one. */
   attachedIdField?: string;
   /** Path, without the id, at which the resource created by a 201 can be read, if it is not beneath the route's own path. */

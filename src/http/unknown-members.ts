@@ -76,15 +76,12 @@ export async function findUnknownProblems(
   if (pendingTokenField && call.ctx.actor.kind === 'anonymous' && !sentNames.includes(pendingTokenField))
     throw invalidToken();
   const shownRecord = await readShownRecord(contract, record, call, sentNames);
-  const ctx = call.ctx as PrincipalContext;
   // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const isVolatile = (name: string): boolean =>
     VOLATILE_MEMBER_PATTERN.test(name) ||
     (!name.endsWith('_id') && record.versionedGet?.contract.versionDeclaration?.ignoredFields.includes(name) === true);
   const isAccepted = ({ path, value, counterpartObjects }: UnknownMember): boolean => {
-    const isHidden =
-      shownRecord === undefined || (path.length > 1 && contract.hidesValues?.(ctx, shownRecord) === true);
-    if (isHidden && isInView(contract, record, path)) return true;
+    if ((shownRecord === undefined || path.length > 1) && isInView(contract, record, path)) return true;
     const name = path.at(-1) as string;
     const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
     // A repeated request finds the record as it left it.
@@ -174,8 +171,8 @@ function canShow(view: Schema, path: readonly string[]): boolean {
 }
 
 /**
- * Reads the record as its GET shows it to the caller; undefined if the caller may not get the record, if it does not have the
- * source of the body yet, or if a POST creates something else.
+ * Reads the record as its GET shows it to the caller; undefined if the caller may not get the record, or if a POST
+ * creates something else.
  * @throws missing if the record of the path does not exist, or cannot be read now
  */
 async function readShownRecord(
@@ -183,7 +180,7 @@ async function readShownRecord(
   { versionedGet }: PathRecord,
   call: Omit<HandlerCall, 'body' | 'query'>,
   sentNames: readonly string[],
-): Promise<Readonly<Record<string, unknown>> | undefined> {
+): Promise<unknown> {
   const { params } = call;
   const ctx = call.ctx as PrincipalContext;
   if (checkBeforeReplay) await checkBeforeReplay(ctx, params);
@@ -194,7 +191,7 @@ async function readShownRecord(
     const query = contract.query?.parse(findIncludingQuery(contract, sentNames));
     const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
     await authorize(contract, ctx, (name) => params[name]);
-    if (bodySourceField !== undefined) return json[bodySourceField] ? { ...json, ...json[bodySourceField] } : undefined;
+    if (bodySourceField !== undefined) return { ...json, ...json[bodySourceField] };
     return method === 'post' ? undefined : json;
   } catch (error) {
     const isExisting = Object.keys(params).length === 0 || Object(error).kind !== 'missing';

@@ -10,7 +10,6 @@ import { storageUnavailable } from '../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { tableBusy, tableLocked, tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
-import { mayReadRows } from '../managed-tables/service.ts';
 import {
   jobEnded,
   jobNotFound,
@@ -237,7 +236,6 @@ export const uploadEndpoints = [
         'Confirms the inferred schema and loads the rows. Columns may be renamed, retyped and left out. All rows are loaded or none: a value that does not fit fails the job, whose `error` names it.',
       body: confirmationInput,
       bodySourceField: 'inferred_schema',
-      hidesValues: (ctx, job) => !mayReadRows(ctx, (job.user_table_id as string | null) ?? '*'),
       returns: ok(z.object({ status: z.literal('inserting') })),
       fails: [jobNotFound, notWaitingConfirm, tableNotFound, tableNameTaken, ...tenantSqlFailures],
     },
