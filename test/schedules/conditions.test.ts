@@ -124,11 +124,11 @@ describe('the condition that a column of a truncated result has changed', () => 
     expect(
       await evaluateCondition(changeCondition, cutResult, 'before', hasOrderBy('SELECT x FROM t ORDER BY x')),
     ).toMatchObject({
-      holds: true,
+      isMet: true,
     });
     // A comparison holds in any row of those that there are.
     expect(await evaluateCondition({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({
-      holds: true,
+      isMet: true,
     });
   });
 
