@@ -278,10 +278,13 @@ export function createClient({
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
       const records = page.records ?? page.results ?? page.Resources;
       if (!records) throw new TypeError(`GET ${path} does not answer a list`);
-      // Compared as a whole: a list may have the same id more than once, in different records.
-      const pageRecords = records.map((record) => JSON.stringify(record));
-      yield* records.filter((_, index) => !previousRecords.has(pageRecords[index] as string));
-      previousRecords = new Set(pageRecords);
+      if ('next_cursor' in page) yield* records;
+      else {
+        // Compared as a whole: a list may have the same id more than once, in different records.
+        const pageRecords = records.map((record) => JSON.stringify(record));
+        yield* records.filter((_, index) => !previousRecords.has(pageRecords[index] as string));
+        previousRecords = new Set(pageRecords);
+      }
       readCount += records.length;
       if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
       else if (page.startIndex !== undefined) {

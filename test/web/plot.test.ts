@@ -3,11 +3,11 @@ import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/vie
 import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
 import {
   findObstacle,
-  listNegativeParts,
+  makePiePlot,
   makePlot,
   makeScatterPlot,
   makeSlices,
-  type Plot,
+  type PiePlot,
   type ResultData,
 } from '../../src/web/charts/plot.ts';
 import { TEXTS } from '../../src/web/texts.ts';
@@ -106,7 +106,7 @@ describe('a plot', () => {
 
   it('of a pie chart shows the slices of 3 % and more, largest first, and merges the rest', () => {
     const rows = Array.from({ length: 15 }, (_each, at): ViewCell[] => [`n${at}`, at - 2]);
-    const plot = makePlot(
+    const plot = makePiePlot(
       data(
         [
           ['name', 'text'],
@@ -116,9 +116,10 @@ describe('a plot', () => {
       ),
       makeChart({ type: 'pie' }),
     );
-    const slices = makeSlices(plot as NonNullable<typeof plot>);
+    const slices = makeSlices((plot as PiePlot).parts);
     expect(slices).toHaveLength(11);
-    expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
+    expect(slices[0]).toMatchObject({ label: 'n14', value: 12 });
+    expect(slices[0]?.getPoint?.()).toEqual({ name: 'n14', n: 12 });
     expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 });
     expect(slices.at(-1)?.parts?.map(({ label }) => label)).toEqual(['n4', 'n3']);
     expect(slices.every(({ value }) => value > 0)).toBe(true);
@@ -153,8 +154,8 @@ describe('a plot', () => {
       ['name', 'text'],
       ['n', 'decimal'],
     ];
-    const plot = makePlot(data(columns, ...rows), makeChart({ type: 'pie' }));
-    expect(makeSlices(plot as NonNullable<typeof plot>).map(({ label }) => label)).toEqual(labels);
+    const plot = makePiePlot(data(columns, ...rows), makeChart({ type: 'pie' }));
+    expect(makeSlices((plot as PiePlot).parts).map(({ label }) => label)).toEqual(labels);
   });
 });
 
@@ -169,19 +170,37 @@ describe('the slices of a pie chart', () => {
     ['a', 's', 10, 1],
     ['a', 't', 20, 2],
     ['b', 's', 30, 3],
+    ['a', 't', 2, 4],
   );
+  const makePieSlices = (result: ResultData, chart: Partial<ViewChart['chart']>) =>
+    makeSlices((makePiePlot(result, makeChart({ type: 'pie', ...chart })) as PiePlot).parts);
   const makeLabelledSlices = (result: ResultData, chart: Partial<ViewChart['chart']>) =>
-    makeSlices(makePlot(result, makeChart({ type: 'pie', ...chart })) as Plot).map(({ label, value }) => [
-      label,
-      value,
-    ]);
+    makePieSlices(result, chart).map(({ label, value }) => [label, value]);
 
-  it('are one for each label and series', () => {
-    expect(makeLabelledSlices(pairs, { x: 'part', y: ['n'], series: 'kind' })).toEqual([
+  it('are one for each label and series, with the sum of their rows', () => {
+    const slices = makePieSlices(pairs, { x: 'part', y: ['n'], series: 'kind' });
+    expect(slices.map(({ label, value }) => [label, value])).toEqual([
       ['b · s', 30],
-      ['a · t', 20],
+      ['a · t', 22],
       ['a · s', 10],
     ]);
+    expect(slices[1]?.getPoint?.()).toEqual({ part: 'a', kind: 't', n: 22 });
+  });
+
+  it('are no more than the rows, and drawn series no more than 20, where each row has a label and a series of its own', () => {
+    const rows = Array.from({ length: 10_000 }, (_each, at): ViewCell[] => [`x${at}`, `s${at}`, 1]);
+    const result = data(
+      [
+        ['part', 'text'],
+        ['kind', 'text'],
+        ['n', 'integer'],
+      ],
+      ...rows,
+    );
+    const terms = { x: 'part', y: ['n'], series: 'kind' };
+    expect(makePiePlot(result, makeChart({ type: 'pie', ...terms }))?.parts).toHaveLength(10_000);
+    const plot = makePlot(result, makeChart(terms));
+    expect([plot?.series.length, plot?.seriesCount]).toEqual([20, 10_000]);
   });
 
   it('are one for each label and named column, and are of the first number column without names', () => {
@@ -216,9 +235,7 @@ describe('the slices of a pie chart', () => {
         ...values.map((value, at): ViewCell[] => ['abc'[at] ?? '', value]),
       );
     const chart = makeChart({ type: 'pie' });
-    expect(listNegativeParts(makePlot(makeValues(40, -30, 0), chart) as Plot)).toMatchObject([
-      { label: 'b', value: -30 },
-    ]);
+    expect(makeLabelledSlices(makeValues(40, -30, 0), {})).toEqual([['a', 40]]);
     expect(findObstacle(makeValues(40, -30, 0), chart)).toBeUndefined();
     for (const values of [[0, 0], [-1]]) expect(findObstacle(makeValues(...values), chart)).toBe(TEXTS.noParts);
     expect(findObstacle(makeValues(0), makeChart({ type: 'bar' }))).toBeUndefined();

@@ -3,7 +3,7 @@ import { truncateText } from '../../kernel/text.ts';
 import type { ViewChart } from '../../presentation/viewing.ts';
 import { getTitle, makeAxis, makeCommonOptions } from './common.ts';
 import { addOpacity, getPalette, getPointShape, getSeriesColour } from './palette.ts';
-import { MAX_SERIES, type Plot } from './plot.ts';
+import type { Plot } from './plot.ts';
 import { chooseTimestampTicks, type Tick } from './timestamps.ts';
 
 /** The number of points from which on lines have no dots. */
@@ -27,7 +27,7 @@ export function makeCartesian(plot: Plot, { type, options }: ViewChart['chart'])
     type: type === 'bar' ? 'bar' : 'line',
     data: {
       labels: timeline ? undefined : plot.labels,
-      datasets: plot.series.slice(0, MAX_SERIES).map(({ label, values }, index) => ({
+      datasets: plot.series.map(({ label, values }, index) => ({
         label,
         data: timeline ? timeline.points(values) : values,
         ...(type === 'bar'

@@ -26,12 +26,11 @@ import { buildLegend, type LegendEntry } from './legend.ts';
 import { addOpacity, getPalette, getPointShape, getSeriesColour } from './palette.ts';
 import {
   type DataPoint,
-  listNegativeParts,
   MAX_SERIES,
+  makePiePlot,
   makePlot,
   makeScatterPlot,
   makeSlices,
-  type Plot,
   type ResultData,
   type ScatterPlot,
   type Slice,
@@ -152,27 +151,41 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
       }
     );
   }
-  const plot = makePlot(data, chart);
-  if (!plot) return undefined;
-  const names = plot.series.slice(0, 3).map(({ label }) => label);
-  const summary = TEXTS.plotSummary(formatList(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
+  const summarize = (seriesLabels: string[], xLabel: string, valueCount: number) =>
+    TEXTS.plotSummary(formatList(seriesLabels.slice(0, 3)), seriesLabels.length > 3, xLabel, valueCount);
   if (chart.type === 'pie') {
-    const slices = makeSlices(plot);
+    const pie = makePiePlot(data, chart);
+    if (!pie) return undefined;
+    const { xLabel, seriesLabels, parts, style } = pie;
+    const slices = makeSlices(parts);
     return {
-      configuration: makePie(plot, slices),
-      summary,
+      configuration: makePie(slices, style),
+      summary: summarize(seriesLabels, xLabel, parts.length),
       seriesCount: 1,
-      pointAt: (_pie, index) => slices[index]?.of,
-      ...makePartEntries(slices, listNegativeParts(plot), plot.style),
+      pointAt: (_pie, index) => slices[index]?.getPoint?.(),
+      ...makePartEntries(
+        slices,
+        parts.filter(({ value }) => value < 0),
+        style,
+      ),
     };
   }
+  const plot = makePlot(data, chart);
+  if (!plot) return undefined;
+  const seriesLabels = plot.series.map(({ label }) => label);
   const order = chart.type === 'bar' ? undefined : sortByTime(plot);
   const pointAt: GetPoint = (at, index) => {
     const [series, label] = [plot.series[at], order?.[index] ?? index];
     return typeof series?.values[label] === 'number' ? series.pointAt(label) : undefined;
   };
   const entries = toEntries(plot.series, chart.type === 'bar' ? 'rect' : undefined);
-  return { configuration: makeCartesian(plot, chart), summary, seriesCount: plot.series.length, pointAt, entries };
+  return {
+    configuration: makeCartesian(plot, chart),
+    summary: summarize(seriesLabels, plot.xLabel, plot.labels.length),
+    seriesCount: plot.seriesCount,
+    pointAt,
+    entries,
+  };
 }
 
 /** Makes the legend entries of several series; none for one. */
@@ -245,7 +258,7 @@ function makeScatter({ clouds, style, xLabel, yLabel }: ScatterPlot, { options }
 /** The minimum share of a slice that is labelled: a smaller slice has no space for its share. */
 const MIN_LABELLED_SHARE = 0.06;
 
-function makePie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
+function makePie(slices: readonly Slice[], style: NumberStyle): ChartConfiguration {
   const formatShare = createShareFormatter(slices);
   return {
     type: 'pie',
@@ -262,14 +275,14 @@ function makePie(plot: Plot, slices: readonly Slice[]): ChartConfiguration {
       ],
     },
     options: {
-      ...makeCommonOptions(plot.style),
+      ...makeCommonOptions(style),
       layout: { padding: 4 },
       plugins: {
         tooltip: {
           callbacks: {
             label: ({ dataIndex }: { dataIndex: number }) => {
               const slice = slices[dataIndex] as Slice;
-              return ` ${slice.label}: ${numberText(slice.value, plot.style)} (${formatShare(slice)})`;
+              return ` ${slice.label}: ${numberText(slice.value, style)} (${formatShare(slice)})`;
             },
           },
         },

@@ -24,13 +24,25 @@ export interface Series {
   pointAt(label: number): DataPoint;
 }
 
-/** The data of a line, bar, area or pie chart. */
+/** The data of a line, bar or area chart. */
 export interface Plot {
   xLabel: string;
   labels: string[];
   /** The time of each label in milliseconds since the epoch, where all labels are timestamps. */
   timestamps: number[] | undefined;
+  /** The first {@link MAX_SERIES} series. */
   series: Series[];
+  /** The number of series, with those that are left out. */
+  seriesCount: number;
+  style: NumberStyle;
+}
+
+/** The data of a pie chart. */
+export interface PiePlot {
+  xLabel: string;
+  seriesLabels: string[];
+  /** A part for each label and series, in the order of the rows; parts below 0 cannot be drawn. */
+  parts: Slice[];
   style: NumberStyle;
 }
 
@@ -86,11 +98,26 @@ export function findObstacle(data: ResultData, chart: ViewChart['chart']): strin
   if (chart.type === 'table') return undefined;
   if (!findRoles(data, chart)) return TEXTS.missingColumn;
   if (chart.type !== 'pie') return undefined;
-  const plot = makePlot(data, chart);
-  return plot && makeSlices(plot).length > 0 ? undefined : TEXTS.noParts;
+  return makePiePlot(data, chart)?.parts.some(({ value }) => value > 0) ? undefined : TEXTS.noParts;
 }
 
-/** Makes the plot of a line, bar, area or pie chart; undefined if the result does not fit the chart. */
+/** Makes the point of several rows that have the same label and series: both, and the sum of their values of y. */
+const toSumPoint = (
+  { columns }: ResultData,
+  { x, series }: ColumnRoles,
+  {
+    y,
+    cell,
+    firstRow,
+    sum,
+  }: { y: number; cell: ViewCell | undefined; firstRow: ViewCell[]; sum: ViewCell | undefined },
+): DataPoint => ({
+  [columns[x]?.name ?? '']: cell ?? null,
+  [columns[series as number]?.name ?? '']: firstRow[series as number] ?? null,
+  [columns[y]?.name ?? '']: sum ?? null,
+});
+
+/** Makes the plot of a line, bar or area chart; undefined if the result does not fit the chart. */
 export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | undefined {
   const roles = findRoles(data, chart);
   if (!roles) return undefined;
@@ -99,7 +126,7 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
   const cells = data.rows.map((row) => row[roles.x] ?? null);
   const text = periodTextOf(x, cells);
   if (roles.series === null) {
-    const series = roles.y.map((at) => ({
+    const series = roles.y.slice(0, MAX_SERIES).map((at) => ({
       label: data.columns[at]?.name ?? '',
       values: data.rows.map((row) => toNumber(row[at])),
       pointAt: (label: number) => toPoint(data.columns, data.rows[label] ?? []),
@@ -109,25 +136,23 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
       labels: cells.map((cell) => formatLabel(text, cell)),
       timestamps: parseTimestamps(x, cells),
       series,
+      seriesCount: roles.y.length,
       style,
     };
   }
   const labelIndexes = new Map<ViewCell, number>();
   for (const cell of cells) if (!labelIndexes.has(cell)) labelIndexes.set(cell, labelIndexes.size);
-  const { name: seriesColumnName = '' } = data.columns[roles.series] ?? {};
   const keys = [...labelIndexes.keys()];
-  const series = splitSeries(data, roles).map(([label, y, rows]) => {
+  const splits = splitSeries(data, roles);
+  const series = splits.slice(0, MAX_SERIES).map(([label, y, rows]) => {
     const values: (number | null)[] = Array(labelIndexes.size).fill(null);
     for (const row of rows) {
       const labelIndex = labelIndexes.get(row[roles.x] ?? null) as number;
       const value = toNumber(row[y]);
       if (value !== null) values[labelIndex] = (values[labelIndex] ?? 0) + value;
     }
-    const getPoint = (at: number): DataPoint => ({
-      [x.name]: keys[at] ?? null,
-      [seriesColumnName]: rows[0]?.[roles.series as number] ?? null,
-      [data.columns[y]?.name ?? '']: values[at] ?? null,
-    });
+    const [firstRow = []] = rows;
+    const getPoint = (at: number) => toSumPoint(data, roles, { y, cell: keys[at], firstRow, sum: values[at] });
     return { label, values, pointAt: getPoint };
   });
   return {
@@ -135,8 +160,38 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
     labels: keys.map((cell) => formatLabel(text, cell)),
     timestamps: parseTimestamps(x, keys),
     series,
+    seriesCount: splits.length,
     style,
   };
+}
+
+/** Makes the parts of a pie chart; undefined if the result does not fit the chart. */
+export function makePiePlot(data: ResultData, chart: ViewChart['chart']): PiePlot | undefined {
+  const roles = findRoles(data, chart);
+  if (!roles) return undefined;
+  const { columns, rows } = data;
+  const x = columns[roles.x] as ViewColumn;
+  const readLabel = (row: ViewCell[]) => row[roles.x] ?? null;
+  const text = periodTextOf(x, rows.map(readLabel));
+  const splits = splitSeries(data, roles);
+  const parts = splits.flatMap(([seriesLabel, y, seriesRows]) => {
+    const groups = roles.series === null ? seriesRows.map((row) => [row]) : Map.groupBy(seriesRows, readLabel).values();
+    return Array.from(groups, (group): Slice => {
+      const [firstRow = []] = group;
+      const label = formatLabel(text, readLabel(firstRow));
+      const value = group.reduce((sum, row) => sum + (toNumber(row[y]) ?? 0), 0);
+      return {
+        label: splits.length > 1 ? `${label} · ${seriesLabel}` : label,
+        value,
+        getPoint: () =>
+          roles.series === null
+            ? toPoint(columns, firstRow)
+            : toSumPoint(data, roles, { y, cell: readLabel(firstRow), firstRow, sum: value }),
+      };
+    });
+  });
+  const seriesLabels = splits.map(([label]) => label);
+  return { xLabel: x.name, seriesLabels, parts, style: parseNumberStyle(chart.options) };
 }
 
 /** Makes the points of a scatter chart; undefined if the result does not fit the chart. */
@@ -182,34 +237,19 @@ function splitSeries(
 export interface Slice {
   label: string;
   value: number;
-  of?: DataPoint;
+  getPoint?: () => DataPoint;
   parts?: Slice[];
 }
 
 /** The share of the whole below which slices are too small to be told apart. */
 const MIN_SLICE_SHARE = 0.03;
 
-/** Lists the values of a plot as parts of a whole: one for each label and series. */
-const listParts = ({ labels, series }: Plot): Slice[] =>
-  series.flatMap(({ label: seriesLabel, values, pointAt }) =>
-    labels.map((label, at) => ({
-      label: series.length > 1 ? `${label} · ${seriesLabel}` : label,
-      value: values[at] ?? 0,
-      of: pointAt(at),
-    })),
-  );
-
-/** Lists the parts that a pie cannot show, as their values are below 0. */
-export const listNegativeParts = (plot: Plot): Slice[] => listParts(plot).filter(({ value }) => value < 0);
-
 /**
  * Makes a pie's slices, the largest first, without values of zero or less. Several slices below 3 % become
  * one.
  */
-export function makeSlices(plot: Plot): Slice[] {
-  const slices = listParts(plot)
-    .filter(({ value }) => value > 0)
-    .sort((a, b) => b.value - a.value);
+export function makeSlices(allParts: readonly Slice[]): Slice[] {
+  const slices = allParts.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
   const minValue = sumValues(slices) * MIN_SLICE_SHARE;
   const largeCount = slices.filter(({ value }) => value >= minValue).length;
   const keptCount = slices.length - largeCount < 2 ? slices.length : largeCount;
