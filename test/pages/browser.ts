@@ -55,6 +55,12 @@ function launchBrowser(): Promise<Browser> {
   return launchedBrowser;
 }
 
+/** Closes a context with its pages. A request that a test answers itself may still be under way: it is no fault of the test. */
+async function closeContext(context: BrowserContext): Promise<void> {
+  await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })));
+  await context.close();
+}
+
 /** Opens pages for the tests of a file: pages that a test opens are closed at its end, all others at the end of the file. */
 export function useBrowser() {
   const contexts: BrowserContext[] = [];
@@ -67,10 +73,10 @@ export function useBrowser() {
       const shownText = await page.locator('body').innerText({ timeout: 1_000 }).catch(String);
       console.error(`${page.url()} shows:\n${shownText.slice(0, 2_000)}`);
     }
-    for (const context of contexts.splice(sharedCount)) await context.close();
+    for (const context of contexts.splice(sharedCount)) await closeContext(context);
   });
   afterAll(async () => {
-    for (const context of contexts) await context.close();
+    for (const context of contexts) await closeContext(context);
   });
 
   /** Opens a path of the running system, or another address. */
