@@ -47,21 +47,21 @@ try {
     return Math.max(computeMedian(measuredCosts), MIN_REQUEST_SECONDS);
   };
 
-  const letterCase = COSTLY_VALUES.find(([what]) => what === 'letters') as (typeof COSTLY_VALUES)[number];
+  const letterCase = COSTLY_VALUES.find(([title]) => title === 'letters') as (typeof COSTLY_VALUES)[number];
   let mostCostly = { times: 0, what: 'nothing' };
   for (const route of routes) {
     token = await system.logIn();
-    const costlyValues = COSTLY_VALUES.map(([what, json]) => [what, json(BODY_BYTES - RESERVED_NAME_BYTES)] as const);
+    const costlyValues = COSTLY_VALUES.map(([title, json]) => [title, json(BODY_BYTES - RESERVED_NAME_BYTES)] as const);
     const honestBody = makeBody(['a-member'], letterCase[1](BODY_BYTES - RESERVED_NAME_BYTES));
     const honestCost = await measureMedianCost(route, () => honestBody);
     let worstCost = { times: 0, what: '' };
     for (const [place, path] of route.places) {
-      for (const [what, json] of costlyValues) {
+      for (const [title, json] of costlyValues) {
         const body = makeBody(path, json);
         let costRatio = (await measureCost(route, body)) / honestCost;
         if (costRatio > REMEASUREMENT_RATIO)
           costRatio = (await measureMedianCost(route, () => body)) / (await measureMedianCost(route, () => honestBody));
-        if (costRatio > worstCost.times) worstCost = { times: costRatio, what: `${what} in "${place}"` };
+        if (costRatio > worstCost.times) worstCost = { times: costRatio, what: `${title} in "${place}"` };
       }
     }
     console.log(

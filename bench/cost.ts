@@ -139,7 +139,7 @@ try {
     'a list of users': sendByKind.users,
   };
   console.log('\nwhat asks the control database');
-  for (const [what, work] of Object.entries(left)) {
+  for (const [title, work] of Object.entries(left)) {
     await readUsage();
     for (let n = 0; n < MEASURED_ROUNDS; n += 1) await work();
     const {
@@ -149,7 +149,7 @@ try {
     } = await readUsage();
     const each = (amount: number) => (amount / MEASURED_ROUNDS).toFixed(1);
     console.log(
-      `  ${what.padEnd(16)} ${each(queries)} batches, ${each(rowsRead)} rows read, ${each(rowsWritten)} written`,
+      `  ${title.padEnd(16)} ${each(queries)} batches, ${each(rowsRead)} rows read, ${each(rowsWritten)} written`,
     );
   }
 } finally {

@@ -64,7 +64,7 @@ async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: Syst
     await fetch(`${baseUrl}/bench/distance?milliseconds=${latencyMs}`);
     console.log(`${latencyMs} ms away`);
     const tripsByRequest = new Map<string, RequestTrips>();
-    for (const [what, make] of Object.entries(requests)) {
+    for (const [title, make] of Object.entries(requests)) {
       const triedTrips: RequestTrips[] = [];
       for (let n = 0; n < TRIES; n += 1) triedTrips.push(await sendWithLatency(await make(), latencyMs));
       const findLeast = (member: keyof RequestTrips) => Math.min(...triedTrips.map((trip) => trip[member]));
@@ -74,22 +74,26 @@ async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: Syst
         postgres: findLeast('postgres'),
         milliseconds: findLeast('milliseconds'),
       };
-      tripsByRequest.set(what, trip);
+      tripsByRequest.set(title, trip);
       const time = latencyMs === 0 ? '' : `, ${(trip.milliseconds / latencyMs).toFixed(1)} times the distance`;
       console.log(
-        `  ${what.padEnd(28)} ${trip.before} before the handler, ${trip.all} to D1 and objects, ${trip.postgres} to Postgres${time}`,
+        `  ${title.padEnd(28)} ${trip.before} before the handler, ${trip.all} to D1 and objects, ${trip.postgres} to Postgres${time}`,
       );
     }
     // What is answered at once cannot be told from what is asked together.
     if (latencyMs === 0) continue;
-    const of = (what: string) => tripsByRequest.get(what) as RequestTrips;
-    const knownCallerTrips = Math.max(of('a signed request').before, of('a bearer request').before);
+    const findTrips = (title: string) => tripsByRequest.get(title) as RequestTrips;
+    const knownCallerTrips = Math.max(findTrips('a signed request').before, findTrips('a bearer request').before);
     const checkTrips = (label: string, figure: number, limit: number) =>
       printVerdict(`${label}, ${latencyMs} ms away`, figure, makeUpperLimit(limit), 'in sequence');
     checkTrips('far hops before the handler, of a known principal', knownCallerTrips, 1);
-    checkTrips('far hops before the handler, of one that is not known', of('the first of a session').before, 2);
-    checkTrips('round trips to Postgres of a page of a table', of('a page of a table').postgres, 4);
-    checkTrips('round trips to Postgres of a dashboard of seven charts', of('a dashboard of seven charts').postgres, 4);
+    checkTrips('far hops before the handler, of one that is not known', findTrips('the first of a session').before, 2);
+    checkTrips('round trips to Postgres of a page of a table', findTrips('a page of a table').postgres, 4);
+    checkTrips(
+      'round trips to Postgres of a dashboard of seven charts',
+      findTrips('a dashboard of seven charts').postgres,
+      4,
+    );
   }
   await fetch(`${baseUrl}/bench/distance?milliseconds=0`);
   await system.setPostgresLatency(0);

@@ -88,21 +88,21 @@ async function measureRead(run: TimedRead): Promise<number> {
 }
 
 interface MeasuredRead {
-  what: string;
+  title: string;
   run: Omit<TimedRead, 'companyId' | 'after' | 'repeats'>;
   limit: number;
 }
 
 const SORT_FIELDS = ['created_at', 'updated_at', 'email', 'last_login_at'] as const;
 const USER_LISTS = [
-  { of: '', accountId: undefined, pages: [1, 2500, 5000] },
-  { of: ' of an account of 100,000', accountId: CROWDED_ACCOUNT_ID, pages: [1, 2500, 5000] },
-  { of: ' of an account of 2,000', accountId: ACCOUNT_ID, pages: [1, 50] },
+  { scope: '', accountId: undefined, pages: [1, 2500, 5000] },
+  { scope: ' of an account of 100,000', accountId: CROWDED_ACCOUNT_ID, pages: [1, 2500, 5000] },
+  { scope: ' of an account of 2,000', accountId: ACCOUNT_ID, pages: [1, 50] },
 ];
-const MEASURED_READS: MeasuredRead[] = USER_LISTS.flatMap(({ of, accountId, pages }) =>
+const MEASURED_READS: MeasuredRead[] = USER_LISTS.flatMap(({ scope, accountId, pages }) =>
   SORT_FIELDS.flatMap((by) =>
     pages.map((page) => ({
-      what: `page ${page.toLocaleString('en')} by ${by}${of}`,
+      title: `page ${page.toLocaleString('en')} by ${by}${scope}`,
       run: { page, by, accountId },
       limit: page === 1 ? MAX_FIRST_PAGE_RATIO : MAX_DEEP_PAGE_RATIO,
     })),
@@ -115,10 +115,10 @@ try {
   let keysetMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
     keysetMs = Math.min(keysetMs, await measureRead({ ...sharedOptions, page: null, by: 'created_at' }));
-    for (const { what, run } of MEASURED_READS) {
+    for (const { title, run } of MEASURED_READS) {
       best.set(
-        what,
-        Math.min(best.get(what) ?? Number.POSITIVE_INFINITY, await measureRead({ ...sharedOptions, ...run })),
+        title,
+        Math.min(best.get(title) ?? Number.POSITIVE_INFINITY, await measureRead({ ...sharedOptions, ...run })),
       );
     }
   }
@@ -126,10 +126,10 @@ try {
     console.log(`${label.padEnd(58)}${ms.toFixed(3).padStart(9)} ms${suffix}`);
   const worstRatios = new Map<number, number>();
   line('bare keyset query for one page', keysetMs);
-  for (const { what, limit } of MEASURED_READS) {
-    const ms = best.get(what) as number;
+  for (const { title, limit } of MEASURED_READS) {
+    const ms = best.get(title) as number;
     const ratio = ms / keysetMs;
-    line(what, ms, `   ratio ${ratio.toFixed(1)}`);
+    line(title, ms, `   ratio ${ratio.toFixed(1)}`);
     worstRatios.set(limit, Math.max(worstRatios.get(limit) ?? 0, ratio));
   }
   const readWorstRatio = (limit: number) => worstRatios.get(limit) as number;

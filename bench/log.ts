@@ -94,11 +94,11 @@ try {
     'one request that never was': { filter: { values: { correlationId: 'no such' } }, total: 0 },
     'ten days of both': { filter: { from: at(60), to: at(50) }, total: Number.NaN },
   };
-  for (const [what, { filter, page = 1, total }] of Object.entries(queries)) {
+  for (const [title, { filter, page = 1, total }] of Object.entries(queries)) {
     const query = JSON.stringify({ values: {}, ...filter, page, perPage: 100 });
     const { answer, seconds } = await sendCommand<{ total: number; records: number }>('list', { query });
-    console.log(`  ${what}: ${answer.total} in all, ${answer.records} shown, ${seconds.toFixed(2)} s`);
-    if (!Number.isNaN(total) && answer.total !== total) throw new Error(`${what}: ${total} was expected`);
+    console.log(`  ${title}: ${answer.total} in all, ${answer.records} shown, ${seconds.toFixed(2)} s`);
+    if (!Number.isNaN(total) && answer.total !== total) throw new Error(`${title}: ${total} was expected`);
   }
   const { answer: exportedCount, seconds } = await sendCommand<number>('export');
   console.log(`  the export: ${exportedCount} records, ${seconds.toFixed(1)} s`);

@@ -15,7 +15,7 @@ const ROUNDS = 9;
 const ROW_COUNTS = { lines: 1_000_000, orders: 100_000, customers: 1_000 };
 
 interface Question {
-  what: string;
+  title: string;
   metrics: string[];
   handWrittenSql: string[];
 }
@@ -28,7 +28,7 @@ const AMOUNT_BY_ORDER_SQL = 'SELECT order_code, sum(amount) AS amount FROM bench
 
 const QUESTIONS: Question[] = [
   {
-    what: 'the sum of 1M rows by a column two joins away',
+    title: 'the sum of 1M rows by a column two joins away',
     metrics: ['Bench amount'],
     handWrittenSql: [
       `SELECT c.segment, sum(l.amount) FROM ${JOINED_TABLES_SQL} GROUP BY 1 ORDER BY 1`,
@@ -37,7 +37,7 @@ const QUESTIONS: Question[] = [
     ],
   },
   {
-    what: 'a ratio of sums of 1M and of 100,000 rows by a column of a third table',
+    title: 'a ratio of sums of 1M and of 100,000 rows by a column of a third table',
     metrics: ['Bench average'],
     handWrittenSql: [
       `SELECT a.segment, a.amount / o.orders FROM (SELECT c.segment, sum(l.amount) AS amount FROM ${JOINED_TABLES_SQL} GROUP BY 1) AS a
@@ -104,7 +104,7 @@ try {
   await client.connect();
   try {
     await fillTables(client);
-    for (const { what, metrics, handWrittenSql } of QUESTIONS) {
+    for (const { title, metrics, handWrittenSql } of QUESTIONS) {
       const body = { metrics, dimensions: ['Bench segment'] };
       const { sql, rows } = await system.call('POST', '/api/v1/domain-knowledge/semantic/query', body);
       // Without filters and texts only the number of rows is bound.
@@ -124,7 +124,7 @@ try {
       const [ours, ...others] = times.map(computeMedian) as [number, ...number[]];
       console.log(`compiled ${ours.toFixed(0)} ms, by hand ${others.map((time) => time.toFixed(0)).join(' and ')} ms`);
       printVerdict(
-        `${what}, against the fastest statement by hand`,
+        `${title}, against the fastest statement by hand`,
         ours / Math.min(...others),
         makeUpperLimit(MAX_RATIO),
       );

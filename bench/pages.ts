@@ -57,8 +57,8 @@ const browser = await chromium.launch({
 });
 try {
   const edgeUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
-  for (const [what, open] of Object.entries(await listDashboardPages(system, edgeUrl)))
-    await measurePage(browser, what, open);
+  for (const [title, open] of Object.entries(await listDashboardPages(system, edgeUrl)))
+    await measurePage(browser, title, open);
 } finally {
   await browser.close();
   edge.close();

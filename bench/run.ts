@@ -60,8 +60,8 @@ for (const program of requestedNames.length > 0 ? requestedNames : ALL_PROGRAMS)
   if (code !== 0) process.exitCode = 1;
   const verdicts = lines.map((line) => VERDICT_PATTERN.exec(line)).filter((match) => match !== null);
   const rows = verdicts.map(
-    ([, sign, what, figure, unit, words, limit]) =>
-      `| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`,
+    ([, sign, title, figure, unit, words, limit]) =>
+      `| \`${program}\` | ${title} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`,
   );
   // A program that fails without a failed verdict was interrupted.
   const hasBrokenOff = code !== 0 && verdicts.every(([, sign]) => sign === '✓');

@@ -52,7 +52,7 @@ const storedDocuments = Array.from({ length: DOCUMENT_COUNT }, (_, number): [str
 const ownGroupIds = Array.from({ length: PRINCIPAL_COUNT }, (_, at) => makeId(1000 + at));
 const groupSets: GroupSet[] = ownGroupIds.map((id) => ({
   isOwner: 0,
-  groups: JSON.stringify([...storedDocuments.map(([of]) => of), id]),
+  groups: JSON.stringify([...storedDocuments.map(([groupId]) => groupId), id]),
 }));
 
 const makeGrants = (id: string, ...documents: PolicyDocument[]): GroupGrants => ({

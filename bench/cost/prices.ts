@@ -4,7 +4,7 @@
  */
 export interface Price {
   /** Name of the counted use, in words. */
-  what: string;
+  title: string;
   /** Price in dollars of `per` units. */
   dollars: number;
   per: number;
@@ -25,62 +25,62 @@ const READ_ON = '2026-11-22';
 /** List prices by the name under which a bench counts the use. */
 export const PRICES = {
   'worker.requests': {
-    what: 'requests to Workers',
+    title: 'requests to Workers',
     dollars: 0.3,
     per: ONE_MILLION,
     page: WORKERS_PRICING_URL,
     read: READ_ON,
   },
   'worker.cpuMilliseconds': {
-    what: 'CPU of Workers, ms',
+    title: 'CPU of Workers, ms',
     dollars: 0.02,
     per: ONE_MILLION,
     page: WORKERS_PRICING_URL,
     read: READ_ON,
   },
   'objects.requests': {
-    what: 'calls and alarms of Durable Objects',
+    title: 'calls and alarms of Durable Objects',
     dollars: 0.15,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
     read: READ_ON,
   },
   'objects.gigabyteSeconds': {
-    what: 'duration of Durable Objects, GB-s',
+    title: 'duration of Durable Objects, GB-s',
     dollars: 12.5,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
     read: READ_ON,
   },
   'objects.rowsRead': {
-    what: 'rows read in Durable Objects',
+    title: 'rows read in Durable Objects',
     dollars: 0.001,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
     read: READ_ON,
   },
   'objects.rowsWritten': {
-    what: 'rows written in Durable Objects',
+    title: 'rows written in Durable Objects',
     dollars: 1,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
     read: READ_ON,
   },
   'objects.gigabyteMonths': {
-    what: 'storage of Durable Objects, GB-months',
+    title: 'storage of Durable Objects, GB-months',
     dollars: 0.2,
     per: 1,
     page: OBJECTS_PRICING_URL,
     read: READ_ON,
   },
-  'd1.rowsRead': { what: 'rows read in D1', dollars: 0.001, per: ONE_MILLION, page: D1, read: READ_ON },
-  'd1.rowsWritten': { what: 'rows written in D1', dollars: 1, per: ONE_MILLION, page: D1, read: READ_ON },
-  'd1.gigabyteMonths': { what: 'storage of D1, GB-months', dollars: 0.75, per: 1, page: D1, read: READ_ON },
-  'r2.a': { what: 'operations of R2, class A', dollars: 4.5, per: ONE_MILLION, page: R2, read: READ_ON },
-  'r2.b': { what: 'operations of R2, class B', dollars: 0.36, per: ONE_MILLION, page: R2, read: READ_ON },
-  'r2.gigabyteMonths': { what: 'storage of R2, GB-months', dollars: 0.015, per: 1, page: R2, read: READ_ON },
+  'd1.rowsRead': { title: 'rows read in D1', dollars: 0.001, per: ONE_MILLION, page: D1, read: READ_ON },
+  'd1.rowsWritten': { title: 'rows written in D1', dollars: 1, per: ONE_MILLION, page: D1, read: READ_ON },
+  'd1.gigabyteMonths': { title: 'storage of D1, GB-months', dollars: 0.75, per: 1, page: D1, read: READ_ON },
+  'r2.a': { title: 'operations of R2, class A', dollars: 4.5, per: ONE_MILLION, page: R2, read: READ_ON },
+  'r2.b': { title: 'operations of R2, class B', dollars: 0.36, per: ONE_MILLION, page: R2, read: READ_ON },
+  'r2.gigabyteMonths': { title: 'storage of R2, GB-months', dollars: 0.015, per: 1, page: R2, read: READ_ON },
   'queues.operations': {
-    what: 'operations of Queues',
+    title: 'operations of Queues',
     dollars: 0.4,
     per: ONE_MILLION,
     page: QUEUES_PRICING_URL,

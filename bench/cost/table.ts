@@ -37,9 +37,9 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
     countMonthlyMillions(rate) * 1e6 * measuredUse[sort].recordsEach;
   const rows: [string, (sort: TrafficSort, rate: number) => number][] = [
     ...COST_LINES.map(
-      ([what, used]) =>
+      ([title, used]) =>
         [
-          what,
+          title,
           (sort: TrafficSort, rate: number) =>
             countMonthlyMillions(rate) *
             used.reduce((sum, name) => sum + computeCost(name, measuredUse[sort].used[name]), 0),
@@ -68,9 +68,9 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
     )
       .replaceAll(' ', '')
       .replaceAll('|---:', '|---:'),
-    ...rows.map(([what, cost]) =>
+    ...rows.map(([title, cost]) =>
       line(
-        what,
+        title,
         columns.map(({ sort, rate }) => formatDollars(cost(sort, rate))),
       ),
     ),

@@ -43,7 +43,7 @@ async function page(db: ReturnType<typeof openControlDb>, { companyId, by, accou
   const { records, total } = await readUsers(
     db,
     companyId,
-    { accountId, which: 'living', denials: NOTHING_DENIED },
+    { accountId, lifecycle: 'living', denials: NOTHING_DENIED },
     part,
   );
   return { rows: records.length, total };

@@ -154,8 +154,8 @@ function meterFiles(bucket: R2Bucket): R2Bucket {
       const value = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
-        const of = OPERATION_CLASSES[String(name)];
-        if (of) addUse(`r2.${of}`);
+        const operationClass = OPERATION_CLASSES[String(name)];
+        if (operationClass) addUse(`r2.${operationClass}`);
         return Reflect.apply(value, target, args);
       };
     },

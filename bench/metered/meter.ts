@@ -11,10 +11,10 @@ export function addUse(name: string, amount = 1): void {
  * Counts the rows that a cursor has read and written, in a microtask: the cursor has been read by then, and thousands
  * of cursors kept for longer would fill the memory.
  */
-export function countCursorRows(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
+export function countCursorRows(kind: string, cursor: { rowsRead: number; rowsWritten: number }): void {
   queueMicrotask(() => {
-    addUse(`${of}.rowsRead`, cursor.rowsRead);
-    addUse(`${of}.rowsWritten`, cursor.rowsWritten);
+    addUse(`${kind}.rowsRead`, cursor.rowsRead);
+    addUse(`${kind}.rowsWritten`, cursor.rowsWritten);
   });
 }
 

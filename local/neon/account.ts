@@ -21,14 +21,14 @@ export type OrganizationResult = { organization: string } | NeonError;
 /** The account's callers: a person with a key who belongs to one organization, and perhaps its own key. */
 export class NeonAccount {
   readonly organization = 'org-local-12345678';
-  readonly #keys: { key: Buffer; of: Caller }[];
+  readonly #keys: { key: Buffer; caller: Caller }[];
   readonly #plan: NeonPlan;
 
   constructor({ apiKey, organizationKey, plan }: { apiKey: string; organizationKey?: string; plan?: NeonPlan }) {
     const knownKeys = { person: apiKey, organization: organizationKey };
-    this.#keys = (['person', 'organization'] as const).flatMap((of) => {
-      const key = knownKeys[of];
-      return key === undefined ? [] : [{ of, key: Buffer.from(`Bearer ${key}`) }];
+    this.#keys = (['person', 'organization'] as const).flatMap((caller) => {
+      const key = knownKeys[caller];
+      return key === undefined ? [] : [{ caller, key: Buffer.from(`Bearer ${key}`) }];
     });
     this.#plan = plan ?? 'scale';
   }
@@ -36,7 +36,7 @@ export class NeonAccount {
   /** Returns the caller whose key an `Authorization` header has. */
   findCaller(authorization: string): Caller | undefined {
     const sentHeader = Buffer.from(authorization);
-    return this.#keys.find(({ key }) => sentHeader.length === key.length && timingSafeEqual(sentHeader, key))?.of;
+    return this.#keys.find(({ key }) => sentHeader.length === key.length && timingSafeEqual(sentHeader, key))?.caller;
   }
 
   /** Finds the organization of a call. Like Neon, requires its id from a person; an organization's key implies it. */

@@ -116,21 +116,21 @@ export class ManagementApi {
   #collection(method: string, caller: Caller, query: URLSearchParams, body: unknown): ProjectCall | undefined {
     if (method === 'GET') {
       const searchText = query.get('search') ?? '';
-      const of = this.#account.findOrganization(caller, query.get('org_id'));
+      const organization = this.#account.findOrganization(caller, query.get('org_id'));
       return {
         name: 'list_projects',
         projectName: searchText,
-        run: () => answerForOrganization(of, () => this.#list(searchText, query)),
+        run: () => answerForOrganization(organization, () => this.#list(searchText, query)),
       };
     }
     if (method === 'POST') {
       const { project = {} } = body as { project?: CreateProjectInput };
       const name = project.name ?? 'project';
-      const of = this.#account.findOrganization(caller, project.org_id);
+      const organization = this.#account.findOrganization(caller, project.org_id);
       return {
         name: 'create_project',
         projectName: name,
-        run: (ms) => answerForOrganization(of, () => this.#create(name, project, ms)),
+        run: (ms) => answerForOrganization(organization, () => this.#create(name, project, ms)),
       };
     }
     return undefined;
@@ -177,10 +177,10 @@ const DEFAULT_UNITS = 0.25;
 
 /** Returns the answer of `answer` if the organization was found, otherwise the refusal. */
 const answerForOrganization = (
-  of: OrganizationResult,
+  organization: OrganizationResult,
   answer: () => ApiResponse | Promise<ApiResponse>,
 ): ApiResponse | Promise<ApiResponse> =>
-  'organization' in of ? answer() : makeProblem(of.status, of.code, of.message);
+  'organization' in organization ? answer() : makeProblem(organization.status, organization.code, organization.message);
 
 const makeResponse = (body: unknown): ApiResponse => ({ status: 200, body });
 

@@ -124,8 +124,8 @@ async function checkMail({ vars }: Environment, account: CloudflareAccount): Pro
 
 const isSubdomain = (domain: string, wildcard: string): boolean => domain.endsWith(wildcard.slice(1));
 
-const makeNoZoneProblem = (of: string, domain: string): string =>
-  `${of} is at ${domain}, which is in no zone of the account that the token sees: add the domain to the account, let ` +
+const makeNoZoneProblem = (origin: string, domain: string): string =>
+  `${origin} is at ${domain}, which is in no zone of the account that the token sees: add the domain to the account, let ` +
   'CLOUDFLARE_API_TOKEN read Zone, or choose another in operations/environments.json.';
 
 const makeInactiveProblem = ({ name, status }: Zone): string =>

@@ -82,12 +82,12 @@ async function findEncryptionUses(
   now: number,
 ): Promise<KeyUse[]> {
   const rows: { description: string; foundCount: number }[] = [];
-  for (const { table, what, where } of ENCRYPTED_COLUMNS) {
+  for (const { table, what: secretKind, where: condition } of ENCRYPTED_COLUMNS) {
     // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
     const [row] = await database.query<{ found: number }>(
-      `SELECT count(*) AS found FROM ${table} WHERE ${where(version)}`,
+      `SELECT count(*) AS found FROM ${table} WHERE ${condition(version)}`,
     );
-    rows.push({ description: what, foundCount: row?.found ?? 0 });
+    rows.push({ description: secretKind, foundCount: row?.found ?? 0 });
   }
   const uses = rows.flatMap(({ description, foundCount }): KeyUse[] => {
     if (foundCount === 0) return [];

@@ -109,9 +109,10 @@ export async function computeAccessChange(
     const accessBefore = createAccessCompiler(caller.companyId, grants);
     const accessAfter = createAccessCompiler(caller.companyId, readGrantsAfter(grants, ids, is));
     for (const [at, person] of foundPrincipals.entries()) {
-      const of = groupSetsAfter[at] as GroupSet;
-      const key = `${makeGroupSetKey(person)} ${makeGroupSetKey(of)}`;
-      const accessChange = changesByGroups.get(key) ?? compareAccess(accessBefore(person), accessAfter(of), budget);
+      const groupSet = groupSetsAfter[at] as GroupSet;
+      const key = `${makeGroupSetKey(person)} ${makeGroupSetKey(groupSet)}`;
+      const accessChange =
+        changesByGroups.get(key) ?? compareAccess(accessBefore(person), accessAfter(groupSet), budget);
       changesByGroups.set(key, accessChange);
       const { type, id, name } = person;
       for (const side of ['gains', 'losses'] as const) {

@@ -22,12 +22,14 @@ export function requireMayGrant(granter: Principal, grants: Grants, replacedGran
  */
 export async function writeWithoutEscalation<T>(
   { db, actor }: { db: ControlDb; actor: Principal },
-  of: Omit<AccessSubject, 'companyId'>,
+  subject: Omit<AccessSubject, 'companyId'>,
   write: () => Promise<T>,
 ): Promise<T> {
   const { companyId } = actor;
   const readAndCheck = async () => {
-    const { result, reads } = await recordReads(db, () => readTogether(db, selectAccess(db, { ...of, companyId })));
+    const { result, reads } = await recordReads(db, () =>
+      readTogether(db, selectAccess(db, { ...subject, companyId })),
+    );
     requireMayGrant(actor, toAccessSources(companyId, false, result));
     return reads;
   };

@@ -175,7 +175,7 @@ async function readDocuments(
 export function createAccessCompiler(
   companyId: string,
   grants: ReadonlyMap<string, GroupGrants>,
-): (of: GroupSet) => Access {
+): (groupSet: GroupSet) => Access {
   const compiledGroups = new Map<string, Access['groups']>();
   const findGroup = (id: string): Access['groups'] => {
     const group = grants.get(id);
@@ -184,9 +184,9 @@ export function createAccessCompiler(
     compiledGroups.set(id, knownGroup);
     return knownGroup;
   };
-  return (of) => ({
-    isOwner: of.isOwner === 1,
-    groups: parseGroups(of).flatMap(findGroup),
+  return (groupSet) => ({
+    isOwner: groupSet.isOwner === 1,
+    groups: parseGroups(groupSet).flatMap(findGroup),
     scopes: null,
     rulesByAction: null,
     latestRules: null,

@@ -19,18 +19,21 @@ export interface AccessSubject {
 }
 
 /** Selects a principal's access, for the batch that authenticates the request. */
-export function selectAccess(db: ControlDb, of: AccessSubject) {
-  const memberGroupIds = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
-  return selectGrants(db, of.companyId, memberGroupIds);
+export function selectAccess(db: ControlDb, subject: AccessSubject) {
+  const memberGroupIds = db
+    .select({ id: groupBindings.groupId })
+    .from(groupBindings)
+    .where(isBindingOfPrincipal(subject));
+  return selectGrants(db, subject.companyId, memberGroupIds);
 }
 
 /** Builds the condition of the bindings through which a principal is in groups. */
-export const isBindingOfPrincipal = (of: AccessSubject): SQL =>
+export const isBindingOfPrincipal = (subject: AccessSubject): SQL =>
   and(
-    eq(groupBindings.companyId, of.companyId),
-    eq(groupBindings.principalType, of.principalType),
-    eq(groupBindings.principalId, of.principalId),
-    of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
+    eq(groupBindings.companyId, subject.companyId),
+    eq(groupBindings.principalType, subject.principalType),
+    eq(groupBindings.principalId, subject.principalId),
+    subject.accountId === undefined ? undefined : eq(groupBindings.accountId, subject.accountId),
   ) as SQL;
 
 /** Builds a subquery for the id of a company's default account. */

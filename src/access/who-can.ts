@@ -31,13 +31,13 @@ export async function findAllowedPrincipals(
   const groupIds = [...new Set(groupSets.flatMap(parseGroups))];
   const grants = await readGrants(db, caller.companyId, groupIds, keepStatementsOn(action));
   const decisionsByKey = decideAll(groupSets, grants, { companyId: caller.companyId, action, resource });
-  const allowedSets = groupSets.filter((of) => decisionsByKey.has(makeGroupSetKey(of)));
+  const allowedSets = groupSets.filter((groupSet) => decisionsByKey.has(makeGroupSetKey(groupSet)));
   const foundPrincipals = await readPrincipalsOfGroupSets(db, caller, allowedSets, page);
   return {
     total: allowedSets.reduce((sum, { count }) => sum + count, 0),
-    records: foundPrincipals.map(({ type, id, name, ...of }) => ({
+    records: foundPrincipals.map(({ type, id, name, ...groupSet }) => ({
       principal: { type, id, name },
-      decidedBy: (decisionsByKey.get(makeGroupSetKey(of)) as Decision).decided_by,
+      decidedBy: (decisionsByKey.get(makeGroupSetKey(groupSet)) as Decision).decided_by,
     })),
   };
 }
@@ -56,13 +56,13 @@ export function decideAll(
   const [owner, nobody] = [decideOn(true, []), decideOn(false, [])];
   const decisionsByGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
   const allowedDecisions = new Map<string, Decision>();
-  for (const of of groupSets) {
-    const decisions = parseGroups(of).flatMap((id) => decisionsByGroup.get(id) ?? []);
+  for (const groupSet of groupSets) {
+    const decisions = parseGroups(groupSet).flatMap((id) => decisionsByGroup.get(id) ?? []);
     const firstDecision = RULE_KIND_ORDER.map((kind) =>
       decisions.find(({ decided_by }) => decided_by.kind === kind),
     ).find(Boolean);
-    const decision = of.isOwner === 1 ? owner : (firstDecision ?? nobody);
-    if (decision.allowed) allowedDecisions.set(makeGroupSetKey(of), decision);
+    const decision = groupSet.isOwner === 1 ? owner : (firstDecision ?? nobody);
+    if (decision.allowed) allowedDecisions.set(makeGroupSetKey(groupSet), decision);
   }
   return allowedDecisions;
 }

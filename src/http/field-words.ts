@@ -45,15 +45,18 @@ const UNSAFE_INTEGER_MESSAGES: readonly string[] = [
 ];
 
 /**
- * Selects the first problem of each of at most `most` fields: further problems of the same value only repeat the first.
+ * Selects the first problem of each of at most `maxProblems` fields: further problems of the same value only repeat the first.
  */
-export function selectFirstProblems(problems: Iterable<FieldProblem>, most = Number.POSITIVE_INFINITY): FieldProblem[] {
+export function selectFirstProblems(
+  problems: Iterable<FieldProblem>,
+  maxProblems = Number.POSITIVE_INFINITY,
+): FieldProblem[] {
   const firstProblems = new Map<string, FieldProblem>();
   for (const problem of problems) {
     const knownProblem = firstProblems.get(problem.field);
     if (!knownProblem || UNSAFE_INTEGER_MESSAGES.includes(knownProblem.message))
       firstProblems.set(problem.field, problem);
-    if (firstProblems.size === most) break;
+    if (firstProblems.size === maxProblems) break;
   }
   return [...firstProblems.values()];
 }

@@ -40,8 +40,8 @@ export function refuseNameless(url: string): void {
 }
 
 function readQueryText(url: string): string {
-  const mark = url.indexOf('?');
-  return mark < 0 ? '' : url.slice(mark + 1);
+  const queryStart = url.indexOf('?');
+  return queryStart < 0 ? '' : url.slice(queryStart + 1);
 }
 
 /** Pattern of a run of percent-encoded bytes. */

@@ -27,7 +27,7 @@ const REBINDING_DOMAINS = [
   ],
 ];
 
-const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+const HOST_LABEL_PATTERN = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
  * Returns the problem with a URL that this service is asked to fetch from, or null for none. It must be https on a public host.
@@ -35,7 +35,7 @@ const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * fetch. A host name is judged by its text; the address that it resolves to is looked up when it is called. @param allowPrivate
  * for development: this machine is allowed too, also by plain http, and so are names reserved for examples
  */
-export function findAddressProblem(address: string, allowPrivate: boolean): string | null {
+export function findUrlProblem(address: string, allowPrivate: boolean): string | null {
   if (address === '') return 'must not be empty';
   if (!URL.canParse(address)) return 'must be an absolute URL';
   const url = new URL(address);
@@ -72,7 +72,7 @@ function isPublicName(name: string, allowExamples: boolean): boolean {
   const topLevel = labels.at(-1) as string;
   return (
     labels.length > 1 &&
-    labels.every((label) => HOST_LABEL.test(label)) &&
+    labels.every((label) => HOST_LABEL_PATTERN.test(label)) &&
     !PRIVATE_SUFFIXES.includes(topLevel) &&
     (allowExamples || !EXAMPLE_SUFFIXES.includes(topLevel)) &&
     !REBINDING_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`)) &&

@@ -58,7 +58,7 @@ export interface UnreadList {
   /** The name of the body's field that holds the list. */
   list: string;
   /** The maximum number of objects. Of a longer list only one more is read, to know that it is too long. */
-  most: number;
+  maxObjects: number;
 }
 
 const BOM = [0xef, 0xbb, 0xbf];
@@ -80,7 +80,7 @@ export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: numb
   const firstByte = walker.next();
   if (firstByte === OBJECT) {
     walker.walkMembers((start, end) => {
-      if (isFieldNamed(unread.list, bytes, start, end)) body[unread.list] = readList(walker, unread.most);
+      if (isFieldNamed(unread.list, bytes, start, end)) body[unread.list] = readList(walker, unread.maxObjects);
       else {
         otherFieldCount += 1;
         if (otherFieldCount <= MAX_OTHER_FIELDS) body[JSON.parse(decoder.decode(bytes.subarray(start, end)))] = null;

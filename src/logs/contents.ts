@@ -64,10 +64,10 @@ export function readCount(text: string, values: LogFilter['values']): number | n
   const filterEntries = Object.entries(values);
   const contents = JSON.parse(text) as Contents;
   const knownCounts = filterEntries.map(([field, value]) => {
-    const of = contents[field];
-    if (of === undefined) return null;
-    if ('counts' in of) return Object.hasOwn(of.counts, value) ? (of.counts[value] as number) : 0;
-    return mayContain(of.bloom, value) ? null : 0;
+    const content = contents[field];
+    if (content === undefined) return null;
+    if ('counts' in content) return Object.hasOwn(content.counts, value) ? (content.counts[value] as number) : 0;
+    return mayContain(content.bloom, value) ? null : 0;
   });
   if (knownCounts.includes(0)) return 0;
   return knownCounts.length === 1

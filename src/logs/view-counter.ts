@@ -21,14 +21,14 @@ export class TooManyViewers extends Error {}
 /** One of several equal shares of all viewers. */
 export interface ViewerShare {
   number: number;
-  of: number;
+  shareCount: number;
 }
 
-function isInShare({ number, of }: ViewerShare, viewer: string): boolean {
-  if (of === 1) return true;
+function isInShare({ number, shareCount }: ViewerShare, viewer: string): boolean {
+  if (shareCount === 1) return true;
   let hash = 0x811c9dc5;
   for (let at = 0; at < viewer.length; at += 1) hash = Math.imul(hash ^ viewer.charCodeAt(at), 0x01000193);
-  return ((hash ^ (hash >>> 15)) >>> 0) % of === number;
+  return ((hash ^ (hash >>> 15)) >>> 0) % shareCount === number;
 }
 
 type TopEntries = Map<string, TopEntry>;

@@ -73,12 +73,12 @@ const REQUIRED_MESSAGE = 'is required';
 
 type ReportProblem = (field: string, message: string) => void;
 
-/** Tells whether a value is a list of 1 to `most` entries; reports the problem if not. */
-function isList(value: unknown, most: number, path: string, report: ReportProblem): value is unknown[] {
+/** Tells whether a value is a list of 1 to `maxLength` entries; reports the problem if not. */
+function isList(value: unknown, maxLength: number, path: string, report: ReportProblem): value is unknown[] {
   if (value === undefined) report(path, REQUIRED_MESSAGE);
   else if (!Array.isArray(value)) report(path, 'must be a list');
   else if (value.length === 0) report(path, 'must hold at least one entry');
-  else if (value.length > most) report(path, `must hold at most ${most} entries`);
+  else if (value.length > maxLength) report(path, `must hold at most ${maxLength} entries`);
   else return true;
   return false;
 }

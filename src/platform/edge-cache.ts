@@ -7,9 +7,9 @@ export interface CachedText {
   about: string;
 }
 
-/** Finds a cached text. @param address a URL under our own host: Cloudflare caches nothing under other hosts */
-export async function findCached(cache: string, address: string): Promise<CachedText | undefined> {
-  const cachedResponse = await (await caches.open(cache)).match(address);
+/** Finds a cached text. @param url a URL under our own host: Cloudflare caches nothing under other hosts */
+export async function findCached(cache: string, url: string): Promise<CachedText | undefined> {
+  const cachedResponse = await (await caches.open(cache)).match(url);
   // Another version of this program may have kept it in another form.
   const about = cachedResponse?.headers.get(METADATA_HEADER) ?? null;
   return cachedResponse && about !== null ? { body: cachedResponse.body, about: decodeURIComponent(about) } : undefined;
@@ -18,10 +18,10 @@ export async function findCached(cache: string, address: string): Promise<Cached
 /** Caches a text for at most `seconds`. */
 export async function putCached(
   cache: string,
-  address: string,
+  url: string,
   text: string,
   { seconds, about = '' }: { seconds: number; about?: string },
 ): Promise<void> {
   const headers = { 'Cache-Control': `max-age=${seconds}`, [METADATA_HEADER]: encodeURIComponent(about) };
-  await (await caches.open(cache)).put(address, new Response(text, { headers }));
+  await (await caches.open(cache)).put(url, new Response(text, { headers }));
 }

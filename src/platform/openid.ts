@@ -7,7 +7,7 @@ import {
 } from 'oauth4webapi';
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { defineFailure, Failure } from '../kernel/failure.ts';
-import { findAddressProblem } from '../kernel/public-address.ts';
+import { findUrlProblem } from '../kernel/public-address.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { createOutboundFetch, outboundFailed, outboundRefused } from './outbound.ts';
 
@@ -56,12 +56,12 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
 
 /** Returns the URL at which a provider signs users in. @throws where the URL is missing or not allowed */
 export function getAuthorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
-  const address = server.authorization_endpoint ?? '';
-  const problem = findAddressProblem(address, allowPrivate);
+  const url = server.authorization_endpoint ?? '';
+  const problem = findUrlProblem(url, allowPrivate);
   if (problem !== null) {
     throw discoveryFailed().addCause(new Error(`The provider's authorization_endpoint ${problem}.`));
   }
-  return new URL(address);
+  return new URL(url);
 }
 
 /** Parses a claim that says yes or no; undefined where it is missing. Some providers write booleans as texts or numbers. */

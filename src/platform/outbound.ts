@@ -20,10 +20,10 @@ export const outboundFailed = defineFailure('outbound.failed', 'unavailable', {
  * allowPrivate the same as in {@link fetchOutside} @returns a function like `fetch`, whose response has been read completely
  */
 export function createOutboundFetch(allowPrivate: boolean) {
-  return async (address: string, init: RequestInit = {}): Promise<Response> => {
+  return async (url: string, init: RequestInit = {}): Promise<Response> => {
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const response = await fetchOutside(address, { ...init, signal }, allowPrivate);
+      const response = await fetchOutside(url, { ...init, signal }, allowPrivate);
       const body = await readBounded(response.body, MAX_RESPONSE_BYTES);
       if (body === null) throw new Error('The answer is too large.');
       const headers = { 'content-type': response.headers.get('content-type') ?? '' };

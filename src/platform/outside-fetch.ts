@@ -1,6 +1,6 @@
 import { resolve4, resolve6 } from 'node:dns/promises';
 import { clock } from '../kernel/clock.ts';
-import { findAddressProblem, isIpAddress, isPublicHost } from '../kernel/public-address.ts';
+import { findUrlProblem, isIpAddress, isPublicHost } from '../kernel/public-address.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { awaitWithinTime } from '../kernel/time-limit.ts';
 
@@ -30,11 +30,11 @@ export class AddressRefused extends Error {
  * Redirects are not followed. @param allowPrivate the same as in {@link addressProblem}; names are then not looked up @throws
  * AddressRefused, and the errors of `fetch`
  */
-export async function fetchOutside(address: string, init: RequestInit, allowPrivate: boolean): Promise<Response> {
-  const problem = findAddressProblem(address, allowPrivate);
+export async function fetchOutside(url: string, init: RequestInit, allowPrivate: boolean): Promise<Response> {
+  const problem = findUrlProblem(url, allowPrivate);
   if (problem !== null) throw new AddressRefused(problem);
-  if (!allowPrivate) await requirePublicName(new URL(address).hostname);
-  return fetch(address, { ...init, redirect: 'manual' });
+  if (!allowPrivate) await requirePublicName(new URL(url).hostname);
+  return fetch(url, { ...init, redirect: 'manual' });
 }
 
 async function requirePublicName(hostname: string): Promise<void> {

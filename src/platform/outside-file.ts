@@ -38,11 +38,11 @@ export interface OutsideResponse {
  * the longest time without bytes @throws OutsideFailed
  */
 export async function openOutsideFile(
-  address: string,
+  url: string,
   headers: Record<string, string>,
   { allowPrivate, silenceMs }: { allowPrivate: boolean; silenceMs: number },
 ): Promise<OutsideResponse> {
-  let currentAddress = address;
+  let currentAddress = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const abort = new AbortController();
     const pendingResponse = fetchOutside(currentAddress, { headers, signal: abort.signal }, allowPrivate);

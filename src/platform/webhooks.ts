@@ -75,7 +75,7 @@ export interface AttemptResult {
 
 /** Posts to a URL that customers choose, and reads only the status of the answer, which may be long. */
 export async function postWebhook(
-  address: string,
+  url: string,
   headers: Record<string, string>,
   body: string,
   { allowPrivate, now }: { allowPrivate: boolean; now: number },
@@ -88,7 +88,7 @@ export async function postWebhook(
   }, RESPONSE_TIMEOUT_MS);
   try {
     const request = { method: 'POST', headers, body, signal: abort.signal };
-    const { status, headers: responseHeaders } = await fetchOutside(address, request, allowPrivate);
+    const { status, headers: responseHeaders } = await fetchOutside(url, request, allowPrivate);
     const isRedirect = status >= 300 && status < 400;
     const retryAfter = parseRetryAfter(responseHeaders.get('retry-after'), now);
     return { status, error: isRedirect ? 'redirect' : null, retryAfter };

@@ -50,7 +50,7 @@ export class TemplateError extends Error {
  */
 const MAX_DEFAULTS = 20;
 
-const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
+const SLUG_PATTERN = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
 
 /**
  * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date range, and
@@ -162,8 +162,8 @@ class TemplateParser {
   }
 
   #placeholder(start: number): number {
-    SLUG_IN_BRACES.lastIndex = start;
-    const slugMatch = SLUG_IN_BRACES.exec(this.#sql);
+    SLUG_PATTERN.lastIndex = start;
+    const slugMatch = SLUG_PATTERN.exec(this.#sql);
     if (!slugMatch) throw new TemplateError('a parameter is written {{slug}}', start);
     const [, slug = '', part = 'value'] = slugMatch;
     if (part !== 'value' && part !== 'from' && part !== 'to') {
@@ -175,7 +175,7 @@ class TemplateParser {
     this.#placeholders.push(placeholder);
     this.#pieces.push({ type: 'placeholder', placeholder, start, place: this.#place });
     this.#remember('{{}}');
-    this.#from = SLUG_IN_BRACES.lastIndex;
+    this.#from = SLUG_PATTERN.lastIndex;
     this.#end = this.#from;
     return this.#from;
   }

@@ -21,13 +21,13 @@ const makeDeniedActor = (resources: string[]): UserActor => {
 
 const id = fc.string({ unit: fc.constantFrom(...'01ab'), minLength: 24, maxLength: 24 });
 /** Creates random patterns from an ARN: pieces of it are cut out and replaced by `*` or other text. */
-const makePattern = (of: string) =>
+const makePattern = (name: string) =>
   fc
-    .array(fc.record({ from: fc.nat(of.length), length: fc.nat(40), by: fc.constantFrom('*', '**', '*a*', '') }), {
+    .array(fc.record({ from: fc.nat(name.length), length: fc.nat(40), by: fc.constantFrom('*', '**', '*a*', '') }), {
       maxLength: 4,
     })
     .map((cuts) =>
-      cuts.reduce((text, { from, length, by }) => text.slice(0, from) + by + text.slice(from + length), of),
+      cuts.reduce((text, { from, length, by }) => text.slice(0, from) + by + text.slice(from + length), name),
     );
 
 describe('the ids that a Deny covers', () => {

@@ -17,7 +17,7 @@ import {
 } from '../permissions/arbitrary.ts';
 
 /** Returns the kind of decision by a plain reading of the rule: all sources one after the other, without compilation or cache. */
-function decideByReference(of: AccessSources, action: Action, resource: string): string {
+function decideByReference(sources: AccessSources, action: Action, resource: string): string {
   const matchesPattern = (pattern: string, text: string): boolean =>
     new RegExp(
       `^${pattern
@@ -26,29 +26,29 @@ function decideByReference(of: AccessSources, action: Action, resource: string):
         .join('.*')}$`,
       's',
     ).test(text);
-  const statements = of.groups.flatMap((g) => g.policies.flatMap((policy) => policy.document.statements));
+  const statements = sources.groups.flatMap((g) => g.policies.flatMap((policy) => policy.document.statements));
   const matchingStatements = statements.filter(
     (s) => s.actions.some((p) => matchesPattern(p, action)) && s.resources.some((p) => matchesPattern(p, resource)),
   );
-  if (of.isOwner) return 'owner';
+  if (sources.isOwner) return 'owner';
   if (matchingStatements.some((s) => s.effect === 'Deny')) return 'deny';
   if (matchingStatements.some((s) => s.effect === 'Allow')) return 'allow';
 
   const { service, legacy } = getActionEntry(action);
   const grantsVerbs = (grantedVerbs: readonly string[]): boolean =>
     grantedVerbs.includes('*') || Boolean(legacy?.every((verb) => grantedVerbs.includes(verb)));
-  const isAllowedByRole = of.groups.some((g) =>
+  const isAllowedByRole = sources.groups.some((g) =>
     g.roles.some((r) => (r.target === '*' || r.target === service) && grantsVerbs(r.actions)),
   );
-  const isAllowedByPermission = of.groups.some((g) =>
+  const isAllowedByPermission = sources.groups.some((g) =>
     g.permissions.some(({ target: { company_id, service_name, service_id }, actions }) => {
-      if (!grantsVerbs(actions) || (company_id !== '*' && company_id !== of.companyId)) return false;
+      if (!grantsVerbs(actions) || (company_id !== '*' && company_id !== sources.companyId)) return false;
       if (service_name === undefined) return service_id === undefined;
       if (service_name !== service) return false;
       return (
         service_id === undefined ||
         service_id === '*' ||
-        resource === `arn:svc:${service}::${of.companyId}:${service.slice(0, -1)}/${service_id}`
+        resource === `arn:svc:${service}::${sources.companyId}:${service.slice(0, -1)}/${service_id}`
       );
     }),
   );
@@ -56,20 +56,20 @@ function decideByReference(of: AccessSources, action: Action, resource: string):
 }
 
 const ALL_ACTION_RESOURCES = SOME_ACTIONS.flatMap((action) => SOME_RESOURCES.map((resource) => ({ action, resource })));
-const listIsAllowed = (of: AccessSources): boolean[] => {
-  const compiled = compileAccess(of);
+const listIsAllowed = (sources: AccessSources): boolean[] => {
+  const compiled = compileAccess(sources);
   return ALL_ACTION_RESOURCES.map(({ action, resource }) => decide(compiled, action, resource).allowed);
 };
-const listDecisionKinds = (of: AccessSources): string[] => {
-  const compiled = compileAccess(of);
+const listDecisionKinds = (sources: AccessSources): string[] => {
+  const compiled = compileAccess(sources);
   return ALL_ACTION_RESOURCES.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
 };
 
 describe('an access decision for random policies', () => {
   test('has the kind that a simple reference implementation returns, when decided once or twice', () => {
     fc.assert(
-      fc.property(arbitrarySources, fc.boolean(), (of, isOwner) => {
-        const sourcesWithOwner = { ...of, isOwner };
+      fc.property(arbitrarySources, fc.boolean(), (sources, isOwner) => {
+        const sourcesWithOwner = { ...sources, isOwner };
         const compiled = compileAccess(sourcesWithOwner);
         for (const { action, resource } of [...ALL_ACTION_RESOURCES, ...ALL_ACTION_RESOURCES]) {
           expect(decide(compiled, action, resource).decided_by.kind).toBe(
@@ -83,9 +83,9 @@ describe('an access decision for random policies', () => {
 
   test('is a denial wherever a Deny statement matches', () => {
     fc.assert(
-      fc.property(arbitrarySources, arbitraryDeny, fc.boolean(), (of, addedDeny, first) => {
-        const kindsByDenyAlone = listDecisionKinds(addStatement({ ...of, groups: [] }, addedDeny, true));
-        const kindsWithDeny = listDecisionKinds(addStatement(of, addedDeny, first));
+      fc.property(arbitrarySources, arbitraryDeny, fc.boolean(), (sources, addedDeny, first) => {
+        const kindsByDenyAlone = listDecisionKinds(addStatement({ ...sources, groups: [] }, addedDeny, true));
+        const kindsWithDeny = listDecisionKinds(addStatement(sources, addedDeny, first));
         for (const [index, kind] of kindsByDenyAlone.entries())
           if (kind === 'deny') expect(kindsWithDeny[index]).toBe('deny');
       }),
@@ -101,15 +101,15 @@ describe('an access decision for random policies', () => {
         arbitraryAllow,
         role,
         arbitraryPermission,
-        (of, denied, allowed, newRole, newPermission) => {
-          const allowedBefore = listIsAllowed(of);
-          for (const [index, now] of listIsAllowed(addStatement(of, denied, false)).entries())
+        (sources, denied, allowed, newRole, newPermission) => {
+          const allowedBefore = listIsAllowed(sources);
+          for (const [index, now] of listIsAllowed(addStatement(sources, denied, false)).entries())
             expect(!now || allowedBefore[index]).toBe(true);
-          for (const [index, now] of listIsAllowed(addStatement(of, allowed, false)).entries())
+          for (const [index, now] of listIsAllowed(addStatement(sources, allowed, false)).entries())
             expect(now || !allowedBefore[index]).toBe(true);
           const legacy = {
-            ...of,
-            groups: [...of.groups, { id: 'l', policies: [], roles: [newRole], permissions: [newPermission] }],
+            ...sources,
+            groups: [...sources.groups, { id: 'l', policies: [], roles: [newRole], permissions: [newPermission] }],
           };
           for (const [index, now] of listIsAllowed(legacy).entries()) expect(now || !allowedBefore[index]).toBe(true);
         },
@@ -120,14 +120,14 @@ describe('an access decision for random policies', () => {
 
   test('does not depend on the order of groups, policies and statements', () => {
     fc.assert(
-      fc.property(arbitrarySources, (of) => {
-        const reversedGroups = of.groups.toReversed().map((g) => ({
+      fc.property(arbitrarySources, (sources) => {
+        const reversedGroups = sources.groups.toReversed().map((g) => ({
           ...g,
           policies: g.policies
             .toReversed()
             .map((policy) => ({ ...policy, document: makeDocument(...policy.document.statements.toReversed()) })),
         }));
-        expect(listDecisionKinds({ ...of, groups: reversedGroups })).toEqual(listDecisionKinds(of));
+        expect(listDecisionKinds({ ...sources, groups: reversedGroups })).toEqual(listDecisionKinds(sources));
       }),
       { numRuns: 300 },
     );
@@ -135,10 +135,12 @@ describe('an access decision for random policies', () => {
 
   test('allows on the resource * exactly the actions that are listed as allowed', () => {
     fc.assert(
-      fc.property(arbitrarySources, (of) => {
-        const listedActions = listAllowedActions(compileAccess(of));
+      fc.property(arbitrarySources, (sources) => {
+        const listedActions = listAllowedActions(compileAccess(sources));
         for (const action of SOME_ACTIONS) {
-          expect(listedActions.includes(action)).toBe(['allow', 'legacy'].includes(decideByReference(of, action, '*')));
+          expect(listedActions.includes(action)).toBe(
+            ['allow', 'legacy'].includes(decideByReference(sources, action, '*')),
+          );
         }
       }),
       { numRuns: 300 },

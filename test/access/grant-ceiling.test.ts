@@ -282,12 +282,12 @@ describe('a grant beyond what the granter has', () => {
 test('a grant that is accepted allows nothing that its granter may not do', () => {
   let checkedGrantCount = 0;
   fc.assert(
-    fc.property(arbitrarySources, arbitrarySources, fc.boolean(), (of, granted, includesOwnGroups) => {
+    fc.property(arbitrarySources, arbitrarySources, fc.boolean(), (sources, granted, includesOwnGroups) => {
       // Half of the grants hold the granter's own groups too, so that enough of them pass.
       const grantedSources = includesOwnGroups
-        ? { ...granted, groups: [...of.groups, ...granted.groups.slice(0, 1)] }
+        ? { ...granted, groups: [...sources.groups, ...granted.groups.slice(0, 1)] }
         : granted;
-      const granter = compileAccess(of);
+      const granter = compileAccess(sources);
       if (isAdministrator(granter) || findExcess(granter, grantedSources) !== null) return;
       const receiver = compileAccess(grantedSources);
       let allowedCount = 0;
@@ -307,8 +307,8 @@ test('a grant that is accepted allows nothing that its granter may not do', () =
 
 test('a user who is not an administrator may grant all of their own groups', () => {
   fc.assert(
-    fc.property(arbitrarySources, (of) => {
-      expect(findExcess(compileAccess(of), of)).toBeNull();
+    fc.property(arbitrarySources, (sources) => {
+      expect(findExcess(compileAccess(sources), sources)).toBeNull();
     }),
     { numRuns: 300 },
   );

@@ -156,8 +156,8 @@ describe('the shortest resource in which two sets of patterns differ', () => {
 describe('the set of resources on which an action is allowed', () => {
   test('has exactly the resources that the evaluator allows', () => {
     fc.assert(
-      fc.property(arbitrarySources, (of) => {
-        const access = compileAccess(of);
+      fc.property(arbitrarySources, (sources) => {
+        const access = compileAccess(sources);
         for (const action of SOME_ACTIONS) {
           const language = findResources(access, action);
           for (const resource of SOME_RESOURCES)

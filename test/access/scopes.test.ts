@@ -72,8 +72,8 @@ describe('an OAuth client with scopes', () => {
   test.each([
     ['the owner', OWNER_SOURCES],
     ['an administrator', ADMINISTRATOR_SOURCES],
-  ])('cannot grant more than its scopes, if its user is %s', (_who, of) => {
-    const userAccess = compileAccess(of);
+  ])('cannot grant more than its scopes, if its user is %s', (_who, sources) => {
+    const userAccess = compileAccess(sources);
     const clientAccess = limitToScopes(userAccess, ['policies:*', 'groups:*']);
     expect([isUnrestricted(userAccess), isUnrestricted(clientAccess), isAdministrator(clientAccess)]).toEqual([
       true,

@@ -27,12 +27,12 @@ function createSharedStorage(session: StoredSession | null) {
 
 /** Creates a `fetch` to the Worker, and the list of its requests as `METHOD path`. */
 function createWatchedFetch(overrideAnswer: AnswerOverride = () => undefined) {
-  const sentRequests: { what: string; authorization: string | null; body: unknown }[] = [];
+  const sentRequests: { route: string; authorization: string | null; body: unknown }[] = [];
   const worker = createWorkerFetch();
   const send = (async (input: string, init: RequestInit = {}) => {
     const path = input.slice(BASE_URL.length);
     sentRequests.push({
-      what: `${init.method} ${path}`,
+      route: `${init.method} ${path}`,
       authorization: new Headers(init.headers).get('authorization'),
       body: typeof init.body === 'string' ? JSON.parse(init.body) : null,
     });
@@ -41,7 +41,7 @@ function createWatchedFetch(overrideAnswer: AnswerOverride = () => undefined) {
   return {
     send,
     sent: sentRequests,
-    refreshes: () => sentRequests.filter(({ what }) => what === 'POST /v1/auth/refresh'),
+    refreshes: () => sentRequests.filter(({ route: what }) => what === 'POST /v1/auth/refresh'),
   };
 }
 
@@ -166,7 +166,10 @@ describe('a session of the client', () => {
       status: 401,
       message: expect.stringMatching(/^GET \/v1\/auth\/me answered 401/),
     });
-    expect([place.session, sent.map(({ what }) => what)]).toEqual([null, ['GET /v1/auth/me', `POST ${REFRESH_PATH}`]]);
+    expect([place.session, sent.map(({ route: what }) => what)]).toEqual([
+      null,
+      ['GET /v1/auth/me', `POST ${REFRESH_PATH}`],
+    ]);
     await expect(api.get('/v1/auth/me')).rejects.toMatchObject({ status: 401 });
     expect(sent.at(-1)).toMatchObject({ what: 'GET /v1/auth/me', authorization: null });
   });
@@ -238,7 +241,7 @@ describe('a session of the client', () => {
     const { signal } = abortController;
     await expect(createSessionClient(store(), send).get('/v1/auth/me', { signal })).rejects.toThrow('enough');
     await expect.poll(() => place.written).toBe(1);
-    expect(sent.map(({ what }) => what)).toEqual([`POST ${REFRESH_PATH}`]);
+    expect(sent.map(({ route: what }) => what)).toEqual([`POST ${REFRESH_PATH}`]);
   });
 
   it('is not refreshed for a route that takes signatures', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createReader, publishSql } from '../data-api/support.ts';
-import { createEmbedRecord, createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createEmbedRecord, createSigningKey, hostToken } from '../embeds/support.ts';
 import {
   createShareContext,
   makeDashboardGrant,
@@ -11,7 +11,7 @@ import {
   signInOutsider,
   verifyCode,
 } from '../share-portal/support.ts';
-import { createSalesDashboard, createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesDashboard, createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
@@ -195,13 +195,13 @@ describe('a suspended organization', () => {
 
   it('shows no share, no embed and no result behind a link', async () => {
     const answers = [
-      await makeShareRoutes(share).resolve(),
-      await makeShareRoutes(share).execute(),
-      await makeShareRoutes(share).options('regions'),
+      await createShareClient(share).resolve(),
+      await createShareClient(share).execute(),
+      await createShareClient(share).options('regions'),
       ...(await Promise.all(
         Object.values(embeds).flatMap((token) => [
-          makeEmbedRoutes('d', token).info(),
-          makeEmbedRoutes('d', token).execute(),
+          createEmbedClient('d', token).info(),
+          createEmbedClient('d', token).execute(),
         ]),
       )),
     ];
@@ -218,8 +218,8 @@ describe('a suspended organization', () => {
       [await createSignedCaller(company.apiKey).get('/groups'), machine],
       [await createCaller(serviceToken).get('/v1/managed-tables'), machine],
       [await outsider.get('/api/v1/share-portal/contexts'), { principalType: 'outsider' }],
-      [await makeShareRoutes(share).resolve(), anybody],
-      [await makeEmbedRoutes('d', embeds.ours as string).info(), anybody],
+      [await createShareClient(share).resolve(), anybody],
+      [await createEmbedClient('d', embeds.ours as string).info(), anybody],
     ];
     for (const [{ status, headers }, expected] of sent) {
       const values = { correlationId: headers.get('x-correlation-id') as string };

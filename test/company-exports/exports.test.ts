@@ -4,7 +4,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { settleLog } from '../company-log/support.ts';
 import { createConcept } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
@@ -80,7 +80,7 @@ describe('an export of a company', () => {
   it('is one zip archive of all data of the company', async () => {
     const { dashboard } = await createSalesDashboard(company);
     const { token } = await createShare(company, dashboard._id);
-    expect((await makeShareRoutes(token).resolve()).status).toBe(200);
+    expect((await createShareClient(token).resolve()).status).toBe(200);
     await createConcept(company.as);
     const { id, queue } = await startExport(company);
     expect(await getExport(company, id)).toEqual({

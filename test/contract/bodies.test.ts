@@ -51,7 +51,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** The maximum length of a text that may be normalized before `limitCombiningMarks` has reduced its combining marks. */
 const MAX_NORMALIZED_LENGTH = 10_000;
 
-const COSTLY_JSON = COSTLY_VALUES.map(([what, json]) => [what, json(BODY_BYTES)] as const);
+const COSTLY_JSON = COSTLY_VALUES.map(([title, json]) => [title, json(BODY_BYTES)] as const);
 
 /** Reads a body like a request. @returns the length of the refusal, and of the longest text that was normalized */
 async function measureCost(contract: Contract, surface: Surface, text: string) {
@@ -91,10 +91,10 @@ it.each(BODIES)(
     const pathsByName = new Map([...listParts(schema, resolve)].map(([path]) => [path.join('.'), path]));
     const costs: Record<string, unknown> = {};
     for (const [name, path] of pathsByName) {
-      for (const [what, json] of COSTLY_JSON) {
+      for (const [title, json] of COSTLY_JSON) {
         const cost = await measureCost(contract, surface, makeBody(path, json));
         if (cost.answer > MAX_ANSWER_BYTES || cost.normalized > MAX_NORMALIZED_LENGTH)
-          costs[`${what} in ${name}`] = cost;
+          costs[`${title} in ${name}`] = cost;
       }
     }
     expect(costs).toEqual({});

@@ -119,7 +119,7 @@ async function sendRequest(request: RandomRequest): Promise<ApiResponse> {
       : 'text' in randomBody
         ? knownValues.replacePlaceholders(randomBody.text)
         : makeForm(randomBody.form);
-  const caller = chooseCaller(request.who, method, path);
+  const caller = chooseCaller(request.sender, method, path);
   const requestOptions = {
     headers: randomBody && 'form' in randomBody ? removeHeader(headers, 'content-type') : headers,
     body,
@@ -188,7 +188,7 @@ it('no route fails with an internal error if a path parameter cannot be an id, s
         });
         const body = method === 'GET' ? null : { text: '{}' };
         const headers = { 'content-type': 'application/json' };
-        const problem = await findProblem({ who: 'owner', method, path: filledPath, headers, body });
+        const problem = await findProblem({ sender: 'owner', method, path: filledPath, headers, body });
         if (problem !== undefined) problems.push(`${method} ${filledPath.slice(0, 200)}: ${problem}`);
       }
     }

@@ -251,9 +251,9 @@ describe('the row rules of a dashboard', () => {
 });
 
 describe('the options of a filter', () => {
-  const options = (of: unknown, request: { allowed?: string[]; search?: string } = {}) =>
+  const options = (filter: unknown, request: { allowed?: string[]; search?: string } = {}) =>
     runInContext((ctx) =>
-      readFilterOptions(ctx, { options: of as never }, [], {
+      readFilterOptions(ctx, { options: filter as never }, [], {
         allowedValues: request.allowed ?? null,
         boundValues: new Map(),
         search: request.search ?? '',

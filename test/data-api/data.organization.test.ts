@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
@@ -71,7 +71,7 @@ describe('GET /data/{slug}', () => {
     it('runs the query again after a change of the rows, the visualization or the endpoint', async () => {
       const { _id, slug, name, visualization_id: visualizationId } = await publishCount();
       const [before] = (await readCount(slug)) as [number];
-      await expectSuccess(makeTableRoutes(company.as, visitsTableId).insert([{ region: 'west' }]));
+      await expectSuccess(createTableClient(company.as, visitsTableId).insert([{ region: 'west' }]));
       expect(await readCount(slug)).toEqual([before + 1, false]);
       expect(await readCount(slug)).toEqual([before + 1, true]);
       await expectSuccess(
@@ -192,7 +192,7 @@ describe('GET /data/{slug}', () => {
 
   it('shows the current data and the current SQL despite its cache', async () => {
     const id = await createTable(company.as, 'fresh', [column('n', 'integer')]);
-    const { insert } = makeTableRoutes(company.as, id);
+    const { insert } = createTableClient(company.as, id);
     const publishedEndpoint = await publishSql(company, 'SELECT n FROM fresh ORDER BY n', { cache_seconds: 3600 });
     const rows = async () => (await data(publishedEndpoint.slug)).body.rows.flat();
     expect(await rows()).toEqual([]);

@@ -34,10 +34,15 @@ function createJobQueue() {
 }
 
 /** Creates a job, and returns it with its undelivered message. */
-async function createDataJob(sql: string, json: Record<string, unknown> = {}, parameters: object[] = [], of = company) {
-  const { _id, slug, visualization_id } = await publishSql(of, sql, { parameters });
+async function createDataJob(
+  sql: string,
+  json: Record<string, unknown> = {},
+  parameters: object[] = [],
+  inCompany = company,
+) {
+  const { _id, slug, visualization_id } = await publishSql(inCompany, sql, { parameters });
   const queue = createJobQueue();
-  const { as } = of === company ? reader : await createReader(of);
+  const { as } = inCompany === company ? reader : await createReader(inCompany);
   const { job_id } = await expectSuccess(as.post(`/data/${slug}/jobs`, { json, env: queue.env }));
   const message = queue.messages[0] as JobMessage;
   return {

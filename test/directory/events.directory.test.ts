@@ -34,7 +34,7 @@ interface ChangeSubject {
 }
 
 /** A function that sends the request of a change, or returns functions that send several, one after the other. */
-type ChangeOperation = (of: ChangeSubject) => Promise<ApiResponse> | (() => Promise<ApiResponse>)[];
+type ChangeOperation = (subject: ChangeSubject) => Promise<ApiResponse> | (() => Promise<ApiResponse>)[];
 
 /**
  * The events and audit records of a change: the types of its events and the actions of its records, each with the
@@ -107,7 +107,7 @@ const changeGroup = (id: string, op: string, value: unknown) =>
 interface ChangeCase {
   made?: keyof ChangeSubject;
   /** Brings the subject into the state from which the change starts. */
-  first?: (of: ChangeSubject) => Promise<unknown>;
+  first?: (subject: ChangeSubject) => Promise<unknown>;
   console: ChangeOperation;
   directory: ChangeOperation;
   events: string[];

@@ -34,20 +34,20 @@ const filters = (depth: number, isOutside: boolean): fc.Arbitrary<Filter> => {
   const innerFilter = filters(depth - 1, isOutside);
   const filterList = fc.array(innerFilter, { minLength: 2, maxLength: 3 });
   // What is joined by `and` within `and` stands in parentheses; `and` within `or` needs none.
-  const listFilter = fc.record({ op: fc.constantFrom('and' as const, 'or' as const), of: filterList });
-  const notFilter = fc.record({ op: fc.constant('not' as const), of: innerFilter });
+  const listFilter = fc.record({ op: fc.constantFrom('and' as const, 'or' as const), filters: filterList });
+  const notFilter = fc.record({ op: fc.constant('not' as const), filter: innerFilter });
   const valueFilter = fc.record({
     op: fc.constant('has' as const),
     path: ATTRIBUTE_PATH,
-    of: filters(depth - 1, false),
+    filter: filters(depth - 1, false),
   });
   return fc.oneof(COMPARISON, listFilter, notFilter, ...(isOutside ? [valueFilter] : []));
 };
 
 const countComparisons = (filter: Filter): number => {
   if (filter.op === 'and' || filter.op === 'or')
-    return filter.of.reduce((sum, each) => sum + countComparisons(each), 0);
-  return filter.op === 'not' || filter.op === 'has' ? countComparisons(filter.of) : 1;
+    return filter.filters.reduce((sum, each) => sum + countComparisons(each), 0);
+  return filter.op === 'not' || filter.op === 'has' ? countComparisons(filter.filter) : 1;
 };
 const fitsLimits = (filter: Filter): boolean =>
   countComparisons(filter) <= FILTER_LIMITS.comparisons && printFilter(filter).length <= FILTER_LIMITS.characters;
@@ -149,8 +149,8 @@ describe('a SCIM attribute path', () => {
   const TARGET_PATH: fc.Arbitrary<TargetPath> = fc.oneof(
     ATTRIBUTE_PATH,
     fc.record(
-      { name: WORD, sub: WORD, schema, of: filters(2, false).filter(fitsLimits) },
-      { requiredKeys: ['name', 'of'] },
+      { name: WORD, sub: WORD, schema, filter: filters(2, false).filter(fitsLimits) },
+      { requiredKeys: ['name', 'filter'] },
     ),
   );
 

@@ -118,8 +118,8 @@ describe('a SCIM filter in a search', () => {
     expect(await findNames(GROUPS_PATH, 'displayName eq "SALES"')).toEqual(['Sales']);
     const name = 'АБВГДЕЁЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ Σίσυφος ẞ İ';
     const { id } = await createDirectoryGroup(directory, { displayName: name });
-    const findByName = async (of: string) =>
-      (await expectSuccess(searchDirectory(GROUPS_PATH, { filter: `displayName eq "${of}"` }))).Resources;
+    const findByName = async (groupName: string) =>
+      (await expectSuccess(searchDirectory(GROUPS_PATH, { filter: `displayName eq "${groupName}"` }))).Resources;
     expect(await findByName(name)).toMatchObject([{ id }]);
     expect(await findNames(USERS_PATH, `groups.display eq "${name}"`)).toEqual([]);
     expect(await findNames(GROUPS_PATH, `members.display eq "${name}"`)).toEqual([]);

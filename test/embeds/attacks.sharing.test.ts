@@ -6,7 +6,7 @@ import { createSalesDashboard, createSalesTable, createShare } from '../shares/s
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { listOtherSpellings } from '../support/spellings.ts';
-import { createEmbedToken, makeEmbedRoutes } from './support.ts';
+import { createEmbedClient, createEmbedToken } from './support.ts';
 
 /** The companies and tokens with which the tests attack, and the resources that they attack. */
 interface AttackSetup {
@@ -193,19 +193,19 @@ const expectRefused = ({ status, body }: ApiResponse, label: string) =>
 
 describe('an embed token', () => {
   it('opens the dashboard if it is unchanged', async () => {
-    expect((await makeEmbedRoutes('d', setup.victimToken).info()).status).toBe(200);
-    expect((await makeEmbedRoutes('d', setup.own).info()).status).toBe(200);
+    expect((await createEmbedClient('d', setup.victimToken).info()).status).toBe(200);
+    expect((await createEmbedClient('d', setup.own).info()).status).toBe(200);
   });
 
   it.each(FORGED_TOKENS)('is refused with %s', async (tokenKind, makeToken) => {
-    const embed = makeEmbedRoutes('d', await makeToken(setup));
+    const embed = createEmbedClient('d', await makeToken(setup));
     expectRefused(await embed.info(), tokenKind);
     expectRefused(await embed.options('days'), tokenKind);
     expectRefused(await embed.execute({ days: { from: '2024-01-01' } }), tokenKind);
   });
 
   it('opens no visualization if it is for a dashboard', async () => {
-    const embed = makeEmbedRoutes('v', setup.victimToken);
+    const embed = createEmbedClient('v', setup.victimToken);
     expectRefused(await embed.info(), 'info');
     expectRefused(await embed.execute(), 'execute');
   });
@@ -218,15 +218,18 @@ describe('an embed token', () => {
       json: {},
       ...otherEnvironment,
     });
-    expect((await makeEmbedRoutes('d', body.token).info(otherEnvironment)).status).toBe(200);
-    expectRefused(await makeEmbedRoutes('d', body.token).info(), 'elsewhere');
+    expect((await createEmbedClient('d', body.token).info(otherEnvironment)).status).toBe(200);
+    expectRefused(await createEmbedClient('d', body.token).info(), 'elsewhere');
   });
 
   it('is still verified correctly after 50 forged tokens in the same isolate', async () => {
     for (let n = 0; n < 50; n++)
-      await makeEmbedRoutes('d', changePayload(setup.victimToken, { rot: n, com: setup.company.id })).info();
-    expect((await makeEmbedRoutes('d', setup.victimToken).info()).status).toBe(200);
-    expectRefused(await makeEmbedRoutes('d', changePayload(setup.victimToken, { exp: 9_999_999_999 })).info(), 'after');
+      await createEmbedClient('d', changePayload(setup.victimToken, { rot: n, com: setup.company.id })).info();
+    expect((await createEmbedClient('d', setup.victimToken).info()).status).toBe(200);
+    expectRefused(
+      await createEmbedClient('d', changePayload(setup.victimToken, { exp: 9_999_999_999 })).info(),
+      'after',
+    );
   });
 });
 
@@ -275,7 +278,7 @@ describe('a valid token in another spelling', () => {
   const refreshTokens = (path: string, refresh_token: string) => callApi('POST', path, { json: { refresh_token } });
 
   it.each<[string, () => string, (token: string) => Promise<ApiResponse>]>([
-    ['embed', () => setup.victimToken, (token) => makeEmbedRoutes('d', encodeURIComponent(token)).info()],
+    ['embed', () => setup.victimToken, (token) => createEmbedClient('d', encodeURIComponent(token)).info()],
     ['portal', () => setup.outsider.access_token, (token) => createCaller(token).get('/api/v1/share-portal/contexts')],
     [
       'portal refresh',

@@ -7,7 +7,7 @@ import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { postVisualization } from '../visualizations/support.ts';
-import { createEmbedToken, makeEmbedRoutes } from './support.ts';
+import { createEmbedClient, createEmbedToken } from './support.ts';
 
 let company: Company;
 let id: string;
@@ -24,7 +24,7 @@ afterEach(resetClock);
 const generateEmbed = (json: Record<string, unknown>, as = company.as) =>
   as.post(`/api/v1/embed/dashboards/${id}`, { json });
 const createDashboardEmbed = async (json: Record<string, unknown> = {}) =>
-  makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', id, json));
+  createEmbedClient('d', await createEmbedToken(company, 'dashboards', id, json));
 
 describe('the creation of an embed', () => {
   it('returns a token, the address of its page, and its expiry', async () => {
@@ -175,7 +175,7 @@ describe('an embedded dashboard', () => {
       headers: { 'content-type': 'application/json' },
       body: '{"fixed_params": {"n": 12345678901234567890.123456789}}',
     });
-    const executedEmbed = await makeEmbedRoutes('v', embedAnswer.body.token).execute();
+    const executedEmbed = await createEmbedClient('v', embedAnswer.body.token).execute();
     expect(executedEmbed.body.result.rows).toEqual([['12345678901234567890.123456789']]);
   });
 });
@@ -183,7 +183,7 @@ describe('an embedded dashboard', () => {
 describe('an embedded visualization', () => {
   it('is described and executed by itself', async () => {
     const token = await createEmbedToken(company, 'visualizations', visualization, { allowed_params: ['region'] });
-    const embed = makeEmbedRoutes('v', token);
+    const embed = createEmbedClient('v', token);
     const { body } = await embed.info();
     expect(body.visualization).toMatchObject({ id: visualization, name: 'Rows', filters: [{ slug: 'region' }] });
     expect(body.visualization.layout).toHaveLength(1);
@@ -200,7 +200,7 @@ describe('an embedded visualization', () => {
 
 describe('an embed token', () => {
   const expectTokenInvalid = async (token: string) => {
-    const embed = makeEmbedRoutes('d', token);
+    const embed = createEmbedClient('d', token);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
@@ -208,7 +208,7 @@ describe('an embed token', () => {
 
   it('ends when it expires', async () => {
     const token = await createEmbedToken(company, 'dashboards', id, { expires_in: 60 });
-    expect((await makeEmbedRoutes('d', token).info()).status).toBe(200);
+    expect((await createEmbedClient('d', token).info()).status).toBe(200);
     advanceClock(61_000);
     await expectTokenInvalid(token);
   });
@@ -221,20 +221,20 @@ describe('an embed token', () => {
       tokens.push(await createEmbedToken(each, 'dashboards', dashboard._id));
     }
     const [token = '', otherToken = ''] = tokens;
-    expect((await makeEmbedRoutes('d', token).info()).status).toBe(200);
+    expect((await createEmbedClient('d', token).info()).status).toBe(200);
     expect((await one.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
     await expectTokenInvalid(token);
-    expect((await makeEmbedRoutes('d', otherToken).info()).status).toBe(200);
+    expect((await createEmbedClient('d', otherToken).info()).status).toBe(200);
     const { body } = await one.as.get('/v1/dashboards');
     const renewedToken = await createEmbedToken(one, 'dashboards', body.records[0]._id);
-    expect((await makeEmbedRoutes('d', renewedToken).info()).status).toBe(200);
+    expect((await createEmbedClient('d', renewedToken).info()).status).toBe(200);
     await one.as.post('/api/v1/embed/rotate-key');
     await expectTokenInvalid(renewedToken);
   });
 
   it('ends when the dashboard that it shows is deleted', async () => {
     const { dashboard } = await createSalesDashboard(company, { name: 'Short-lived' });
-    const embed = makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', dashboard._id));
+    const embed = createEmbedClient('d', await createEmbedToken(company, 'dashboards', dashboard._id));
     await company.as.delete(`/v1/dashboards/${dashboard._id}`);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
@@ -243,7 +243,7 @@ describe('an embed token', () => {
 
   it('ends when the visualization that it shows is deleted', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS n');
-    const embed = makeEmbedRoutes('v', await createEmbedToken(company, 'visualizations', _id));
+    const embed = createEmbedClient('v', await createEmbedToken(company, 'visualizations', _id));
     expect((await company.as.delete(`/v1/visualizations/${_id}`)).status).toBe(204);
     for (const { status, body } of [await embed.info(), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
@@ -256,11 +256,11 @@ describe('an embed token', () => {
     const secondSecret = 'another master secret, just as long as it has to be';
     const bothSecretsEnv = { env: { EMBED_SECRETS: JSON.stringify({ 1: first, 2: secondSecret }) } };
     const secondSecretEnv = { env: { EMBED_SECRETS: JSON.stringify({ 2: secondSecret }) } };
-    expect((await makeEmbedRoutes('d', token).info(bothSecretsEnv)).status).toBe(200);
-    expect((await makeEmbedRoutes('d', token).info(secondSecretEnv)).status).toBe(401);
+    expect((await createEmbedClient('d', token).info(bothSecretsEnv)).status).toBe(200);
+    expect((await createEmbedClient('d', token).info(secondSecretEnv)).status).toBe(401);
     const { body } = await company.as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, ...bothSecretsEnv });
     expect(decodeProtectedHeader(body.token).kid).toBe('2');
-    expect((await makeEmbedRoutes('d', body.token).info(secondSecretEnv)).status).toBe(200);
+    expect((await createEmbedClient('d', body.token).info(secondSecretEnv)).status).toBe(200);
   });
 });
 
@@ -268,13 +268,13 @@ describe('the allowed origins of an embed', () => {
   it("are the origins that its token names, and those of the service's own pages", async () => {
     const partnerOrigin = 'https://partner.test';
     const token = await createEmbedToken(company, 'dashboards', id, { allowed_origins: [partnerOrigin] });
-    const allowedAnswer = await makeEmbedRoutes('d', token, { origin: partnerOrigin }).execute();
+    const allowedAnswer = await createEmbedClient('d', token, { origin: partnerOrigin }).execute();
     expect([allowedAnswer.status, allowedAnswer.headers.get('access-control-allow-origin')]).toEqual([
       200,
       partnerOrigin,
     ]);
-    expect((await makeEmbedRoutes('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
-    const foreignAnswer = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).execute();
+    expect((await createEmbedClient('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+    const foreignAnswer = await createEmbedClient('d', token, { origin: 'https://other.test' }).execute();
     expect([foreignAnswer.status, foreignAnswer.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
     expect(foreignAnswer.headers.get('access-control-allow-origin')).toBeNull();
     for (const [origin, answered] of [
@@ -286,7 +286,7 @@ describe('the allowed origins of an embed', () => {
       expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, answered]);
     }
     const openToken = await createEmbedToken(company, 'visualizations', visualization);
-    const foreignOriginAnswer = await makeEmbedRoutes('v', openToken, { origin: 'https://other.test' }).info();
+    const foreignOriginAnswer = await createEmbedClient('v', openToken, { origin: 'https://other.test' }).info();
     expect([foreignOriginAnswer.status, foreignOriginAnswer.headers.get('access-control-allow-origin')]).toEqual([
       200,
       '*',
@@ -298,14 +298,14 @@ describe('the database calls of an embed', () => {
   it('are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
     const token = await createEmbedToken(company, 'dashboards', id);
     const infoDb = createCountingD1();
-    expect((await makeEmbedRoutes('d', token).info({ env: infoDb.env })).status).toBe(200);
+    expect((await createEmbedClient('d', token).info({ env: infoDb.env })).status).toBe(200);
     expect(infoDb.calls()).toBe(1);
-    await makeEmbedRoutes('d', token).execute({});
+    await createEmbedClient('d', token).execute({});
     const cachedDb = createCountingD1();
-    const { body } = await makeEmbedRoutes('d', token).execute({}, { env: cachedDb.env });
+    const { body } = await createEmbedClient('d', token).execute({}, { env: cachedDb.env });
     expect([body.results?.[0].cached ?? body, cachedDb.calls()]).toEqual([true, 1]);
     const forgedDb = createCountingD1();
-    expect((await makeEmbedRoutes('d', `${token.slice(0, -4)}AAAA`).info({ env: forgedDb.env })).status).toBe(401);
+    expect((await createEmbedClient('d', `${token.slice(0, -4)}AAAA`).info({ env: forgedDb.env })).status).toBe(401);
     expect(forgedDb.calls()).toBe(0);
   });
 });
@@ -318,8 +318,8 @@ describe('the rate limits of an embed', () => {
       await createEmbedToken(company, 'dashboards', id),
     ];
     const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await makeEmbedRoutes('d', one).info(limitedEnv)).status);
+    for (let n = 0; n < 3; n++) statuses.push((await createEmbedClient('d', one).info(limitedEnv)).status);
     expect(statuses).toEqual([200, 200, 429]);
-    expect((await makeEmbedRoutes('d', other).info(limitedEnv)).status).toBe(200);
+    expect((await createEmbedClient('d', other).info(limitedEnv)).status).toBe(200);
   });
 });

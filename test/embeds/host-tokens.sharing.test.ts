@@ -9,10 +9,10 @@ import { type Company, createOwnedCompany, createProvisionedCompany } from '../s
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendOvertaken } from '../support/overtake.ts';
 import {
+  createEmbedClient,
   createEmbedToken,
   createSigningKey,
   hostToken,
-  makeEmbedRoutes,
   REVOCATION_PATH,
   readStatus,
   SIGNING_KEYS_PATH,
@@ -40,8 +40,8 @@ const readDashboardStatus = async (claims: Record<string, unknown> = {}, by = ke
   readStatus('d', await signClaims(claims, by));
 const expectInvalid = async (token: string, kind: 'd' | 'v' = 'd') => {
   for (const { status, body } of [
-    await makeEmbedRoutes(kind, token).info(),
-    await makeEmbedRoutes(kind, token).execute(),
+    await createEmbedClient(kind, token).info(),
+    await createEmbedClient(kind, token).execute(),
   ]) {
     expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
   }
@@ -103,7 +103,7 @@ describe('a token that a host signs', () => {
       allowed_params: ['least'],
       allowed_origins,
     });
-    const embed = makeEmbedRoutes('d', token);
+    const embed = createEmbedClient('d', token);
     const { status, body } = await embed.info();
     expect([
       status,
@@ -114,7 +114,7 @@ describe('a token that a host signs', () => {
     expect(listDistinctRegions((await embed.execute()).body)).toEqual(['north', 'south']);
     const { body: refusedAnswer } = await embed.execute({ regions: ['east'] });
     expect(refusedAnswer.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
-    const foreignAnswer = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).info();
+    const foreignAnswer = await createEmbedClient('d', token, { origin: 'https://other.test' }).info();
     expect(foreignAnswer.body.error_code).toBe('ORIGIN_NOT_ALLOWED');
     const page = await callApi('GET', `/embed/d/${token}`);
     expect([page.status, page.headers.get('content-security-policy')]).toEqual([
@@ -129,7 +129,7 @@ describe('a token that a host signs', () => {
   it('costs one database call, like a token that the service signs', async () => {
     const token = await signClaims();
     const countingDb = createCountingD1();
-    expect((await makeEmbedRoutes('d', token).info({ env: countingDb.env })).status).toBe(200);
+    expect((await createEmbedClient('d', token).info({ env: countingDb.env })).status).toBe(200);
     expect(countingDb.calls()).toBe(1);
   });
 
@@ -303,7 +303,7 @@ describe('a token that a host signs', () => {
     const other = await signClaims({ jti: 'same', iat: getEpochSeconds(-1) });
     const statuses = [];
     for (const token of [tokenWithId, tokenWithId, other, serviceToken])
-      statuses.push((await makeEmbedRoutes('d', token).info(limitedEnv)).status);
+      statuses.push((await createEmbedClient('d', token).info(limitedEnv)).status);
     expect(statuses).toEqual([200, 429, 200, 200]);
   });
 
@@ -311,7 +311,7 @@ describe('a token that a host signs', () => {
     const ownCompany = await createOwnedCompany();
     const ownSales = await createSalesDashboard(ownCompany);
     const ownKey = await createSigningKey(ownCompany);
-    await makeEmbedRoutes(
+    await createEmbedClient(
       'd',
       await hostToken(ownKey, {
         dashboard_id: ownSales.dashboard._id,
@@ -320,7 +320,7 @@ describe('a token that a host signs', () => {
         iat: getEpochSeconds(-60),
       }),
     ).info();
-    await makeEmbedRoutes(
+    await createEmbedClient(
       'd',
       await hostToken({ ...ownKey, secret: 'x' }, { dashboard_id: ownSales.dashboard._id, jti: 'forged' }),
     ).info();

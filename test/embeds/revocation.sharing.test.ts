@@ -6,7 +6,7 @@ import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendOvertaken } from '../support/overtake.ts';
-import { createEmbedRecord, makeEmbedRoutes, REVOCATION_PATH, readStatus } from './support.ts';
+import { createEmbedClient, createEmbedRecord, REVOCATION_PATH, readStatus } from './support.ts';
 
 let company: Company;
 let dashboard: string;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const makeDashboardToken = (of = company, id = dashboard) => createEmbedRecord(of, 'dashboards', id);
+const makeDashboardToken = (inCompany = company, id = dashboard) => createEmbedRecord(inCompany, 'dashboards', id);
 const makeVisualizationToken = () => createEmbedRecord(company, 'visualizations', visualization);
 const postRevocation = (json: unknown, as = company.as, extraOptions = {}) =>
   as.post(REVOCATION_PATH, { json, ...extraOptions });
@@ -40,7 +40,7 @@ describe('a revocation of embed tokens', () => {
   it('by token id ends only that token, on the next request', async () => {
     const [one, other] = [await makeDashboardToken(), await makeDashboardToken()];
     await revokeAndRead({ token_id: one.id });
-    const embed = makeEmbedRoutes('d', one.token);
+    const embed = createEmbedClient('d', one.token);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
@@ -188,7 +188,7 @@ describe('the stored revocations of embed tokens', () => {
       ['v', (await makeVisualizationToken()).token],
     ] as const) {
       const countingDb = createCountingD1();
-      expect((await makeEmbedRoutes(kind, of).info({ env: countingDb.env })).status).toBe(200);
+      expect((await createEmbedClient(kind, of).info({ env: countingDb.env })).status).toBe(200);
       expect(countingDb.calls()).toBe(1);
     }
   });

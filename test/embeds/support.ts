@@ -26,10 +26,10 @@ export const createEmbedToken = async (...embedInput: Parameters<typeof createEm
 
 /** Returns the status of the `info` route for an embed token. */
 export const readStatus = async (kind: 'd' | 'v', token: string): Promise<number> =>
-  (await makeEmbedRoutes(kind, token).info()).status;
+  (await createEmbedClient(kind, token).info()).status;
 
 /** Makes the requests that the holder of an embed token can send. */
-export function makeEmbedRoutes(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {
+export function createEmbedClient(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {
   const path = `/api/embed/${kind}/${token}`;
   const addHeaders = (extraOptions: RequestOptions = {}): RequestOptions => ({
     ...extraOptions,

@@ -130,10 +130,10 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
   ...makeUnguardedConditions(
     'is a name for conditions that are listed where they stand',
     [`${MODULES_FOLDER}/visualizations/store.ts`, 'insertVisualization', 'sql`true`'],
-    [PROOF_STORE, 'useProof', 'when ?? sql`true`'],
-    [SECOND_FACTOR_STORE, 'insertBackupCodes', '${when}'],
+    [PROOF_STORE, 'useProof', 'condition ?? sql`true`'],
+    [SECOND_FACTOR_STORE, 'insertBackupCodes', '${condition}'],
     [`${MODULES_FOLDER}/passkeys/store.ts`, 'insertSpentChallenge', 'condition'],
-    [`${MODULES_FOLDER}/users/store.ts`, 'endSignInsInProgress', 'when'],
+    [`${MODULES_FOLDER}/users/store.ts`, 'endSignInsInProgress', 'writeCondition'],
     ['src/db/statements.ts', 'AFTER_CHANGE', 'changes() > 0'],
     [`${MODULES_FOLDER}/uploads/job-store.ts`, undefined, '${isAtStepSql}'],
   ),

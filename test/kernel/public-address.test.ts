@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findAddressProblem } from '../../src/kernel/public-address.ts';
+import { findUrlProblem } from '../../src/kernel/public-address.ts';
 
 describe('an address that the Worker fetches from', () => {
   it.each([
@@ -16,7 +16,7 @@ describe('an address that the Worker fetches from', () => {
     'https://[2a02:26f0::1]/',
     'https://[2001:4860:4860::8888]/',
   ])('may be %s', (address) => {
-    expect(findAddressProblem(address, false)).toBeNull();
+    expect(findUrlProblem(address, false)).toBeNull();
   });
 
   it.each([
@@ -109,7 +109,7 @@ describe('an address that the Worker fetches from', () => {
     'https://printer.test',
     'https://hidden.onion',
   ])('must not be %s', (address) => {
-    expect(findAddressProblem(address, false)).not.toBeNull();
+    expect(findUrlProblem(address, false)).not.toBeNull();
   });
 
   it('must not be in a private network, however its IPv4 address is written', () => {
@@ -131,7 +131,7 @@ describe('an address that the Worker fetches from', () => {
           `${bytes.join('.')}.example.org`,
           `app-${bytes.join('-')}.example.org`,
         ];
-        for (const host of spellings) expect(findAddressProblem(`https://${host}/`, false)).not.toBeNull();
+        for (const host of spellings) expect(findUrlProblem(`https://${host}/`, false)).not.toBeNull();
       }),
       { numRuns: 300 },
     );
@@ -144,7 +144,7 @@ describe('an address that the Worker fetches from', () => {
     'https://idp.example/sso',
     'https://idp.example.org',
   ])('may be %s in development', (address) => {
-    expect(findAddressProblem(address, true)).toBeNull();
+    expect(findUrlProblem(address, true)).toBeNull();
   });
 
   it.each([
@@ -158,6 +158,6 @@ describe('an address that the Worker fetches from', () => {
     'file:///etc/passwd',
     'http://user@127.0.0.1',
   ])('must not be %s, even in development', (address) => {
-    expect(findAddressProblem(address, true)).not.toBeNull();
+    expect(findUrlProblem(address, true)).not.toBeNull();
   });
 });

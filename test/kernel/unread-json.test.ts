@@ -4,7 +4,7 @@ import { ExactNumber } from '../../src/kernel/exact-json.ts';
 import { NestedTooDeep } from '../../src/kernel/json-walk.ts';
 import { readUnread, type UnreadObject } from '../../src/kernel/unread-json.ts';
 
-const LIST_OPTIONS = { list: 'rows', most: 20 };
+const LIST_OPTIONS = { list: 'rows', maxObjects: 20 };
 const MAX_DEPTH = 100;
 
 const readLazily = (text: string | Uint8Array, listOptions = LIST_OPTIONS) =>

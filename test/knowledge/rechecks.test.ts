@@ -11,7 +11,7 @@ import {
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
@@ -60,7 +60,7 @@ async function createSum(fields: Record<string, unknown> = {}) {
     ...fields,
   });
   expect(await readErrorCodes(sumItemId)).toEqual([]);
-  return { name, id, summed: sumItemId, table: makeTableRoutes(asOwner, id) };
+  return { name, id, summed: sumItemId, table: createTableClient(asOwner, id) };
 }
 
 const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
@@ -98,7 +98,7 @@ describe('a semantic item', () => {
     const name = makeTableName();
     const id = await createTable(asOwner, name, [column('a', 'integer')]);
     const sumItemId = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
-    await makeTableRoutes(asOwner, id).put({ display_name: `${name}_moved` });
+    await createTableClient(asOwner, id).put({ display_name: `${name}_moved` });
     await expectErrors(sumItemId, ['does_not_compile']);
   });
 
@@ -132,7 +132,7 @@ describe('a semantic item', () => {
     await expectErrors(summed, unknownTableErrors);
     const newTableId = await createTable(asOwner, name, [column('a', 'integer')]);
     await expectErrors(summed, []);
-    await makeTableRoutes(asOwner, newTableId).delete();
+    await createTableClient(asOwner, newTableId).delete();
     await expectErrors(summed, unknownTableErrors);
     await loadFiles(company, [makeFile('again.csv', 'a\n1\n2\n')], { display_name: name });
     await expectErrors(summed, []);
@@ -220,7 +220,7 @@ describe('a change while a semantic item is checked', () => {
         async check(of, content) {
           const check = await checkItem(of, content);
           checkCount += 1;
-          if (checkCount === 1) await makeTableRoutes(asOwner, id).put({ columns: [column('b', 'integer')] });
+          if (checkCount === 1) await createTableClient(asOwner, id).put({ columns: [column('b', 'integer')] });
           return check;
         },
       };

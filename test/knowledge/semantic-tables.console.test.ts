@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
@@ -107,7 +107,7 @@ describe('the mapping of a semantic item to tables', () => {
     "repeat('x', 2000000000) || total",
   ])('does not run SQL that a formula injects: %s', async (formula) => {
     expect(await readInvalidFields({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
-    expect((await makeTableRoutes(asOwner, ordersTableId).get()).status).toBe(200);
+    expect((await createTableClient(asOwner, ordersTableId).get()).status).toBe(200);
   });
 
   it('is refused with the message of Postgres', async () => {

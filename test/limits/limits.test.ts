@@ -7,7 +7,8 @@ import { resetClock } from '../support/clock.ts';
 afterEach(resetClock);
 
 const text = (bytes: number): string => 'x'.repeat(bytes);
-const makeList = <T>(length: number, of: (index: number) => T): T[] => Array.from({ length }, (_, index) => of(index));
+const makeList = <T>(length: number, makeItem: (index: number) => T): T[] =>
+  Array.from({ length }, (_, index) => makeItem(index));
 
 /** Runs a D1 statement with the given values. */
 const runStatement = (sql: string, ...values: unknown[]) =>

@@ -51,8 +51,8 @@ const connectClient = (client: Client1 | Client, version: string | undefined): C
 });
 
 /** Returns the names of the tools of a running system, and rows of the demo's table, as an official client gets them. */
-export async function askAsAgent(facts: DemoFacts, of: keyof typeof OFFICIAL_CLIENTS) {
-  const client = await OFFICIAL_CLIENTS[of](`${facts.base_url}/mcp`, getCredential(facts));
+export async function askAsAgent(facts: DemoFacts, clientName: keyof typeof OFFICIAL_CLIENTS) {
+  const client = await OFFICIAL_CLIENTS[clientName](`${facts.base_url}/mcp`, getCredential(facts));
   try {
     const { tools } = await client.listTools();
     const callAgentTool = async (name: string, toolArguments: Record<string, unknown>) =>

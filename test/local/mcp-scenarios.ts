@@ -1,6 +1,6 @@
 /** A feature that the MCP server does not have, and the parts of the official suite that require it. */
 export interface MissingFeature {
-  what: string;
+  title: string;
   reason: string;
   /** Scenarios; or `scenario: check` if the scenario's other checks apply. */
   scenarios: readonly string[];
@@ -9,7 +9,7 @@ export interface MissingFeature {
 /** All parts of the official suite, `@modelcontextprotocol/conformance`, that do not pass; `docs/mcp.md` lists them, too. */
 export const MISSING_FEATURES: readonly MissingFeature[] = [
   {
-    what: 'prompts',
+    title: 'prompts',
     reason: 'the server has none',
     scenarios: [
       'prompts-list',
@@ -22,7 +22,7 @@ export const MISSING_FEATURES: readonly MissingFeature[] = [
     ],
   },
   {
-    what: 'resources',
+    title: 'resources',
     reason: 'the server has none: tools read the data',
     scenarios: [
       'resources-list',
@@ -34,17 +34,17 @@ export const MISSING_FEATURES: readonly MissingFeature[] = [
     ],
   },
   {
-    what: 'subscriptions',
+    title: 'subscriptions',
     reason: 'there are no resources to subscribe to',
     scenarios: ['resources-subscribe', 'resources-unsubscribe'],
   },
   {
-    what: 'completion',
+    title: 'completion',
     reason: 'it completes arguments of prompts and of templates of resources',
     scenarios: ['completion-complete'],
   },
   {
-    what: 'logging',
+    title: 'logging',
     reason: 'tools log to the operator alone',
     scenarios: [
       'logging-set-level',
@@ -53,12 +53,12 @@ export const MISSING_FEATURES: readonly MissingFeature[] = [
     ],
   },
   {
-    what: 'sampling',
+    title: 'sampling',
     reason: 'no tool asks the client’s model',
     scenarios: ['tools-call-sampling', 'input-required-result-basic-sampling'],
   },
   {
-    what: 'elicitation',
+    title: 'elicitation',
     reason: 'no tool asks the person, nor for more than its arguments',
     scenarios: [
       'tools-call-elicitation',
@@ -78,7 +78,7 @@ export const MISSING_FEATURES: readonly MissingFeature[] = [
     ],
   },
   {
-    what: 'tasks',
+    title: 'tasks',
     reason: 'each call is answered at once',
     scenarios: [
       'tasks-lifecycle',
@@ -93,7 +93,7 @@ export const MISSING_FEATURES: readonly MissingFeature[] = [
     ],
   },
   {
-    what: 'example tools',
+    title: 'example tools',
     reason: 'the suite’s own, by their names or by what they declare',
     scenarios: [
       'tools-call-simple-text',

@@ -134,7 +134,8 @@ describe('the official conformance suite for MCP servers', () => {
 
   it('has the checks that are not offered listed in docs/mcp.md', async () => {
     const rows = MISSING_FEATURES.map(
-      ({ what, reason, scenarios }) => `| ${what}: ${reason} | ${scenarios.map((each) => `\`${each}\``).join(', ')} |`,
+      ({ title, reason, scenarios }) =>
+        `| ${title}: ${reason} | ${scenarios.map((each) => `\`${each}\``).join(', ')} |`,
     );
     const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
     const [, listed = ''] =

@@ -74,7 +74,7 @@ describe('a cached result of a company’s data', () => {
         const ownDatabase = await createDatabase();
         let now = 1_000_000;
         const changes: ModelChange[] = [];
-        const results: { of: ResultSource; order: number }[] = [];
+        const results: { source: ResultSource; order: number }[] = [];
         const isAffected = (change: ModelChange, readTables: readonly string[]) =>
           [change.tables, readTables].some((names) => names.includes('*')) ||
           change.tables.some((table) => readTables.includes(table));
@@ -93,15 +93,15 @@ describe('a cached result of a company’s data', () => {
           }
           const versions = await readDataVersions(ownDatabase, now);
           if (each.does === 'read') {
-            const of = versions.readVersions(each.tables);
-            expect(of === null).toBe(changes.some((change) => isOpen(change) && isAffected(change, each.tables)));
-            if (of) results.push({ of, order });
+            const source = versions.readVersions(each.tables);
+            expect(source === null).toBe(changes.some((change) => isOpen(change) && isAffected(change, each.tables)));
+            if (source) results.push({ source, order });
           }
-          for (const { of, order: readOrder } of results) {
+          for (const { source, order: readOrder } of results) {
             const isStale = changes.some(
-              (change) => isAffected(change, of.tables) && (change.order > readOrder || isOpen(change)),
+              (change) => isAffected(change, source.tables) && (change.order > readOrder || isOpen(change)),
             );
-            expect([steps, of, versions.isCurrent(of)]).toEqual([steps, of, !isStale]);
+            expect([steps, source, versions.isCurrent(source)]).toEqual([steps, source, !isStale]);
           }
         }
       }),

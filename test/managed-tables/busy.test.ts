@@ -4,13 +4,13 @@ import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createHeldQueue, runSweep } from '../uploads/support.ts';
-import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, runBehindApi } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
 let company: Company;
 let name: string;
-let table: ReturnType<typeof makeTableRoutes>;
+let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   name = `busy_${++createdCount}`;
-  table = makeTableRoutes(company.as, await createTable(company.as, name, [column('n', 'integer')]));
+  table = createTableClient(company.as, await createTable(company.as, name, [column('n', 'integer')]));
   await table.insert([{ n: 1 }, { n: 2 }]);
 });
 

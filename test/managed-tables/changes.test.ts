@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { type ColumnInput, column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { type ColumnInput, column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
-  const table = makeTableRoutes(company.as, await createTable(company.as, `changing_${++createdCount}`, columns));
+  const table = createTableClient(company.as, await createTable(company.as, `changing_${++createdCount}`, columns));
   const { status, body } = await table.insert(rows);
   if (status !== 201) throw new Error(JSON.stringify(body));
   return table;

@@ -12,7 +12,7 @@ import type { TableColumnDefinition } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -21,10 +21,10 @@ beforeAll(async () => {
   company = await createProvisionedCompany();
 });
 
-type TableRoutes = ReturnType<typeof makeTableRoutes>;
+type TableRoutes = ReturnType<typeof createTableClient>;
 
 async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
-  const table = makeTableRoutes(company.as, await createTable(company.as, `paged_${++createdCount}`, columns));
+  const table = createTableClient(company.as, await createTable(company.as, `paged_${++createdCount}`, columns));
   expect((await table.insert(rows)).status).toBe(201);
   return table;
 }
@@ -103,7 +103,7 @@ describe('pages of rows by cursor', () => {
   });
 
   it('are a single empty page for an empty table', async () => {
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'empty', [column('v')]));
+    const table = createTableClient(company.as, await createTable(company.as, 'empty', [column('v')]));
     for (const extraQuery of ['', '&sort_by=v', '&search=x']) {
       expect((await table.rows(`?cursor=${extraQuery}`)).body).toEqual({ quantity: 0, records: [], next_cursor: null });
     }
@@ -179,7 +179,7 @@ describe('a cursor for pages of rows', () => {
     ];
     const table = await createFilledTable(rows, ...columns);
     const otherTable = await createFilledTable(rows, ...columns);
-    const foreignTable = makeTableRoutes(other.as, await createTable(other.as, 'paged', columns));
+    const foreignTable = createTableClient(other.as, await createTable(other.as, 'paged', columns));
     await foreignTable.insert(rows);
 
     const queryParameters = {
@@ -267,7 +267,7 @@ describe('the query plan of a page of rows', () => {
   const CURSOR_POSITION = { id: '00000000-0000-7000-8000-000000000000', key: '77' };
 
   beforeAll(async () => {
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'large', columns));
+    const table = createTableClient(company.as, await createTable(company.as, 'large', columns));
     await runBehindApi(company.id, async (database) => {
       await database.execute('INSERT INTO "public"."large" ("k") SELECT n / 4 FROM generate_series(1, 20000) AS n');
       await database.execute('INSERT INTO "public"."large" SELECT FROM generate_series(1, 1000)');

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/modules/managed-tables/export-formats.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, readRaw, runBehindApi } from './support.ts';
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
@@ -15,7 +15,7 @@ const READ_STATEMENT = /COPY|min_scale|bool_or/;
 
 let company: Company;
 let name: string;
-let table: ReturnType<typeof makeTableRoutes>;
+let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   createdCount += 1;
   name = `changed_${createdCount}`;
-  table = makeTableRoutes(company.as, await createTable(company.as, name, [column('t'), column('d', 'decimal')]));
+  table = createTableClient(company.as, await createTable(company.as, name, [column('t'), column('d', 'decimal')]));
   await runSql(`INSERT INTO public.${name} (t, d) SELECT n, n FROM generate_series(1, ${ROW_COUNT}) AS n`);
 });
 

@@ -2,7 +2,7 @@ import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, readRaw, runBehindApi } from './support.ts';
 
 let company: Company;
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 /** Reads an exported file with another reader. @returns its columns with their types, and its rows with unconverted values */
-async function readExportedFile(table: ReturnType<typeof makeTableRoutes>, extraQuery = '') {
+async function readExportedFile(table: ReturnType<typeof createTableClient>, extraQuery = '') {
   const response = await readRaw(company, table.exportPath(`?format=parquet${extraQuery}`));
   const file = await response.arrayBuffer();
   const metadata = parquetMetadata(file);
@@ -58,7 +58,7 @@ describe('an export as Parquet', () => {
       column('at', 'datetime'),
       column('__proto__'),
     ];
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'typed', columns));
+    const table = createTableClient(company.as, await createTable(company.as, 'typed', columns));
     const insertAnswer = await table.insert([
       { t: 'São "Paulo", 😀\r\n', i: 10, d: '0.10', b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
       {
@@ -127,7 +127,7 @@ describe('an export as Parquet', () => {
 
   it('has a column of decimals as text when one of them has more digits than Parquet allows', async () => {
     const columns = ['whole', 'exact', 'long', 'far'].map((name) => column(name, 'decimal'));
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'decimals', columns));
+    const table = createTableClient(company.as, await createTable(company.as, 'decimals', columns));
     const exactDecimal = `-${'9'.repeat(36)}.25`;
     const longDecimal = `${'9'.repeat(37)}.25`;
     await table.insert([{ whole: 7, exact: exactDecimal, long: longDecimal, far: '1e-39' }, { whole: '8.000' }]);
@@ -148,7 +148,7 @@ describe('an export as Parquet', () => {
   });
 
   it('applies filters, order and fields, and writes groups of rows', async () => {
-    const largeTable = makeTableRoutes(
+    const largeTable = createTableClient(
       company.as,
       await createTable(company.as, 'many', [column('n', 'integer'), column('t')]),
     );
@@ -161,7 +161,7 @@ describe('an export as Parquet', () => {
   });
 
   it('has the columns even without rows', async () => {
-    const emptyTable = makeTableRoutes(
+    const emptyTable = createTableClient(
       company.as,
       await createTable(company.as, 'none', [column('t'), column('d', 'decimal')]),
     );
@@ -184,7 +184,7 @@ describe('an export as Parquet', () => {
     await runBehindApi(company.id, (database) =>
       database.execute(`UPDATE console.managed_tables SET row_count = $2 WHERE id = $1`, [id, rows]),
     );
-    const { status, body } = await makeTableRoutes(company.as, id).export('?format=parquet');
+    const { status, body } = await createTableClient(company.as, id).export('?format=parquet');
     expect([status, body.details]).toEqual([413, { rows, limit: rows - 1 }]);
   });
 });

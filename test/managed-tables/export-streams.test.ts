@@ -10,7 +10,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { createHeldQueue, runSweep } from '../uploads/support.ts';
-import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, runBehindApi } from './support.ts';
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
@@ -25,7 +25,7 @@ const PAUSE_AFTER_BYTES = [10_000_000, 30_000_000, Number.POSITIVE_INFINITY];
 let company: Company;
 let name: string;
 let tableId: string;
-let table: ReturnType<typeof makeTableRoutes>;
+let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ beforeEach(async () => {
   createdCount += 1;
   name = `streamed_${createdCount}`;
   tableId = await createTable(company.as, name, [column('n', 'integer')]);
-  table = makeTableRoutes(company.as, tableId);
+  table = createTableClient(company.as, tableId);
   await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROW_COUNT})`);
 });
 
@@ -46,7 +46,7 @@ const runSql = (text: string) => runBehindApi(company.id, (database) => database
 async function fillTable(rows: number): Promise<void> {
   await table.delete();
   tableId = await createTable(company.as, `${name}_filled`, [column('n', 'integer'), column('t')]);
-  table = makeTableRoutes(company.as, tableId);
+  table = createTableClient(company.as, tableId);
   const values = `SELECT n, repeat('x', 1000) FROM generate_series(1, ${rows}) AS n`;
   await runSql(`INSERT INTO public.${name}_filled (n, t) ${values}`);
 }

@@ -2,11 +2,11 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
-import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, readRaw, runBehindApi } from './support.ts';
 
 let company: Company;
 let tableId: string;
-let table: ReturnType<typeof makeTableRoutes>;
+let table: ReturnType<typeof createTableClient>;
 let ids: string[];
 
 const SAMPLE_ROWS = [
@@ -28,7 +28,7 @@ beforeAll(async () => {
     column('at', 'datetime'),
     column('__proto__'),
   ]);
-  table = makeTableRoutes(company.as, tableId);
+  table = createTableClient(company.as, tableId);
   expect((await table.insert(SAMPLE_ROWS)).status).toBe(201);
   ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
 });
@@ -96,7 +96,7 @@ describe('an export of a table', () => {
 
   it('escapes texts that spreadsheets would take for formulas, if requested, but no numbers', async () => {
     const formulaTableId = await createTable(company.as, 'formulas', [column('t'), column('i', 'integer')]);
-    const formulas = makeTableRoutes(company.as, formulaTableId);
+    const formulas = createTableClient(company.as, formulaTableId);
     await formulas.insert(['=1', '+1', '-1', '@a', '\ta', '\ra', 'a=1', "'=1", '', null].map((t) => ({ t, i: -1 })));
     const { body } = await formulas.export('?safe=true');
     const texts = ["'=1", "'+1", "'-1", "'@a", "'\ta", `"'\ra"`, 'a=1', "'=1", '""', ''];
@@ -124,11 +124,11 @@ describe('an export of a table', () => {
       { texto: 'ação', inteiro: null, decimal: '1234.567', sim: null, dia: null, quando: null },
       { texto: null, inteiro: -5, decimal: -20, sim: true, dia: '2024-12-11', quando: '1999-12-31T23:59:59.5Z' },
     ];
-    const sourceTable = makeTableRoutes(company.as, sourceTableId);
+    const sourceTable = createTableClient(company.as, sourceTableId);
     await sourceTable.insert(rows);
     const { body } = await sourceTable.export();
     const job = await loadFiles(company, [makeFile('there.csv', body)], { display_name: 'back' });
-    const reloadedTable = await makeTableRoutes(company.as, job.user_table_id).get();
+    const reloadedTable = await createTableClient(company.as, job.user_table_id).get();
     const typesByName = new Map(
       reloadedTable.body.columns.map((each: { name: string; type: string }) => [each.name, each.type]),
     );
@@ -150,15 +150,15 @@ describe('an export of a table', () => {
   });
 
   it('answers 404 for an unknown table', async () => {
-    expect((await makeTableRoutes(company.as, 'x'.repeat(24)).export()).status).toBe(404);
-    expect((await makeTableRoutes(company.as, '0'.repeat(24)).export()).status).toBe(404);
+    expect((await createTableClient(company.as, 'x'.repeat(24)).export()).status).toBe(404);
+    expect((await createTableClient(company.as, '0'.repeat(24)).export()).status).toBe(404);
   });
 });
 
 describe('an export as a workbook', () => {
   /** Reads the rows of an exported workbook with another reader. */
-  async function readSheet(of: ReturnType<typeof makeTableRoutes>, extraQuery = ''): Promise<unknown[][]> {
-    const response = await readRaw(company, of.exportPath(`?format=xlsx${extraQuery}`));
+  async function readSheet(tableClient: ReturnType<typeof createTableClient>, extraQuery = ''): Promise<unknown[][]> {
+    const response = await readRaw(company, tableClient.exportPath(`?format=xlsx${extraQuery}`));
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
       'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
@@ -201,7 +201,7 @@ describe('an export as a workbook', () => {
   it('keeps texts unchanged, and escapes formulas if requested', async () => {
     const textTableId = await createTable(company.as, `sheet_of_${'x'.repeat(40)}`, [column('t')]);
     const texts = ['<&>"\'', ' a ', '\u0001_x000D_\ufffe', '=1', '-1', '\ta', '😀', 'a\rb\n'];
-    const routes = makeTableRoutes(company.as, textTableId);
+    const routes = createTableClient(company.as, textTableId);
     await routes.insert(texts.map((t) => ({ t })));
     const readTexts = (rows: unknown[][]) => rows.slice(1).map(([, t]) => t);
     expect(readTexts(await readSheet(routes))).toEqual(texts);
@@ -210,7 +210,7 @@ describe('an export as a workbook', () => {
 
   it('is refused before it begins if a text in any row is longer than a cell can hold', async () => {
     const longTableId = await createTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
-    const longTable = makeTableRoutes(company.as, longTableId);
+    const longTable = createTableClient(company.as, longTableId);
     await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.long_texts (n) SELECT generate_series(1, 20001)`),
     );
@@ -235,7 +235,7 @@ describe('an export as a workbook', () => {
 
   it('is refused with more rows than a sheet can have', async () => {
     const longTableId = await createTable(company.as, 'too_long', [column('n', 'integer')]);
-    const longTable = makeTableRoutes(company.as, longTableId);
+    const longTable = createTableClient(company.as, longTableId);
     await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.too_long (n) SELECT generate_series(1, 1048576)`),
     );
@@ -254,10 +254,10 @@ describe('an export as a workbook', () => {
 
 describe('an export of many rows', () => {
   const LARGE_ROW_COUNT = 45_000;
-  let largeTable: ReturnType<typeof makeTableRoutes>;
+  let largeTable: ReturnType<typeof createTableClient>;
 
   beforeAll(async () => {
-    largeTable = makeTableRoutes(company.as, await createTable(company.as, 'large', [column('n', 'integer')]));
+    largeTable = createTableClient(company.as, await createTable(company.as, 'large', [column('n', 'integer')]));
     await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.large (n) SELECT generate_series(1, ${LARGE_ROW_COUNT})`),
     );
@@ -280,7 +280,7 @@ describe('an export of many rows', () => {
 
   it('is complete when its rows are much larger than their stored size', async () => {
     const compressedId = await createTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
-    const compressed = makeTableRoutes(company.as, compressedId);
+    const compressed = createTableClient(company.as, compressedId);
     const [stored] = await runBehindApi(company.id, async (database) => {
       await database.execute(
         `INSERT INTO public.compressed (n, t) SELECT n, CASE WHEN n > 1000 THEN repeat('"', 100000) END FROM generate_series(1, 1100) AS n`,
@@ -299,7 +299,7 @@ describe('an export of many rows', () => {
 
   it('is complete when its rows have large values', async () => {
     const wideTableId = await createTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
-    const wideTable = makeTableRoutes(company.as, wideTableId);
+    const wideTable = createTableClient(company.as, wideTableId);
     await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.wide (n, t) SELECT n, repeat('"', 1500000) FROM generate_series(1, 7) AS n`),
     );

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 let company: Company;
-let table: ReturnType<typeof makeTableRoutes>;
+let table: ReturnType<typeof createTableClient>;
 let ids: string[];
 
 const SAMPLE_ROWS = [
@@ -29,7 +29,7 @@ beforeAll(async () => {
     column('__proto__'),
     column('select', 'text'),
   ]);
-  table = makeTableRoutes(company.as, id);
+  table = createTableClient(company.as, id);
   const rows = SAMPLE_ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
   expect((await table.insert(rows)).status).toBe(201);
   ids = listValues(await table.rows(), 'id') as string[];
@@ -279,7 +279,7 @@ describe('a filter of rows', () => {
 });
 
 it('a search of rows that takes too long is refused with MANAGED_TABLE_QUERY_TIMEOUT', async () => {
-  const slowTable = makeTableRoutes(company.as, await createTable(company.as, 'slow', [column('t')]));
+  const slowTable = createTableClient(company.as, await createTable(company.as, 'slow', [column('t')]));
   await runBehindApi(company.id, (database) =>
     database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
       SELECT uuidv7() AS id, pg_sleep(60)::text AS t`),
@@ -307,7 +307,10 @@ describe('the parameter search of the list of rows', () => {
   });
 
   it('finds nothing in a table without text', async () => {
-    const numberTable = makeTableRoutes(company.as, await createTable(company.as, 'numbers', [column('n', 'integer')]));
+    const numberTable = createTableClient(
+      company.as,
+      await createTable(company.as, 'numbers', [column('n', 'integer')]),
+    );
     await numberTable.insert([{ n: 1 }]);
     expect((await numberTable.rows('?search=1')).body).toMatchObject({ total: 0, records: [] });
     expect((await numberTable.rows('?search=')).body.total).toBe(1);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
   const name = `indexed_${++createdCount}`;
-  const table = makeTableRoutes(company.as, await createTable(company.as, name, columns));
+  const table = createTableClient(company.as, await createTable(company.as, name, columns));
   if (rows.length > 0) expect((await table.insert(rows)).status).toBe(201);
   return { ...table, name };
 }

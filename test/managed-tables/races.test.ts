@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runEachBeforeStatement } from '../support/tunnel.ts';
-import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 async function createFilledTable(type: string, values: unknown[]) {
-  const table = makeTableRoutes(
+  const table = createTableClient(
     company.as,
     await createTable(company.as, `raced_${++createdCount}`, [column('v', type)]),
   );
@@ -82,8 +82,8 @@ describe('rows of a table whose columns change during the request', () => {
     });
 
   it.each([
-    ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof makeTableRoutes>) => table.rows(), 200],
-    ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof makeTableRoutes>) => table.insert([{}]), 201],
+    ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof createTableClient>) => table.rows(), 200],
+    ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof createTableClient>) => table.insert([{}]), 201],
   ])(
     'are %s despite four changes, and refused with 409 after a fifth change',
     async (_, statement, request, status) => {
@@ -126,7 +126,7 @@ describe('rows that are inserted while their table is deleted', () => {
     });
     expect((await table.insert([{ v: 2 }])).status).toBe(404);
     await outcome;
-    expect((await makeTableRoutes(company.as, successorId).rows()).body.records).toEqual([]);
+    expect((await createTableClient(company.as, successorId).rows()).body.records).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
 const TABLE_COLUMNS = [column('a', 'integer', false), column('b')];
@@ -15,7 +15,7 @@ beforeAll(async () => {
 /** Creates a table with two rows, and deletes it. */
 async function createDeletedTable() {
   const name = `excluida_${++createdCount}`;
-  const routes = makeTableRoutes(company.as, await createTable(company.as, name, TABLE_COLUMNS));
+  const routes = createTableClient(company.as, await createTable(company.as, name, TABLE_COLUMNS));
   await routes.insert([{ a: 1, b: 'x' }, { a: 2 }]);
   const { body: tableBefore } = await routes.get();
   const { body: rows } = await routes.rows();
@@ -55,7 +55,7 @@ describe('a deleted table', () => {
 
   it('is not restored while another table or view has its name', async () => {
     const { name, routes, before } = await createDeletedTable();
-    const other = makeTableRoutes(company.as, await createTable(company.as, name, [column('c')]));
+    const other = createTableClient(company.as, await createTable(company.as, name, [column('c')]));
     const refusedAnswer = await routes.restore();
     expect([refusedAnswer.status, refusedAnswer.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
     await other.put({ display_name: `${name}_outra` });
@@ -117,7 +117,7 @@ describe('the restoration of a deleted table', () => {
 
   it('succeeds, or is refused with 409, when another deleted table of the name is restored at the same moment', async () => {
     const { name, routes: first } = await createDeletedTable();
-    const secondTable = makeTableRoutes(company.as, await createTable(company.as, name, TABLE_COLUMNS));
+    const secondTable = createTableClient(company.as, await createTable(company.as, name, TABLE_COLUMNS));
     await secondTable.delete();
     const restorationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () => secondTable.restore());
     const { status, body } = await first.restore();

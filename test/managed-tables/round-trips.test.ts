@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { countOpenedConnections, runWithLatency } from '../support/tunnel.ts';
-import { column, createTable, listValues, makeTableRoutes } from './support.ts';
+import { column, createTable, createTableClient, listValues } from './support.ts';
 
 /** The simulated latency: long enough for parallel requests to overlap, even on a busy machine. */
 const LATENCY_MS = 100;
@@ -16,7 +16,7 @@ const runFarAway = <T>(work: () => Promise<T>) => runWithLatency(company.id, LAT
 
 async function createNumberedTable(name: string, rows: number) {
   const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
-  const table = makeTableRoutes(company.as, id);
+  const table = createTableClient(company.as, id);
   await table.insert(Array.from({ length: rows }, (_, index) => ({ n: index + 1, m: 'x' })));
   return table;
 }
@@ -60,7 +60,7 @@ it('a change of columns takes as many round trips for a hundred columns as for o
       `far_columns_${count}`,
       names.map((name) => column(name)),
     );
-    const table = makeTableRoutes(company.as, id);
+    const table = createTableClient(company.as, id);
     expect((await table.insert([Object.fromEntries(names.map((name, index) => [name, `${index}`]))])).status).toBe(201);
     // Each gets the name and the type of its neighbour, and a value.
     const columns = names.map((name, index) => ({

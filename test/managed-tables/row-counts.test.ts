@@ -3,12 +3,12 @@ import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from '../uploads/staged-job.ts';
-import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, runBehindApi } from './support.ts';
 
 let company: Company;
 let id: string;
 let name: string;
-let table: ReturnType<typeof makeTableRoutes>;
+let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   name = `counted_${++createdCount}`;
   id = await createTable(company.as, name, [column('n', 'integer')]);
-  table = makeTableRoutes(company.as, id);
+  table = createTableClient(company.as, id);
 });
 
 const insertNumbers = async (...numbers: number[]) => (await table.insert(numbers.map((n) => ({ n })))).status;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let company: Company;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 const createFreshTable = async (...columns: ReturnType<typeof column>[]) =>
-  makeTableRoutes(company.as, await createTable(company.as, `t${++createdCount}`, columns));
+  createTableClient(company.as, await createTable(company.as, `t${++createdCount}`, columns));
 
 describe('the insertion of rows', () => {
   it('keeps values of every type exactly, at their limits and in their order', async () => {
@@ -98,7 +98,7 @@ describe('the insertion of rows', () => {
       '{"rows":[{"i":9223372036854775807,"d":0.1234567890123456789},{"i":9007199254740993,"d":1e20},{"d":1e-400}]}';
     const headers = { 'content-type': 'application/json' };
     expect((await company.as.post(`/v1/managed-tables/${id}/data`, { body, headers })).status).toBe(201);
-    const answer = await makeTableRoutes(company.as, id).rows();
+    const answer = await createTableClient(company.as, id).rows();
     expect(listValues(answer, 'i')).toStrictEqual(['9223372036854775807', '9007199254740993', null]);
     expect(listValues(answer, 'd')).toStrictEqual(['0.1234567890123456789', 1e20, `0.${'0'.repeat(399)}1`]);
     const putPath = `/v1/managed-tables/${id}/data/${answer.body.records[0].id}`;

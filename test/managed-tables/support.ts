@@ -25,7 +25,7 @@ export async function createTable(as: Caller, displayName: string, columns: Colu
 }
 
 /** Makes functions that send requests to the routes of one table. */
-export function makeTableRoutes(as: Caller, id: string) {
+export function createTableClient(as: Caller, id: string) {
   return {
     get: () => as.get(`${TABLES_PATH}/${id}`),
     put: (json: unknown) => as.put(`${TABLES_PATH}/${id}`, { json }),

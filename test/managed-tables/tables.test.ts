@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, runBehindApi } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
 let company: Company;
@@ -48,7 +48,7 @@ describe('the creation of a table', () => {
     '_products',
   ])('accepts the name %s for a table and for a column', async (name) => {
     const id = await createTable(company.as, name, [column(name === 'id' || name === 'ctid' ? 'x' : name)]);
-    const table = makeTableRoutes(company.as, id);
+    const table = createTableClient(company.as, id);
     expect((await table.insert([{}])).status).toBe(201);
     expect((await table.rows()).body.total).toBe(1);
   });
@@ -60,7 +60,7 @@ describe('the creation of a table', () => {
       'special',
       names.map((name) => column(name)),
     );
-    const table = makeTableRoutes(company.as, id);
+    const table = createTableClient(company.as, id);
     const row = `{${names.map((name) => `"${name}":"${name}!"`).join(',')}}`;
     const insertAnswer = await company.as.post(`${TABLES_PATH}/${id}/data`, {
       body: `{"rows":[${row}]}`,
@@ -119,8 +119,8 @@ describe('the creation of a table', () => {
   it('creates a table of 1,000 columns, and refuses 1,001', async () => {
     const columns = Array.from({ length: 1001 }, (_, index) => column(`c${index}`, 'integer'));
     const id = await createTable(company.as, 'wide', columns.slice(0, 1000));
-    expect((await makeTableRoutes(company.as, id).insert([{ c0: 1, c999: 2 }])).status).toBe(201);
-    const [row] = (await makeTableRoutes(company.as, id).rows()).body.records;
+    expect((await createTableClient(company.as, id).insert([{ c0: 1, c999: 2 }])).status).toBe(201);
+    const [row] = (await createTableClient(company.as, id).rows()).body.records;
     expect([row.c0, row.c1, row.c999]).toStrictEqual([1, null, 2]);
     expect((await postTable('wider', columns)).status).toBe(422);
   });
@@ -142,7 +142,7 @@ describe('the creation of a table', () => {
 describe('a view in the database that an operator made', () => {
   it('prevents the creation of a table with its name, and the renaming of a table to it', async () => {
     const takenNameError = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
+    const table = createTableClient(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
     await runBehindApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
     expect(await postTable('a_view', [column('a')])).toMatchObject(takenNameError);
     expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(takenNameError);
@@ -153,7 +153,7 @@ describe('a view in the database that an operator made', () => {
 
 describe('a table that an operator dropped in the database', () => {
   it('still prevents the creation of another table with its name', async () => {
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'without_relation', [column('a')]));
+    const table = createTableClient(company.as, await createTable(company.as, 'without_relation', [column('a')]));
     await runBehindApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
     expect(await postTable('without_relation', [column('a')])).toMatchObject({
       status: 400,
@@ -200,9 +200,9 @@ describe('a table of another company', () => {
   it('is answered 404', async () => {
     const other = await createProvisionedCompany();
     const id = await createTable(other.as, 'private', [column('a')]);
-    await makeTableRoutes(other.as, id).insert([{ a: 'secret' }]);
-    const rowId = (await makeTableRoutes(other.as, id).rows()).body.records[0].id;
-    const table = makeTableRoutes(company.as, id);
+    await createTableClient(other.as, id).insert([{ a: 'secret' }]);
+    const rowId = (await createTableClient(other.as, id).rows()).body.records[0].id;
+    const table = createTableClient(company.as, id);
     for (const answer of [
       await table.get(),
       await table.put({ display_name: 'mine' }),
@@ -220,7 +220,7 @@ describe('a table of another company', () => {
         message: 'Tabela não encontrada.',
       });
     }
-    expect((await makeTableRoutes(other.as, id).rows()).body.records).toStrictEqual([{ id: rowId, a: 'secret' }]);
+    expect((await createTableClient(other.as, id).rows()).body.records).toStrictEqual([{ id: rowId, a: 'secret' }]);
   });
 
   it.each(['x', 'a'.repeat(23), 'A'.repeat(24), "1' OR '1'='1", '%00', '1; DROP TABLE x'])(
@@ -234,7 +234,7 @@ describe('a table of another company', () => {
 
 describe('the truncation and the deletion of a table', () => {
   it('keep the table and its columns when it is truncated', async () => {
-    const table = makeTableRoutes(
+    const table = createTableClient(
       company.as,
       await createTable(company.as, 'emptied', [column('a', 'integer', false)]),
     );
@@ -247,7 +247,7 @@ describe('the truncation and the deletion of a table', () => {
   });
 
   it('make the table answer 404 once it is deleted', async () => {
-    const table = makeTableRoutes(company.as, await createTable(company.as, 'deleted', [column('a')]));
+    const table = createTableClient(company.as, await createTable(company.as, 'deleted', [column('a')]));
     expect((await table.delete()).status).toBe(204);
     for (const answer of [await table.get(), await table.rows(), await table.insert([{}]), await table.delete()]) {
       expect(answer.status).toBe(404);

@@ -9,8 +9,8 @@ const RESERVED_NAME_BYTES = 300;
 let token = '';
 
 /** The most costly bodies of 1 MiB, at every route that takes JSON: as the whole body, and at the last path of a value. */
-export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([what, json]) => ({
-  name: `bodies of 1 MiB of ${what}, at every route`,
+export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([title, json]) => ({
+  name: `bodies of 1 MiB of ${title}, at every route`,
   prepare: async (system) => {
     token = await system.logIn();
   },

@@ -39,7 +39,7 @@ import { createEndpoint, createReceiver } from '../webhooks/support.ts';
 import { findStoredPlaces, listFileKeys } from './support.ts';
 
 const PERSONAL_DATA_PATH = '/v1/personal-data';
-const of = (email: string) => `${PERSONAL_DATA_PATH}?email=${encodeURIComponent(email)}`;
+const makePath = (email: string) => `${PERSONAL_DATA_PATH}?email=${encodeURIComponent(email)}`;
 const ISO_PATTERN = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 let createdCount = 0;
 
@@ -149,7 +149,7 @@ describe('the stored data about a person', () => {
   });
 
   it('is shown to administrators, by kind, in every role, and without secrets', async () => {
-    const answer = await person.company.as.get(of(person.email.toUpperCase()));
+    const answer = await person.company.as.get(makePath(person.email.toUpperCase()));
     expect([answer.status, answer.body.email]).toEqual([200, person.email]);
     const kinds = new Set(answer.body.records.map(({ kind }: { kind: string }) => kind));
     for (const kind of [
@@ -176,7 +176,7 @@ describe('the stored data about a person', () => {
   });
 
   it('has the names and times of an export, no internals, and the ids of records that name the person', async () => {
-    const { records } = await expectSuccess(person.company.as.get(of(person.email)));
+    const { records } = await expectSuccess(person.company.as.get(makePath(person.email)));
     const ownRecords = records.filter(
       ({ kind }: FoundRecord) => !['undelivered', 'webhook_deliveries'].includes(kind),
     ) as FoundRecord[];
@@ -225,15 +225,15 @@ describe('the stored data about a person', () => {
     const { body } = await ownUser.as.get(PERSONAL_DATA_PATH);
     expect(body.email).toBe(ownUser.email);
     expect(body.records.map(({ kind }: { kind: string }) => kind)).toContain('users');
-    expect(body).toEqual({ ...(await ownUser.as.get(of(ownUser.email))).body, records: expect.anything() });
-    expect((await ownUser.as.get(of(person.email))).status).toBe(403);
-    expect((await ownUser.as.delete(of(ownUser.email))).status).toBe(403);
+    expect(body).toEqual({ ...(await ownUser.as.get(makePath(ownUser.email))).body, records: expect.anything() });
+    expect((await ownUser.as.get(makePath(person.email))).status).toBe(403);
+    expect((await ownUser.as.delete(makePath(ownUser.email))).status).toBe(403);
     const { token } = await expectSuccess(
       createSignedCaller(person.company.apiKey).post('/tokens', { json: { expires_in: 600 } }),
     );
     expect((await createCaller(token).get(PERSONAL_DATA_PATH)).status).toBe(403);
-    expect((await createCaller(token).get(of(ownUser.email))).status).toBe(200);
-    for (const badAddress of ['none', '']) expect((await person.company.as.get(of(badAddress))).status).toBe(422);
+    expect((await createCaller(token).get(makePath(ownUser.email))).status).toBe(200);
+    for (const badAddress of ['none', '']) expect((await person.company.as.get(makePath(badAddress))).status).toBe(422);
     expect((await person.company.as.delete(PERSONAL_DATA_PATH)).status).toBe(422);
     expect((await callApi('GET', PERSONAL_DATA_PATH)).status).toBe(401);
   });
@@ -251,10 +251,10 @@ describe('the erasure of a person', () => {
     await env.CONTROL_DB.prepare('update users set email = ? where id = ?').bind(similarEmail, otherUser.id).run();
     await expectSuccess(otherCompany.as.post('/v1/users/invite', { json: { email } }));
 
-    const { status, body: refusedBody } = await company.as.delete(of(email));
+    const { status, body: refusedBody } = await company.as.delete(makePath(email));
     expect([status, refusedBody.error]).toEqual([409, 'USER_ACTIVE']);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
-    const { erased } = await expectSuccess(company.as.delete(of(email)));
+    const { erased } = await expectSuccess(company.as.delete(makePath(email)));
     for (const kind of [
       'users',
       'sessions',
@@ -313,8 +313,8 @@ describe('the erasure of a person', () => {
       company.id,
     )) as { description: string };
     expect(description).toBe(`Ask ${pseudonym}, or ${pseudonym}.`);
-    expect((await expectSuccess(company.as.delete(of(email)))).erased).toEqual({});
-    expect((await company.as.get(of(email))).body.records).toEqual([]);
+    expect((await expectSuccess(company.as.delete(makePath(email)))).erased).toEqual({});
+    expect((await company.as.get(makePath(email))).body.records).toEqual([]);
     // No file of an archived day is left that its log does not name.
     expect((await listFileKeys()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
   });
@@ -326,7 +326,7 @@ describe('the erasure of a person', () => {
     const overtakenErasure = await sendOvertaken(
       /^update "users" set "is_active"/,
       () => expectSuccess(company.as.post(`/v1/users/${id}/activate`)),
-      (changedEnv) => company.as.delete(of(email), { env: changedEnv }),
+      (changedEnv) => company.as.delete(makePath(email), { env: changedEnv }),
     );
     expect([overtakenErasure.status, overtakenErasure.body.error]).toEqual([409, 'USER_ACTIVE']);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
@@ -337,9 +337,11 @@ describe('the erasure of a person', () => {
         appendAll: async () => undefined,
       }),
     };
-    expect((await company.as.delete(of(email), { env: { COMPANY_LOG: failingBinding } as never })).status).toBe(500);
+    expect((await company.as.delete(makePath(email), { env: { COMPANY_LOG: failingBinding } as never })).status).toBe(
+      500,
+    );
     expect(await countRows('users where id = ?', id)).toBe(1);
-    await expectSuccess(company.as.delete(of(email)));
+    await expectSuccess(company.as.delete(makePath(email)));
     expect(await findStoredPlaces([id, outsiderId])).toEqual([]);
   });
 
@@ -362,12 +364,14 @@ describe('the erasure of a person', () => {
       .poll(async () => (await other.received()).map(({ event }) => event.type))
       .toContain('user.deactivated');
     expect(JSON.stringify(await receiver.received())).toContain('Petra Pending');
-    const kinds = (await expectSuccess(company.as.get(of(email)))).records.map(({ kind }: { kind: string }) => kind);
+    const kinds = (await expectSuccess(company.as.get(makePath(email)))).records.map(
+      ({ kind }: { kind: string }) => kind,
+    );
     expect(kinds).toContain('webhook_deliveries');
 
     // What is told meanwhile waits: the queue is away.
     const heldQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
-    const { erased } = await expectSuccess(company.as.delete(of(email), { env: heldQueue }));
+    const { erased } = await expectSuccess(company.as.delete(makePath(email), { env: heldQueue }));
     expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
     expect(await countRows("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
     expect(await findStoredPlaces([id, email, 'Petra Pending'])).toEqual([]);
@@ -402,7 +406,7 @@ describe('the erasure of a person', () => {
     const heldQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
     await expectSuccess(company.as.post(`/v1/users/${id}/activate`, { env: heldQueue }));
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`, { env: heldQueue }));
-    const erasePerson = () => expectSuccess(company.as.delete(of(email), { env: heldQueue }));
+    const erasePerson = () => expectSuccess(company.as.delete(makePath(email), { env: heldQueue }));
     await sendOvertaken(query, erasePerson, (changedEnv) =>
       deliverMessage({ type: 'webhooks.tell', companyId: company.id }, changedEnv),
     );
@@ -425,7 +429,7 @@ describe('the erasure of a person', () => {
     const record = records.find((each) => each.principalId === id && each.ip === ip);
     expect([personEvents.length > 1, record]).toEqual([true, expect.anything()]);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
-    await expectSuccess(company.as.delete(of(email)));
+    await expectSuccess(company.as.delete(makePath(email)));
     const lateEvents = [...personEvents, eventAboutPerson].map((event) => ({
       ...event,
       id: newId(Date.now()),
@@ -455,7 +459,7 @@ describe('the erasure of a person', () => {
       expectSuccess(company.as.put(`/v1/groups/${_id}`, { json: { description: 'Written meanwhile.' } }));
     await expectSuccess(
       sendOvertaken(/^update "groups"/, updateGroup, (changedEnv) =>
-        company.as.delete(of('x@invited.test'), { env: changedEnv }),
+        company.as.delete(makePath('x@invited.test'), { env: changedEnv }),
       ),
     );
     expect((await expectSuccess(company.as.get(`/v1/groups/${_id}`))).description).toBe('Written meanwhile.');
@@ -464,14 +468,14 @@ describe('the erasure of a person', () => {
   it('is possible for outsiders and invited users, but not for an active administrator', async () => {
     const company = await createOwnedCompany();
     await expectSuccess(company.as.post('/v1/users/invite', { json: { email: 'only@invited.test' } }));
-    expect((await expectSuccess(company.as.delete(of('only@invited.test')))).erased).toMatchObject({
+    expect((await expectSuccess(company.as.delete(makePath('only@invited.test')))).erased).toMatchObject({
       users: 1,
       invitations: 1,
     });
     expect(await findStoredPlaces(['only@invited.test'])).toEqual([]);
-    const { status, body } = await company.as.delete(of(company.owner.email));
+    const { status, body } = await company.as.delete(makePath(company.owner.email));
     expect([status, body.error]).toEqual([409, 'USER_ACTIVE']);
-    expect((await expectSuccess(company.as.delete(of('nobody@x.test')))).erased).toEqual({});
+    expect((await expectSuccess(company.as.delete(makePath('nobody@x.test')))).erased).toEqual({});
     expect((await logIn(company.slug, company.owner.email, PASSWORD)).status).toBe(200);
   });
 });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createQuestion, createSum } from '../knowledge/questions/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
-import { column, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTableClient } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
@@ -85,7 +85,7 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
       env: createFailingEnv(/into "outbox"/),
     });
     expect(refusedPut.status).toBe(500);
-    expect((await makeTableRoutes(asOwner, table.id).get()).body.display_name).toBe(table.name);
+    expect((await createTableClient(asOwner, table.id).get()).body.display_name).toBe(table.name);
     // What could not be removed is sent in vain after an hour.
     const unchangedPut = await asOwner.put(`/v1/managed-tables/${table.id}`, {
       json,

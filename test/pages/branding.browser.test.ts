@@ -39,7 +39,9 @@ const readStyle = (page: Page, selector: string, property: string): Promise<stri
     .locator(selector)
     .first()
     .evaluate((element, name) => {
-      const { getComputedStyle } = globalThis as unknown as { getComputedStyle(of: unknown): Record<string, string> };
+      const { getComputedStyle } = globalThis as unknown as {
+        getComputedStyle(cardElement: unknown): Record<string, string>;
+      };
       return getComputedStyle(element)[name] ?? '';
     }, property);
 

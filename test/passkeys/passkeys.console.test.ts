@@ -28,8 +28,12 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 /** Creates a user with a passkey. */
-async function createKeyHolder(of = company, kind: KeyKind = 'ES256', authenticatorFaults: AuthenticatorFaults = {}) {
-  const user = await createAllowedUser(of);
+async function createKeyHolder(
+  inCompany = company,
+  kind: KeyKind = 'ES256',
+  authenticatorFaults: AuthenticatorFaults = {},
+) {
+  const user = await createAllowedUser(inCompany);
   const authenticator = await createAuthenticator(kind, authenticatorFaults);
   const passkey = await expectSuccess(addPasskey(user.as, authenticator));
   return { ...user, authenticator, passkey };

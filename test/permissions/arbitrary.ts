@@ -51,8 +51,8 @@ const arbitraryResourcePattern = fc.constantFrom(
   'arn:*/*',
   `*:user/${USER_ID.slice(0, 5)}*`,
 );
-const makeArbitraryList = <T>(of: fc.Arbitrary<T>, min = 0): fc.Arbitrary<T[]> =>
-  fc.array(of, { minLength: min, maxLength: 3 });
+const makeArbitraryList = <T>(item: fc.Arbitrary<T>, min = 0): fc.Arbitrary<T[]> =>
+  fc.array(item, { minLength: min, maxLength: 3 });
 
 const makeArbitraryStatement = (effect: fc.Arbitrary<'Allow' | 'Deny'>): fc.Arbitrary<PolicyStatement> =>
   fc.record({

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
@@ -59,7 +59,7 @@ describe('rotating the encryption key', () => {
     expect((await company.as.get(`/v1/managed-tables/${tableId}`, newOnly)).status).toBe(200);
     const { dashboard } = await createSalesDashboard(company);
     const token = await hostToken(signingKey, { dashboard_id: dashboard._id });
-    expect((await makeEmbedRoutes('d', token).info(newOnly)).status).toBe(200);
+    expect((await createEmbedClient('d', token).info(newOnly)).status).toBe(200);
     const signInWithFactor = async (json: object, settings: { env: Record<string, string> }) => {
       const { pending_2fa_token } = (await logIn(company, settings.env)).body;
       return (await callApi('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...json }, ...settings }))

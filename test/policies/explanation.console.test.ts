@@ -212,8 +212,8 @@ describe('the access of the caller', () => {
       group_ids: [user.allowed._id, user.denied._id].toSorted(),
     });
     const services = ['users', 'permissions', 'concepts'];
-    const of = (action: string) => action.split(':')[0] as string;
-    expect(new Set(body.actions.map(of))).toEqual(new Set([...services, 'groups']));
+    const getResourceType = (action: string) => action.split(':')[0] as string;
+    expect(new Set(body.actions.map(getResourceType))).toEqual(new Set([...services, 'groups']));
     expect(body.actions).toEqual(
       expect.arrayContaining(['users:get', 'users:DeleteUser', 'groups:list', 'permissions:list']),
     );

@@ -35,10 +35,14 @@ afterEach(resetClock);
 const HOUR_MS = 60 * 60 * 1000;
 let addressCount = 0;
 /** Returns a new outside address to which a context of the company shows the chart, and that was never asked for consent. */
-async function createStranger(of = company, target = chart): Promise<string> {
+async function createStranger(inCompany = company, target = chart): Promise<string> {
   addressCount += 1;
-  const email = `stranger-${addressCount}@${of.slug}.test`;
-  await createShareContext(of, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [email]);
+  const email = `stranger-${addressCount}@${inCompany.slug}.test`;
+  await createShareContext(
+    inCompany,
+    [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }],
+    [email],
+  );
   return email;
 }
 const createScheduleTo = (email: string, json: object = {}) =>
@@ -151,17 +155,17 @@ describe('an outside address that has not agreed to scheduled mails', () => {
 
   it('is not asked if it has agreed or refused meanwhile', async () => {
     const [signsIn, refuses] = [await createStranger(), await createStranger()];
-    const answerConsent = (email: string, what: string) =>
-      env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${what}) values (?, ?, ?, 1)`)
+    const answerConsent = (email: string, action: string) =>
+      env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${action}) values (?, ?, ?, 1)`)
         .bind(newId(Date.now()), company.id, email)
         .run();
-    for (const [email, what] of [
+    for (const [email, action] of [
       [signsIn, 'agreed_at'],
       [refuses, 'ended_at'],
     ] as const) {
       await sendOvertaken(
         /^insert into "mail_consents"/,
-        () => answerConsent(email, what),
+        () => answerConsent(email, action),
         (changedEnv) =>
           expectSuccess(
             company.as.post(SCHEDULES_PATH, {

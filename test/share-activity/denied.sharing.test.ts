@@ -3,11 +3,11 @@ import { createEmbedToken } from '../embeds/support.ts';
 import {
   addContextMember,
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
 } from '../share-portal/support.ts';
-import { createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { type Caller, callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
     hidden: await createShare(company, hiddenDashboard._id),
     open: await createShare(company, openDashboard._id),
   };
-  for (const { token } of Object.values(shares)) await makeShareRoutes(token).execute();
+  for (const { token } of Object.values(shares)) await createShareClient(token).execute();
   const context = await createShareContext(company, [
     makeDashboardGrant(hiddenDashboard._id),
     makeDashboardGrant(openDashboard._id),
@@ -159,7 +159,7 @@ describe('events of a user or service account that is denied to the caller', () 
     const dashboard = await postDashboard(company.as, []);
     const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
     await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: person.id });
-    await expectSuccess(makePortalRoutes(person.as, context.id, dashboard._id).execute());
+    await expectSuccess(createPortalClient(person.as, context.id, dashboard._id).execute());
     const readAnalytics = async (as: Caller) =>
       expectSuccess(as.get(`/api/v1/share-analytics?share_context_id=${context.id}`));
     await expect.poll(async () => (await readAnalytics(company.as)).unique_viewers).toBe(1);

@@ -4,17 +4,17 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
 import { listFiles, settleLog } from '../company-log/support.ts';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import {
   addContextMember,
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
   signInOutsider,
   verifyCode,
 } from '../share-portal/support.ts';
-import { createSalesDashboard, createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesDashboard, createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
@@ -73,11 +73,11 @@ describe('the list of share events', () => {
     const share = await createShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
     await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });
     const headers = { 'user-agent': 'Browser/1.0', 'cf-ipcountry': 'BR', origin: 'https://partner.test' };
-    const link = makeShareRoutes(share.token, headers);
+    const link = createShareClient(share.token, headers);
     await link.resolve();
     const executed = await link.execute();
     await link.execute({ least: 1 });
-    await makeShareRoutes(share.token, { origin: 'https://evil.test' }).execute();
+    await createShareClient(share.token, { origin: 'https://evil.test' }).execute();
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     await link.execute();
     const events = await expectTypes(company, `share_id=${share.id}`, [
@@ -192,7 +192,7 @@ describe('the list of share events', () => {
     await company.as.put(`${CONTEXTS_PATH}/${context.id}`, { json: { name: 'Partners' } });
     await verifyCode(company, email, '0000-0000');
     const { as, tokens } = await signInOutsider(company, email);
-    const portal = makePortalRoutes(as, context.id, id);
+    const portal = createPortalClient(as, context.id, id);
     await portal.get();
     await portal.execute();
     await portal.execute({ least: 1 });
@@ -233,7 +233,7 @@ describe('the list of share events', () => {
 
   it('includes events of embeds', async () => {
     const token = await createEmbedToken(company, 'visualizations', visualization, { allowed_params: ['region'] });
-    const embed = makeEmbedRoutes('v', token);
+    const embed = createEmbedClient('v', token);
     await embed.info();
     await embed.execute();
     await embed.execute({ regions: ['north'] });

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, readPortalCode, requestCode, verifyCode } from '../share-portal/support.ts';
-import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
@@ -60,8 +60,8 @@ describe('requests of unknown clients', () => {
       callApi('OPTIONS', path, { headers: { origin: FOREIGN_ORIGIN, 'access-control-request-method': 'POST' } });
     await repeatTimes(5, () => requestCode(company, 'stranger@x.test'));
     await repeatTimes(5, () => verifyCode(company, 'stranger@x.test', '1234-5678'));
-    await repeatTimes(5, () => makeShareRoutes('A'.repeat(43)).execute());
-    await repeatTimes(5, () => makeEmbedRoutes('d', `${embed.slice(0, -6)}AAAAAA`).execute());
+    await repeatTimes(5, () => createShareClient('A'.repeat(43)).execute());
+    await repeatTimes(5, () => createEmbedClient('d', `${embed.slice(0, -6)}AAAAAA`).execute());
     await repeatTimes(5, () => sendPreflight(`/api/v1/public/shares/${share.token}/execute`));
     await repeatTimes(5, () => sendPreflight(`/api/embed/d/${embed}/execute`));
     expect(await listEventsSince(eventsBefore)).toEqual([]);
@@ -74,15 +74,15 @@ describe('requests of unknown clients', () => {
     const eventsBefore = await listAllEvents();
     // The beginning of a minute, so that no other begins meanwhile.
     advanceClock(2 * 60_000 - (Date.now() % 60_000));
-    await repeatTimes(10, () => makeShareRoutes(share.token).execute());
-    await repeatTimes(10, () => makeEmbedRoutes('d', embed).execute());
+    await repeatTimes(10, () => createShareClient(share.token).execute());
+    await repeatTimes(10, () => createEmbedClient('d', embed).execute());
     const storedEvents = (await listEventsSince(eventsBefore)).map(({ type, details }) => [type, details.reason]);
     expect(storedEvents.toSorted()).toEqual([
       ['embed.denied', 'token.invalid'],
       ['share.denied', 'token.invalid'],
     ]);
     advanceClock(3 * 60_000 - (Date.now() % 60_000));
-    await makeShareRoutes(share.token).execute();
+    await createShareClient(share.token).execute();
     expect(await listEventsSince(eventsBefore)).toHaveLength(3);
   });
 
@@ -108,7 +108,7 @@ describe('requests with a valid token', () => {
   it('leave an event for each refusal, with the token of the request', async () => {
     const share = await createShare(company, dashboard);
     const eventsBefore = await listAllEvents();
-    for (let round = 0; round < 3; round++) await makeShareRoutes(share.token).execute({ least: 1 });
+    for (let round = 0; round < 3; round++) await createShareClient(share.token).execute({ least: 1 });
     const storedEvents = await listEventsSince(eventsBefore);
     expect(storedEvents.map(({ type, share_id }) => [type, share_id])).toEqual(
       Array(3).fill(['share.denied', share.id]),

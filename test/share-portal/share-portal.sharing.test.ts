@@ -12,9 +12,9 @@ import { type Company, createAllowedUser, createOwnedCompany, createProvisionedC
 import {
   addContextMember,
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
   signInOutsider,
 } from './support.ts';
 
@@ -37,7 +37,7 @@ async function createViewer(...policies: unknown[]) {
   const email = makeAddress();
   const context = await createShareContext(company, [makeDashboardGrant(dashboard._id, policies)], [email]);
   const { as } = await signInOutsider(company, email);
-  return { email, context, as, portal: makePortalRoutes(as, context.id, dashboard._id) };
+  return { email, context, as, portal: createPortalClient(as, context.id, dashboard._id) };
 }
 
 const expectInvalid = ({ status, body }: { status: number; body: { error_code: string } }) =>
@@ -109,7 +109,7 @@ describe('the portal', () => {
   it('accepts the console token of users who are members, by themselves or by a group', async () => {
     const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
     const user = await createAllowedUser(company);
-    const portal = makePortalRoutes(user.as, context.id, dashboard._id);
+    const portal = createPortalClient(user.as, context.id, dashboard._id);
     expectInvalid(await portal.execute());
     const member = await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: user.id });
     expect(listRegions((await portal.execute()).body)).toHaveLength(6);
@@ -162,7 +162,7 @@ describe('the context_id of a portal request', () => {
     const { as, context } = await createViewer();
     const { dashboard: hiddenDashboard } = await createSalesDashboard(company, { name: 'Not shown' });
     for (const id of [hiddenDashboard._id, UNKNOWN_ID, 'x']) {
-      const portal = makePortalRoutes(as, context.id, id);
+      const portal = createPortalClient(as, context.id, id);
       for (const { status, body } of [await portal.get(), await portal.options('regions'), await portal.execute()]) {
         expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
       }
@@ -278,9 +278,9 @@ describe('the next portal request after a change', () => {
     const { as, context } = await createViewer();
     const grants = [makeDashboardGrant(shortLivedDashboard._id)];
     await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants } });
-    expect((await makePortalRoutes(as, context.id, shortLivedDashboard._id).execute()).status).toBe(200);
+    expect((await createPortalClient(as, context.id, shortLivedDashboard._id).execute()).status).toBe(200);
     await company.as.delete(`/v1/dashboards/${shortLivedDashboard._id}`);
-    expect((await makePortalRoutes(as, context.id, shortLivedDashboard._id).execute()).status).toBe(404);
+    expect((await createPortalClient(as, context.id, shortLivedDashboard._id).execute()).status).toBe(404);
     expect((await as.get(`${PORTAL_PATH}/dashboards?context_id=${context.id}`)).body.total).toBe(0);
   });
 });
@@ -293,7 +293,7 @@ describe('a table that was dropped', () => {
     const email = makeAddress();
     const context = await createShareContext(other, [makeDashboardGrant(shownDashboard._id)], [email]);
     const { as } = await signInOutsider(other, email);
-    const portal = makePortalRoutes(as, context.id, shownDashboard._id);
+    const portal = createPortalClient(as, context.id, shownDashboard._id);
     expect(listRegions((await portal.execute()).body)).toHaveLength(6);
     await other.as.delete(`/v1/managed-tables/${table}`);
     const { status, body } = await portal.execute();
@@ -313,7 +313,7 @@ describe('a table that was dropped', () => {
     const email = makeAddress();
     const context = await createShareContext(other, [makeDashboardGrant(shownDashboard._id)], [email]);
     const { as } = await signInOutsider(other, email);
-    const { status, body } = await makePortalRoutes(as, context.id, shownDashboard._id).execute();
+    const { status, body } = await createPortalClient(as, context.id, shownDashboard._id).execute();
     expect([status, body.error_code]).toEqual([422, 'DB_QUERY_ERROR']);
   });
 });

@@ -69,7 +69,7 @@ export async function signInOutsider(
 }
 
 /** Returns callers of the portal's routes of one dashboard, through one context. */
-export function makePortalRoutes(as: Caller, contextId: string, dashboard: string) {
+export function createPortalClient(as: Caller, contextId: string, dashboard: string) {
   const path = `/api/v1/share-portal/dashboards/${dashboard}`;
   return {
     get: () => as.get(`${path}?context_id=${contextId}`),

@@ -11,9 +11,9 @@ import {
   createSalesDashboard,
   createSalesTable,
   createShare,
+  createShareClient,
   listDistinctRegions,
   listRegions,
-  makeShareRoutes,
   policy,
 } from './support.ts';
 
@@ -27,14 +27,14 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 const createSharedLink = async (...policies: unknown[]) =>
-  makeShareRoutes((await createShare(company, id, { share_filter_policies: policies })).token);
-const listFilters = async (link: ReturnType<typeof makeShareRoutes>) =>
+  createShareClient((await createShare(company, id, { share_filter_policies: policies })).token);
+const listFilters = async (link: ReturnType<typeof createShareClient>) =>
   (await link.resolve()).body.dashboard.filters.map(({ slug }: { slug: string }) => slug);
 
 describe('the response to a share link', () => {
   it('has the dashboard and the filters that its viewer may use', async () => {
     const share = await createShare(company, id, { expires_at: '2099-01-01T00:00:00.000Z' });
-    const { status, body } = await makeShareRoutes(share.token).resolve();
+    const { status, body } = await createShareClient(share.token).resolve();
     expect([status, body]).toEqual([
       200,
       {
@@ -72,7 +72,7 @@ describe('the response to a share link', () => {
     const { id: contextId } = await createShareContext(company);
     const share = await createShare(company, id, { share_context_id: contextId });
     expect(share.requires_auth).toBe(true);
-    const link = makeShareRoutes(share.token);
+    const link = createShareClient(share.token);
     expect((await link.resolve()).body).toEqual({ requires_auth: true, company_slug: company.slug });
     for (const { status, body } of [await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'AUTH_REQUIRED']);
@@ -87,7 +87,7 @@ describe('the response to a share link', () => {
       await link.execute(),
       await link.execute({ x: 1 }),
     ];
-    for (const { headers } of [...answers, await makeShareRoutes('x').resolve()]) {
+    for (const { headers } of [...answers, await createShareClient('x').resolve()]) {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(headers.get('cache-control')).toBe('private, no-store');
     }
@@ -129,7 +129,7 @@ describe('the execution of a shared dashboard', () => {
 
   it('is not answered from the cache once the definition has changed', async () => {
     const { dashboard, rows } = await createSalesDashboard(company, { name: 'Changing' });
-    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
+    const link = createShareClient((await createShare(company, dashboard._id)).token);
     expect(listRegions((await link.execute()).body)).toHaveLength(6);
     const sql = 'SELECT region FROM sales LIMIT 1';
     await company.as.put(`/v1/visualizations/${rows._id}`, { json: { sql } });
@@ -138,14 +138,14 @@ describe('the execution of a shared dashboard', () => {
 
   it('is never answered from the cache with cache_seconds 0', async () => {
     const { dashboard } = await createSalesDashboard(company, { name: 'Fresh', cache_seconds: 0 });
-    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
+    const link = createShareClient((await createShare(company, dashboard._id)).token);
     await link.execute();
     expect((await link.execute()).body.results[0].cached).toBe(false);
   });
 
   it('reports that a query failed, and does not cache the failure', async () => {
     const { dashboard, rows } = await createSalesDashboard(company, { name: 'Failing' });
-    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
+    const link = createShareClient((await createShare(company, dashboard._id)).token);
     await company.as.put(`/v1/visualizations/${rows._id}`, {
       json: { sql: 'SELECT secret_column FROM no_such_table' },
     });
@@ -239,7 +239,7 @@ describe('a filter policy of a share', () => {
       share_filter_policies: [policy('regions', 'locked', ['north'])],
     });
     await company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { filters: [] } });
-    const link = makeShareRoutes(share.token);
+    const link = createShareClient(share.token);
     expect((await link.execute()).body.results[0].error.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
     expect((await link.execute({ regions: ['south'] })).status).toBe(403);
     const json = { sql: 'SELECT region FROM sales', parameters: [] };
@@ -275,7 +275,7 @@ describe('the options of a filter', () => {
         },
       ],
     });
-    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
+    const link = createShareClient((await createShare(company, dashboard._id)).token);
     expect((await link.options('regions')).body.options).toHaveLength(1000);
     expect((await link.options('regions', 'option 1000000')).body.options).toEqual([
       { value: 'option 1000000', label: 'option 1000000' },
@@ -287,7 +287,7 @@ describe('the options of a filter', () => {
       name: 'Failing options',
       filters: [{ slug: 'regions', label: 'R', kind: 'multi_select', options: { sql: 'SELECT hidden FROM nowhere' } }],
     });
-    const { status, body } = await makeShareRoutes((await createShare(company, dashboard._id)).token).options(
+    const { status, body } = await createShareClient((await createShare(company, dashboard._id)).token).options(
       'regions',
     );
     expect([status, body]).toEqual([422, { error_code: 'DB_QUERY_ERROR', message: 'The query failed.' }]);
@@ -299,7 +299,7 @@ describe('the allowed origins of a share', () => {
 
   it('are all origins if the share names none', async () => {
     const share = await createShare(company, id);
-    const { status, headers } = await makeShareRoutes(share.token, { origin: 'https://anyone.test' }).execute();
+    const { status, headers } = await createShareClient(share.token, { origin: 'https://anyone.test' }).execute();
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
   });
 
@@ -308,16 +308,16 @@ describe('the allowed origins of a share', () => {
       share_type: 'embed',
       embed_options: { allowed_origins: [PARTNER] },
     });
-    const partnerExecution = await makeShareRoutes(share.token, { origin: PARTNER }).execute();
+    const partnerExecution = await createShareClient(share.token, { origin: PARTNER }).execute();
     expect([partnerExecution.status, partnerExecution.headers.get('access-control-allow-origin')]).toEqual([
       200,
       PARTNER,
     ]);
     expect(partnerExecution.headers.get('vary')).toContain('Origin');
-    expect((await makeShareRoutes(share.token, { origin: 'https://api.test' }).execute()).status).toBe(200);
-    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
+    expect((await createShareClient(share.token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+    expect((await createShareClient(share.token).execute()).status).toBe(200);
     for (const origin of ['https://other.test', 'https://partner.test.evil.test', 'http://partner.test', 'null']) {
-      const link = makeShareRoutes(share.token, { origin });
+      const link = createShareClient(share.token, { origin });
       for (const { status, body, headers } of [
         await link.resolve(),
         await link.options('regions'),
@@ -353,7 +353,7 @@ describe('the rate limits of a share link', () => {
   ])('of %s are readable by a page of an allowed origin', async (_what, env, address) => {
     const PARTNER = 'https://partner.test';
     const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
-    const link = makeShareRoutes(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
+    const link = createShareClient(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
     stopClockAt(Date.now());
     expect((await link.resolve({ env })).headers.get('access-control-allow-origin')).toBe(PARTNER);
     const { status, headers } = await link.resolve({ env });
@@ -365,13 +365,13 @@ describe('the rate limits of a share link', () => {
     const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
     const [one, other] = [await createShare(company, id), await createShare(company, id)];
     for (let left = 2; left >= 0; left--) {
-      const { status, headers } = await makeShareRoutes(one.token).resolve(limitedEnv);
+      const { status, headers } = await createShareClient(one.token).resolve(limitedEnv);
       expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, String(left)]);
     }
-    const refusedResolve = await makeShareRoutes(one.token).resolve(limitedEnv);
+    const refusedResolve = await createShareClient(one.token).resolve(limitedEnv);
     expect([refusedResolve.status, refusedResolve.body.error]).toEqual([429, 'RateLimitExceeded']);
     expect(Number(refusedResolve.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await makeShareRoutes(other.token).resolve(limitedEnv)).status).toBe(200);
+    expect((await createShareClient(other.token).resolve(limitedEnv)).status).toBe(200);
     expect((await company.as.get('/v1/auth/me', limitedEnv)).status).toBe(200);
   });
 });
@@ -381,10 +381,10 @@ describe('the token of a share', () => {
     const { token } = await createShare(company, id);
     const [named, secret] = [token.slice(0, 24), token.slice(25)];
     expect(named).toBe(company.id);
-    expect((await makeShareRoutes(token).resolve()).status).toBe(200);
+    expect((await createShareClient(token).resolve()).status).toBe(200);
     const { id: other } = await createOwnedCompany();
     for (const wrongToken of [secret, `${other}-${secret}`, `${named}${secret}`, `${token.toUpperCase()}`]) {
-      expect((await makeShareRoutes(wrongToken).resolve()).status).toBe(401);
+      expect((await createShareClient(wrongToken).resolve()).status).toBe(401);
     }
   });
 
@@ -394,17 +394,17 @@ describe('the token of a share', () => {
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?')
       .bind(await computeSha256Hex(token), shareId)
       .run();
-    expect((await makeShareRoutes(token).resolve()).status).toBe(200);
+    expect((await createShareClient(token).resolve()).status).toBe(200);
   });
 
   it('is in no audit record, no event and no log', async () => {
     const logSpies = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
     const share = await createShare(company, id);
-    const link = makeShareRoutes(share.token);
+    const link = createShareClient(share.token);
     await link.resolve();
     await link.execute();
     await link.execute({ least: 1 });
-    await makeShareRoutes(share.token, { origin: 'https://x.test' }).options('nope');
+    await createShareClient(share.token, { origin: 'https://x.test' }).options('nope');
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     await link.execute();
     await vi.waitFor(

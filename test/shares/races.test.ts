@@ -37,10 +37,10 @@ describe.each([
     'share_contexts',
     async () => ({ grants: [makeDashboardGrant((await postDashboard(asOwner, []))._id)] }),
   ],
-])('%s', (what, path, table, content) => {
+])('%s', (title, path, table, content) => {
   const insertStatement = new RegExp(`^insert into "${table}"`);
   const createResource = async (json: object, env?: TestVariables) =>
-    asOwner.post(path, { json: { name: `Slug of ${what}`, ...(await content()), ...json }, ...(env && { env }) });
+    asOwner.post(path, { json: { name: `Slug of ${title}`, ...(await content()), ...json }, ...(env && { env }) });
 
   it('gets another slug when somebody takes the slug of its name meanwhile', async () => {
     const answer = await sendOvertaken(
@@ -49,12 +49,12 @@ describe.each([
       (env) => createResource({}, env),
     );
     expect(answer.status).toBe(201);
-    const slug = `slug-of-${what.replaceAll(' ', '-')}`;
+    const slug = `slug-of-${title.replaceAll(' ', '-')}`;
     expect(answer.body.slug).toMatch(new RegExp(`^${slug}-[0-9a-f]{8}$`));
   });
 
   it('is not created when somebody takes its slug meanwhile', async () => {
-    const slug = `wanted-${what.replaceAll(' ', '-')}`;
+    const slug = `wanted-${title.replaceAll(' ', '-')}`;
     const answer = await sendOvertaken(
       insertStatement,
       () => expectSuccess(createResource({ slug })),

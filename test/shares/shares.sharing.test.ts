@@ -8,9 +8,9 @@ import {
   createSalesDashboard,
   createSalesTable,
   createShare,
+  createShareClient,
   listDistinctRegions,
   listRegions,
-  makeShareRoutes,
   policy,
 } from './support.ts';
 
@@ -114,7 +114,7 @@ describe('the creation of a share', () => {
     expect((await share(['north', 'south'])).status).toBe(422);
     const singleValueShare = await share(['north']);
     expect(singleValueShare.status).toBe(201);
-    expect(listRegions((await makeShareRoutes(singleValueShare.body.token).execute()).body)).toEqual([
+    expect(listRegions((await createShareClient(singleValueShare.body.token).execute()).body)).toEqual([
       'north',
       'north',
     ]);
@@ -150,7 +150,7 @@ describe('a change of a share', () => {
 
   it('takes effect on the next request', async () => {
     const share = await createShare(company, id);
-    const link = makeShareRoutes(share.token);
+    const link = createShareClient(share.token);
     expect(listRegions((await link.execute()).body)).toHaveLength(6);
     await company.as.put(`${SHARES_PATH}/${share.id}`, {
       json: { share_filter_policies: [policy('regions', 'locked', ['east'])] },
@@ -166,7 +166,7 @@ describe('a change of a share', () => {
 
 describe('a share', () => {
   const expectRefused = async (token: string) => {
-    const link = makeShareRoutes(token);
+    const link = createShareClient(token);
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
@@ -174,7 +174,7 @@ describe('a share', () => {
 
   it('ends for good on the next request when it is revoked', async () => {
     const share = await createShare(company, id);
-    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
+    expect((await createShareClient(share.token).execute()).status).toBe(200);
     expect((await company.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(204);
     await expectRefused(share.token);
     expect((await company.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(204);
@@ -187,7 +187,7 @@ describe('a share', () => {
 
   it('ends when it expires', async () => {
     const share = await createShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
-    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
+    expect((await createShareClient(share.token).execute()).status).toBe(200);
     advanceClock(61_000);
     await expectRefused(share.token);
   });
@@ -195,9 +195,9 @@ describe('a share', () => {
   it('ends when its dashboard is deleted', async () => {
     const { dashboard } = await createSalesDashboard(company, { name: 'Short-lived' });
     const share = await createShare(company, dashboard._id);
-    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
+    expect((await createShareClient(share.token).execute()).status).toBe(200);
     expect((await company.as.delete(`/v1/dashboards/${dashboard._id}`)).status).toBe(204);
-    const link = makeShareRoutes(share.token);
+    const link = createShareClient(share.token);
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
@@ -209,7 +209,7 @@ describe('a share', () => {
 describe('the view count of a share', () => {
   it('counts executions, also those answered from the cache, but not the opening of the link', async () => {
     const share = await createShare(company, id);
-    const link = makeShareRoutes(share.token);
+    const link = createShareClient(share.token);
     const readViewCount = async () => {
       const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
       return body.records.find((record: { id: string }) => record.id === share.id);

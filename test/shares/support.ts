@@ -67,7 +67,7 @@ export async function createShare({ as }: Company, dashboardId: string, otherFie
 }
 
 /** Returns callers of the routes that the holder of a share's token may use. */
-export function makeShareRoutes(token: string, headers: Record<string, string> = {}) {
+export function createShareClient(token: string, headers: Record<string, string> = {}) {
   const path = `/api/v1/public/shares/${token}`;
   const makeOptions = (options: RequestOptions = {}): RequestOptions => ({
     ...options,

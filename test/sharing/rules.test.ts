@@ -244,8 +244,8 @@ describe('a filter value in the request of a viewer', () => {
     ['a parameter: open to the company', { isInsider: true }, { region: 'a' }, makeList('a'), parameterInput],
     ['a parameter: opened by an embed', allowedEmbedTerms, { region: 'a' }, makeList('a'), parameterInput],
   ];
-  it.each(cases)('is bound or refused by the rules (%s)', (_what, terms, sentValues, bound, of = regionInput) => {
-    expect(decideValues(terms, sentValues, [of])).toEqual(bound);
+  it.each(cases)('is bound or refused by the rules (%s)', (_what, terms, sentValues, bound, inputs = regionInput) => {
+    expect(decideValues(terms, sentValues, [inputs])).toEqual(bound);
   });
 
   it('is refused with all problems at once, also for names such as __proto__', () => {
@@ -331,9 +331,9 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   );
 
   it('is refused without naming a filter that the viewer did not send', () => {
-    const decideSent = (of: Input[], terms: ViewerTerms, sentValues: Record<string, unknown>) => {
+    const decideSent = (inputs: Input[], terms: ViewerTerms, sentValues: Record<string, unknown>) => {
       try {
-        computeBoundValues(makeViewerRules(of, terms), sentValues);
+        computeBoundValues(makeViewerRules(inputs, terms), sentValues);
       } catch (error) {
         return JSON.stringify((error as Failure).detail);
       }
@@ -385,9 +385,9 @@ describe('the SQL of filter options', () => {
   ];
   it.each(cases)(
     'is bound by the rules, or not run (%s)',
-    (_what, terms, uses, outcome, of = [regionInput, cityInput, shopInput]) => {
+    (_what, terms, uses, outcome, inputs = [regionInput, cityInput, shopInput]) => {
       const bindOptions = () =>
-        makeOptionsRule(makeViewerRules(of, terms), 'city', uses && (() => new Set(uses))).boundValues;
+        makeOptionsRule(makeViewerRules(inputs, terms), 'city', uses && (() => new Set(uses))).boundValues;
       if (outcome === DISABLED_CODE) expect(bindOptions).toThrow(expect.objectContaining({ reason: DISABLED_CODE }));
       else expect(outcome === null ? bindOptions() : [...(bindOptions() ?? ['none'])]).toEqual(outcome);
     },

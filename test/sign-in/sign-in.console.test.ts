@@ -98,9 +98,9 @@ describe('POST /v1/auth/login', () => {
 
   it.each(['owner', 'nobody'])(
     'refuses parallel guesses for %s from the eleventh on, and then the right password',
-    async (who) => {
+    async (accountKind) => {
       const { slug, owner } = await createOwnedCompany();
-      const email = who === 'owner' ? owner.email : 'nobody@nowhere.test';
+      const email = accountKind === 'owner' ? owner.email : 'nobody@nowhere.test';
       const guesses = await Promise.all(Array.from({ length: 13 }, () => logIn(slug, email, 'wrong-password')));
       const statuses = guesses.map(({ status }) => status).sort();
       expect(statuses).toEqual([...Array(10).fill(400), 429, 429, 429]);

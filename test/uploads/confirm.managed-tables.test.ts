@@ -20,9 +20,9 @@ beforeEach(async () => {
 });
 
 /** Creates a job that waits for its confirmation, with the inferred columns. */
-async function createWaitingJob(of = company) {
-  const jobId = await uploadFiles(of, [makeFile('Pessoas 2024.csv', CSV_FILE)]);
-  const { inferred_schema: schema } = await waitForAnalysis(of, jobId);
+async function createWaitingJob(inCompany = company) {
+  const jobId = await uploadFiles(inCompany, [makeFile('Pessoas 2024.csv', CSV_FILE)]);
+  const { inferred_schema: schema } = await waitForAnalysis(inCompany, jobId);
   return { jobId, columns: schema.columns as Record<string, unknown>[] };
 }
 

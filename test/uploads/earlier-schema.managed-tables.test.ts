@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { makeTableRoutes } from '../managed-tables/support.ts';
+import { createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeFileOf } from './staged-job.ts';
@@ -37,7 +37,7 @@ describe('uploads that were loaded before uploads could be undone', () => {
   const readReason = ({ status, body }: Awaited<ReturnType<typeof undoJob>>) =>
     status === 200 ? 'undone' : `${status} ${body.details?.reason}`;
   const listLoads = async () =>
-    (await expectSuccess(makeTableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
+    (await expectSuccess(createTableClient(company.as, tableId).loads())).records as Record<string, unknown>[];
   const listUndoable = async () =>
     (await listLoads()).map(({ job_id: jobId, undoable: isUndoable }) => [jobId, isUndoable] as [string, boolean]);
   const readNumbers = async () => (await readRows(company, tableId)).map(({ n }) => n);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
@@ -81,7 +81,7 @@ async function confirmAndFinish(jobId: string, columns: JsonObject[]) {
 async function createFilledTable(columns = [INTEGER_COLUMN], rows: JsonObject[] = [{ n: 1 }, { n: 2 }]) {
   const name = `cresce_${++tableCount}`;
   const id = await createTable(company.as, name, columns);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);
   const values = async () => (await readRows(company, id)).map(({ id: _, ...row }) => row);
   const readTypes = async () =>

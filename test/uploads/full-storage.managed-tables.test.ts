@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
@@ -99,7 +99,7 @@ describe('a company database without disk space', () => {
 
   it('answers an insert of rows with 503', async () => {
     const name = `cheia_${++createdCount}`;
-    const table = makeTableRoutes(company.as, await createTable(company.as, name, [column('n', 'integer')]));
+    const table = createTableClient(company.as, await createTable(company.as, name, [column('n', 'integer')]));
     await fillDisk(`public.${name}`);
     expectFull(await table.insert([{ n: 1 }]));
     await freeDisk(`public.${name}`);
@@ -118,11 +118,11 @@ describe('a company database without disk space', () => {
       error: { code: 'MANAGED_DATABASE_FULL', message: expect.stringMatching(/sem espaço/) },
     });
     expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
-    expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(0);
+    expect((await createTableClient(company.as, id).get()).body.row_count).toBe(0);
   });
 
   it('answers every write with 503 while it is read-only, and can still be read', async () => {
-    const table = makeTableRoutes(
+    const table = createTableClient(
       company.as,
       await createTable(company.as, `cheia_${++createdCount}`, [column('n', 'integer')]),
     );

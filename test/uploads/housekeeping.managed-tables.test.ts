@@ -3,7 +3,7 @@ import { zipSync } from 'fflate';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
-import { column, createTable as makeTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTableClient, createTable as makeTable } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { selectRow, sendOvertaken } from '../support/overtake.ts';
@@ -109,7 +109,7 @@ it('a deleted table is kept in the trash for 30 days, and then dropped by the sw
     await makeTable(company.as, 'apagada', [column('a')]),
     await makeTable(company.as, 'ficou', [column('a')]),
   ] as const;
-  expect((await makeTableRoutes(company.as, ids[0]).delete()).status).toBe(204);
+  expect((await createTableClient(company.as, ids[0]).delete()).status).toBe(204);
   await runSweep(queue, 30 * DAY_MS - HOUR_MS);
   expect(await listTables(company)).toContain(`trash.${ids[0]}`);
   await runSweep(queue, 30 * DAY_MS + HOUR_MS);
@@ -134,7 +134,7 @@ describe('a deleted table that a sweep is about to drop', () => {
   };
   const createDeletedTable = async (name: string) => {
     const id = await makeTable(company.as, name, [column('a')]);
-    const routes = makeTableRoutes(company.as, id);
+    const routes = createTableClient(company.as, id);
     await routes.insert([{ a: 'x' }]);
     expect((await routes.delete()).status).toBe(204);
     return { id, routes };
@@ -182,7 +182,7 @@ describe('a deleted table that a sweep is about to drop', () => {
 
 it('an index whose build failed is dropped by the sweep, but not one that is being built', async () => {
   const id = await makeTable(company.as, 'half_indexed', [column('a')]);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   await routes.insert([{ a: 'x' }, { a: 'x' }]);
   // It schedules the sweep.
   expect((await routes.index(['a'], true)).status).toBe(422);
@@ -224,9 +224,9 @@ it('an upload job is deleted 90 days after its end, but its table is kept', asyn
 });
 
 describe('a sweep of upload jobs', () => {
-  const readErrorCode = async (id: string, of = company): Promise<string | undefined> => {
+  const readErrorCode = async (id: string, inCompany = company): Promise<string | undefined> => {
     const errorQuery = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
-    const [row] = await queryDatabase(of, (database) => database.query<{ code: string }>(errorQuery, [id]));
+    const [row] = await queryDatabase(inCompany, (database) => database.query<{ code: string }>(errorQuery, [id]));
     return row?.code;
   };
   const createWaitingJob = async (of: Company) => {
@@ -255,7 +255,7 @@ describe('a sweep of upload jobs', () => {
   it('expires jobs and drops tables when the object store is down, and deletes files later', async () => {
     const waitingJob = await createWaitingJob(company);
     const id = await makeTable(company.as, 'apagada', [column('a')]);
-    await makeTableRoutes(company.as, id).delete();
+    await createTableClient(company.as, id).delete();
     const FILES = {
       list: async () => {
         throw new Error('the object store is down');

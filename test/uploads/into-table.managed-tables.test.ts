@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   cancelJob,
@@ -34,7 +34,7 @@ const TABLE_COLUMNS = [
 /** Creates a table with two rows. */
 async function createFilledTable(columns = TABLE_COLUMNS) {
   const id = await createTable(company.as, `destino_${++tableCount}`, columns);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   await routes.insert([
     { codigo: 1, nome: 'Ana', valor: 1.5, dia: '2024-01-31' },
     { codigo: 2, nome: 'Bia', valor: null, dia: null },
@@ -251,7 +251,7 @@ describe('an upload into a table with a unique index', () => {
     columns = ['codigo'],
   ) {
     const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
-    const routes = makeTableRoutes(company.as, id);
+    const routes = createTableClient(company.as, id);
     await routes.insert(presentNumbers.map((codigo) => ({ codigo })));
     expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);
     const file = makeFile(
@@ -282,7 +282,7 @@ describe('an upload into a table with a unique index', () => {
     ['upsert', ['dia'], 2, 'UPSERT_KEY_NOT_UNIQUE'],
   ])('shows a duplicate value as rows show it when it fails in the mode %s', async (mode, key, count, code) => {
     const id = await createTable(company.as, `unico_${++tableCount}`, [column('dia', 'datetime')]);
-    const routes = makeTableRoutes(company.as, id);
+    const routes = createTableClient(company.as, id);
     await routes.insert(Array.from({ length: count }, () => ({ dia: '2030-01-01T00:00:00Z' })));
     if (mode === 'append') await routes.index(['dia'], true);
     const file = makeFile('n.csv', 'dia\n2030-01-01 00:00:00\n');
@@ -311,7 +311,7 @@ describe('an upload into a table with a unique index', () => {
 
   it('fails for a value too long for its index, and names no line where the value stands too far into the file', async () => {
     const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
-    expect((await makeTableRoutes(company.as, id).index(['nome'])).status).toBe(201);
+    expect((await createTableClient(company.as, id).index(['nome'])).status).toBe(201);
     const longValue = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const readErrorAt = async (row: number) => {
       const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? longValue : 'curto'}"`);

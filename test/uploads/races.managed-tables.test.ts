@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
@@ -37,7 +37,7 @@ let tableCount = 0;
 /** Creates a table with the numbers from 0 below `count`. */
 async function createNumberTable(count: number) {
   const id = await createTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   const rows = Array.from({ length: count }, (_, n) => ({ n }));
   for (let at = 0; at < count; at += 10_000) await routes.insert(rows.slice(at, at + 10_000));
   return { id, routes };
@@ -49,7 +49,7 @@ const readNumbers = async (id: string) => (await readRows(company, id)).map(({ n
 /** Expects that the table's row count is exact, and that nothing is left of any load. */
 async function expectConsistentTable(id: string): Promise<void> {
   const rows = await readNumbers(id);
-  expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(rows.length);
+  expect((await createTableClient(company.as, id).get()).body.row_count).toBe(rows.length);
   expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
 }
 
@@ -232,12 +232,14 @@ describe('a load beside manual changes of the same table', () => {
 });
 
 describe('an upload into a table', () => {
-  const changes: [what: string, change: (routes: ReturnType<typeof makeTableRoutes>) => Promise<{ status: number }>][] =
-    [
-      ['emptied', (routes) => routes.truncate()],
-      ['deleted', (routes) => routes.delete()],
-      ['renamed', (routes) => routes.put({ display_name: `outra_${tableCount}` })],
-    ];
+  const changes: [
+    what: string,
+    change: (routes: ReturnType<typeof createTableClient>) => Promise<{ status: number }>,
+  ][] = [
+    ['emptied', (routes) => routes.truncate()],
+    ['deleted', (routes) => routes.delete()],
+    ['renamed', (routes) => routes.put({ display_name: `outra_${tableCount}` })],
+  ];
 
   it.each(changes)(
     'starts with the changed table, or is refused, when the table is %s just before the upload',

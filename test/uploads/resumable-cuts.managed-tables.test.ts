@@ -71,7 +71,7 @@ describe('resumable uploads whose client, network, Worker, store and database fa
       length,
       pieces: [],
     };
-    const limits = { most: 1_000, since: at, at };
+    const limits = { maxUploads: 1_000, since: at, at };
     await database.transaction((tx) => uploads.insertUpload(tx, upload, limits));
     return upload.id;
   }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 async function createLoadedTable(mode: string) {
   const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const job = await createStagedJob(company, id, [10, 11], mode);
   expect(await job.publish()).toBe('done');
@@ -89,7 +89,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   );
 
   it('comes before or after manual changes of rows', async () => {
-    const changeRows = async (routes: ReturnType<typeof makeTableRoutes>, numbers: { id: string; n: number }[]) => {
+    const changeRows = async (routes: ReturnType<typeof createTableClient>, numbers: { id: string; n: number }[]) => {
       const findId = (wantedNumber: number) => numbers.find(({ n }) => n === wantedNumber)?.id as string;
       return [
         (await routes.updateRow(findId(10), { n: 100 })).status,
@@ -112,13 +112,13 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   });
 
   it.each([
-    ['truncated', 'truncated', (routes: ReturnType<typeof makeTableRoutes>) => routes.truncate()],
+    ['truncated', 'truncated', (routes: ReturnType<typeof createTableClient>) => routes.truncate()],
     [
       'columns_changed',
       'retyped',
-      (routes: ReturnType<typeof makeTableRoutes>) => routes.put({ columns: [column('n', 'decimal')] }),
+      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [column('n', 'decimal')] }),
     ],
-    ['table_deleted', 'deleted', (routes: ReturnType<typeof makeTableRoutes>) => routes.delete()],
+    ['table_deleted', 'deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await createLoadedTable(mode);
     const changeBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
@@ -146,7 +146,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 describe('the undo of an upload that made a table', () => {
   async function createTableByUpload() {
     const job = await loadFiles(company, [makeFileOf([10, 11])], { display_name: `feita_${++tableCount}` });
-    const routes = makeTableRoutes(company.as, job.user_table_id);
+    const routes = createTableClient(company.as, job.user_table_id);
     return { id: job.user_table_id as string, jobId: job._id as string, routes };
   }
   const readStatus = ({ status, body }: ApiResponse) => [status, body?.removed ?? body?.inserted];
@@ -213,7 +213,7 @@ describe('replaced rows that are kept for an undo', () => {
 
   it('include a manual change that comes just before they are replaced', async () => {
     const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
-    const routes = makeTableRoutes(company.as, id);
+    const routes = createTableClient(company.as, id);
     await routes.insert([{ n: 0 }, { n: 1 }]);
     const [zero] = (await routes.rows()).body.records;
     const job = await createStagedJob(company, id, [10], 'replace');

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { makeFileOf } from './staged-job.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
 async function createFilledTable() {
   const name = `desfeita_${++tableCount}`;
   const id = await createTable(company.as, name, [column('n', 'integer')]);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const loadInto = async (mode: string, values: number[]): Promise<string> => {
     const job = await loadFiles(company, [makeFileOf(values)], {}, { into: id, mode });
@@ -131,7 +131,7 @@ describe('the undo of a replacement', () => {
       ),
     );
     expect(readRights).toEqual([{ schema: false, rows: false, statistics: false, own: true }]);
-    const [row] = (await makeTableRoutes(company.as, id).rows()).body.records;
+    const [row] = (await createTableClient(company.as, id).rows()).body.records;
     expect(Object.keys(row)).toEqual(['id', 'n']);
     const allRowsChart = await postVisualization(company.as, `SELECT * FROM ${name}`);
     const { result } = (await company.as.post(`/v1/visualizations/${allRowsChart._id}/execute`, { json: {} })).body;
@@ -174,7 +174,7 @@ describe('the undo of a replacement', () => {
 describe('the undo of an upload that made a table', () => {
   it('deletes the table, which can be restored', async () => {
     const job = await loadFiles(company, [makeFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
-    const routes = makeTableRoutes(company.as, job.user_table_id);
+    const routes = createTableClient(company.as, job.user_table_id);
     await routes.insert([{ n: 4 }]);
     expect(await undoAndRead(job._id)).toEqual(makeUndone(4));
     expect((await routes.get()).status).toBe(404);
@@ -187,16 +187,16 @@ describe('the undo of an upload that made a table', () => {
 
   it.each([
     ['later_load', (id: string) => loadFiles(company, [makeFileOf([9])], {}, { into: id })],
-    ['truncated', (id: string) => makeTableRoutes(company.as, id).truncate()],
+    ['truncated', (id: string) => createTableClient(company.as, id).truncate()],
     [
       'columns_changed',
-      (id: string) => makeTableRoutes(company.as, id).put({ columns: [column('n', 'decimal', false)] }),
+      (id: string) => createTableClient(company.as, id).put({ columns: [column('n', 'decimal', false)] }),
     ],
-    ['table_deleted', (id: string) => makeTableRoutes(company.as, id).delete()],
+    ['table_deleted', (id: string) => createTableClient(company.as, id).delete()],
     ['too_old', (_id: string, jobId: string) => ageLoad(jobId, '30 days 1 second')],
   ])('is refused as %s', async (reason, change) => {
     const job = await loadFiles(company, [makeFileOf([1, 2])], { display_name: `feita_${reason}` });
-    const routes = makeTableRoutes(company.as, job.user_table_id);
+    const routes = createTableClient(company.as, job.user_table_id);
     expect((await routes.loads()).body.records).toMatchObject([
       { job_id: job._id, mode: 'create', row_count: 2, inserted: 2, undoable: true },
     ]);
@@ -217,18 +217,18 @@ describe('the undo of an upload that made a table', () => {
 
 describe('an upload', () => {
   it.each([
-    ['truncated', 'truncated', (routes: ReturnType<typeof makeTableRoutes>) => routes.truncate()],
+    ['truncated', 'truncated', (routes: ReturnType<typeof createTableClient>) => routes.truncate()],
     [
       'retyped',
       'columns_changed',
-      (routes: ReturnType<typeof makeTableRoutes>) => routes.put({ columns: [column('n', 'decimal')] }),
+      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [column('n', 'decimal')] }),
     ],
     [
       'given a column',
       'columns_changed',
-      (routes: ReturnType<typeof makeTableRoutes>) => routes.put({ columns: [column('n', 'integer'), column('m')] }),
+      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [column('n', 'integer'), column('m')] }),
     ],
-    ['deleted', 'table_deleted', (routes: ReturnType<typeof makeTableRoutes>) => routes.delete()],
+    ['deleted', 'table_deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('cannot be undone once its table was %s', async (_what, reason, change) => {
     for (const mode of ['append', 'replace']) {
       const { routes, into } = await createFilledTable();
@@ -320,6 +320,6 @@ describe('the uploads of a table', () => {
     expect((await routes.loads('?per_page=1')).body).toMatchObject({ total: 2, records: [{ undoable: false }] });
     expect((await routes.loads('?page=2&per_page=1')).body.records).toMatchObject([{ job_id: first, undoable: true }]);
     const other = await createProvisionedCompany();
-    expect((await makeTableRoutes(other.as, id).loads()).status).toBe(404);
+    expect((await createTableClient(other.as, id).loads()).status).toBe(404);
   });
 });

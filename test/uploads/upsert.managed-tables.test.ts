@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from './staged-job.ts';
@@ -29,7 +29,7 @@ const TABLE_COLUMNS = [column('code', 'text'), column('store', 'integer'), colum
 /** Creates a table with three rows, whose codes are unique. */
 async function createFilledTable(columns = TABLE_COLUMNS) {
   const id = await createTable(company.as, `mesclada_${++tableCount}`, columns);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   const insertedRows = await routes.insert([
     { code: 'a', store: 1, name: 'Ana', price: 1.5 },
     { code: 'b', store: 1, name: 'Bia', price: 2 },
@@ -151,7 +151,7 @@ describe('an upsert', () => {
   it('by id does not change a column called source_id', async () => {
     const columns = [column('source_id'), column('name')];
     const id = await createTable(company.as, `mesclada_${++tableCount}`, columns);
-    await makeTableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
+    await createTableClient(company.as, id).insert([{ source_id: 's', name: 'n' }]);
     const [row] = await readRows(company, id);
     const job = await loadFiles(
       company,
@@ -360,7 +360,7 @@ describe('two upserts', () => {
     expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
     expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
     expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
-    expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(4);
+    expect((await createTableClient(company.as, id).get()).body.row_count).toBe(4);
   });
 });
 
@@ -368,9 +368,9 @@ describe('an upsert of a key that another request gives to a row at the same mom
   it.each([
     ['first', /LOCK TABLE/],
     ['meanwhile', /INSERT INTO "public"/],
-  ])('leaves the key unique: the other request comes %s', async (when, statement) => {
+  ])('leaves the key unique: the other request comes %s', async (order, statement) => {
     const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
-    const routes = makeTableRoutes(company.as, id);
+    const routes = createTableClient(company.as, id);
     await routes.insert([{ n: 1 }]);
     // Making the index would hold the table, too.
     const json = { columns: ['n'], unique: true };
@@ -380,7 +380,7 @@ describe('an upsert of a key that another request gives to a row at the same mom
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => routes.updateRow(row.id, { n: 7 }));
     expect(await job.publish()).toBe('done');
     // Who comes after finds the unique index and the key taken.
-    expect((await outcome).status).toBe(when === 'first' ? 200 : 409);
+    expect((await outcome).status).toBe(order === 'first' ? 200 : 409);
     expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done', result: { inserted: 1, unchanged: 1 } });
     expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 7]);
   });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
@@ -26,13 +26,13 @@ const readJobAs = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PAT
 
 async function createFilledTable() {
   const id = await createTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
-  const routes = makeTableRoutes(company.as, id);
+  const routes = createTableClient(company.as, id);
   const rows = [
     { code: SECRET_VALUE, n: 1 },
     { code: `${SECRET_VALUE}-2`, n: 2 },
   ];
   expect((await routes.insert(rows)).status).toBe(201);
-  return { id, routes, byWriter: makeTableRoutes(writer, id), byUploader: makeTableRoutes(uploaderCaller, id) };
+  return { id, routes, byWriter: createTableClient(writer, id), byUploader: createTableClient(uploaderCaller, id) };
 }
 
 describe('an upload job that is read by somebody without permission to read rows', () => {
@@ -81,7 +81,7 @@ describe('an upload job that is read by somebody without permission to read rows
       'MANAGED_TABLE_DUPLICATE_VALUE',
       `code,n\n${SECRET_VALUE},3\n`,
       {},
-      (id) => makeTableRoutes(company.as, id).index(['code'], true),
+      (id) => createTableClient(company.as, id).index(['code'], true),
     ],
     [
       'UPSERT_KEY_TWICE',
@@ -93,7 +93,7 @@ describe('an upload job that is read by somebody without permission to read rows
       'UPSERT_KEY_NOT_UNIQUE',
       'code,n\nx,3\n',
       { mode: 'upsert', key: ['code'] },
-      (id) => makeTableRoutes(company.as, id).insert([{ code: SECRET_VALUE }]),
+      (id) => createTableClient(company.as, id).insert([{ code: SECRET_VALUE }]),
     ],
     ['UPSERT_ID_UNKNOWN', `id,n\n${SECRET_VALUE},3\n`, { mode: 'upsert', key: ['id'] }, async () => undefined],
   ];
@@ -178,7 +178,7 @@ describe('a write by somebody without permission to read rows', () => {
         expect(JSON.stringify(body).includes(SECRET_VALUE)).toBe(isTold);
       }
     }
-    const uniqueRoutes = makeTableRoutes(company.as, id);
+    const uniqueRoutes = createTableClient(company.as, id);
     expect((await uniqueRoutes.index(['n'], true)).status).toBe(201);
   });
 });

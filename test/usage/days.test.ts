@@ -6,7 +6,7 @@ import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import { appendToLog } from '../../src/modules/company-log/service.ts';
 import { publishSql } from '../data-api/support.ts';
 import { createSchedule, runNow } from '../schedules/support.ts';
-import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
@@ -141,7 +141,7 @@ describe('the usage counts of executions and loaded rows', () => {
     const { dashboard } = await createSalesDashboard(company);
     const widgetCount = (await expectSuccess(company.as.get(`${DASHBOARDS_PATH}/${dashboard._id}`))).layout.length;
     const { token } = await createShare(company, dashboard._id);
-    await expectSuccess(makeShareRoutes(token).execute());
+    await expectSuccess(createShareClient(token).execute());
     await expectGrowth(company, usageBefore, { executions: 2 + widgetCount });
     const schedule = await createSchedule(company.as, validChart, { recipients: [{ user_id: company.owner.id }] });
     await runNow(company.as, schedule._id);

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
@@ -152,26 +152,26 @@ describe('the quota of mails per day', () => {
 
   it('refuses invitations beyond the quota, and counts per day', async () => {
     const company = await createOwnedCompany();
-    const of = (name: string) => `${name}@${company.slug}.test`;
+    const makeEmail = (name: string) => `${name}@${company.slug}.test`;
     await setQuotas(company, { mails_per_day: 1 });
-    expect((await inviteUser(company, of('ana'))).status).toBe(201);
-    expect(readRefusal(await inviteUser(company, of('bea')))).toEqual(makeRefusal('mails_per_day', 1, 1));
-    expect(await selectRow('select 1 from users where email = ?', of('bea'))).toBeNull();
+    expect((await inviteUser(company, makeEmail('ana'))).status).toBe(201);
+    expect(readRefusal(await inviteUser(company, makeEmail('bea')))).toEqual(makeRefusal('mails_per_day', 1, 1));
+    expect(await selectRow('select 1 from users where email = ?', makeEmail('bea'))).toBeNull();
     expect(await readTodaysUsage(company)).toMatchObject({ mails: 1 });
     advanceClock(24 * 3_600_000);
-    expect((await inviteUser(await signInAgain(company), of('bea'))).status).toBe(201);
-    expect([of('ana'), of('bea')].map((email) => listMailsTo(email).length)).toEqual([1, 1]);
+    expect((await inviteUser(await signInAgain(company), makeEmail('bea'))).status).toBe(201);
+    expect([makeEmail('ana'), makeEmail('bea')].map((email) => listMailsTo(email).length)).toEqual([1, 1]);
   });
 
   it('is not exceeded by two invitations at once, nor by mails that wait for the mail service', async () => {
     const company = await createOwnedCompany();
-    const of = (name: string) => `${name}@${company.slug}.test`;
+    const makeEmail = (name: string) => `${name}@${company.slug}.test`;
     await setQuotas(company, { mails_per_day: 1 });
     const lateInvitation = await runWhileMailIsDown(() =>
       sendOvertaken(
         /insert into "mail_requests"/i,
-        async () => expect((await inviteUser(company, of('ana'))).status).toBe(201),
-        (changedEnv) => inviteUser(company, of('bea'), changedEnv),
+        async () => expect((await inviteUser(company, makeEmail('ana'))).status).toBe(201),
+        (changedEnv) => inviteUser(company, makeEmail('bea'), changedEnv),
       ),
     );
     expect(readRefusal(lateInvitation)).toEqual(makeRefusal('mails_per_day', 1, 1));
@@ -179,7 +179,7 @@ describe('the quota of mails per day', () => {
     advanceClock(120_000);
     await runScheduled();
     expect(await readTodaysUsage(company)).toMatchObject({ mails: 1 });
-    expect(listMailsTo(of('ana'))).toHaveLength(1);
+    expect(listMailsTo(makeEmail('ana'))).toHaveLength(1);
   });
 
   it('sends no mail beyond the quota for login codes and password resets, but the answer is the same', async () => {
@@ -252,7 +252,7 @@ describe('the quotas of tables and files', () => {
   beforeAll(async () => {
     company = await createProvisionedCompany();
     table = await createTable(company.as, 'kept', [column('a')]);
-    await makeTableRoutes(company.as, table).insert([{ a: 'first' }]);
+    await createTableClient(company.as, table).insert([{ a: 'first' }]);
   });
   afterEach(() => setQuotas(company, {}));
 
@@ -303,7 +303,7 @@ describe('the quotas of tables and files', () => {
     const { table_bytes: usedBytes } = await readUsage(company);
     await setQuotas(company, { table_bytes: usedBytes - 1 });
     const answers = [
-      await makeTableRoutes(company.as, table).insert([{ a: 'second' }]),
+      await createTableClient(company.as, table).insert([{ a: 'second' }]),
       await company.as.post('/v1/managed-tables', { json: { display_name: 'another', columns } }),
       await company.as.post(`/v1/managed-tables/${table}/indexes`, { json: { columns: ['a'] } }),
       await company.as.post(`/v1/managed-tables/${deletedTable}/restore`),
@@ -314,7 +314,7 @@ describe('the quotas of tables and files', () => {
     expect(body.records).toHaveLength(1);
     expect((await company.as.delete(`/v1/managed-tables/${table}/data/${body.records[0].id}`)).status).toBe(204);
     await setQuotas(company, { table_bytes: usedBytes });
-    expect((await makeTableRoutes(company.as, table).insert([{ a: 'first' }])).status).toBe(201);
+    expect((await createTableClient(company.as, table).insert([{ a: 'first' }])).status).toBe(201);
   });
 
   it('refuse files that would exceed them, by every way of upload, and accept the files once there is enough space', async () => {
@@ -366,7 +366,7 @@ describe('the quotas of tables and files', () => {
     /** Creates a table of one row with a key, whose size grows with its rows. */
     async function createSmallTable(name: string) {
       const id = await createTable(company.as, name, columns);
-      const { insert } = makeTableRoutes(company.as, id);
+      const { insert } = createTableClient(company.as, id);
       expect((await insert(makeRows(1))).status).toBe(201);
       return { id, insert };
     }

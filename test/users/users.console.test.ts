@@ -90,11 +90,11 @@ describe('the list of users', () => {
     await addToGroups(company, id, group._id);
     const plainList = await expectSuccess(company.as.get('/v1/users?per_page=100'));
     const expandedList = await expectSuccess(company.as.get('/v1/users?per_page=100&include=groups'));
-    const of = (list: { records: { _id: string }[] }) => list.records.find(({ _id }) => _id === id);
-    expect(of(plainList)).not.toHaveProperty('groups');
-    expect(of(plainList)).toMatchObject({ group_ids: [...ownGroupIds, group._id].toSorted() });
-    expect(of(expandedList)).toMatchObject({ group_ids: [...ownGroupIds, group._id].toSorted() });
-    expect((of(expandedList) as unknown as { groups: unknown[] }).groups).toContainEqual({
+    const findRecord = (list: { records: { _id: string }[] }) => list.records.find(({ _id }) => _id === id);
+    expect(findRecord(plainList)).not.toHaveProperty('groups');
+    expect(findRecord(plainList)).toMatchObject({ group_ids: [...ownGroupIds, group._id].toSorted() });
+    expect(findRecord(expandedList)).toMatchObject({ group_ids: [...ownGroupIds, group._id].toSorted() });
+    expect((findRecord(expandedList) as unknown as { groups: unknown[] }).groups).toContainEqual({
       _id: group._id,
       name: group.name,
       slug: group.slug,

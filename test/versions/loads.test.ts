@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -18,7 +18,7 @@ async function createKeyedTable() {
     column('k', 'integer'),
     column('v', 'integer'),
   ]);
-  const table = makeTableRoutes(company.as, id);
+  const table = createTableClient(company.as, id);
   await expectSuccess(
     table.insert([
       { k: 1, v: 10 },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -13,7 +13,7 @@ let createdCount = 0;
 async function createVersioned(resourceKind: 'table' | 'row') {
   createdCount += 1;
   const id = await createTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
-  const table = makeTableRoutes(company.as, id);
+  const table = createTableClient(company.as, id);
   await expectSuccess(table.insert([{ view_count: 1 }]));
   const row = (await table.rows()).body.records[0].id as string;
   const path = `/v1/managed-tables/${id}${resourceKind === 'row' ? `/data/${row}` : ''}`;

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  createEmbedClient,
   createEmbedRecord,
   createEmbedToken,
   createSigningKey,
   hostToken,
-  makeEmbedRoutes,
   REVOCATION_PATH,
   readStatus,
   type SigningKey,
@@ -13,12 +13,12 @@ import { expectTypes } from '../share-activity/support.ts';
 import {
   addContextMember,
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
   signInOutsider,
 } from '../share-portal/support.ts';
-import { createSalesTable, createShare, listDistinctRegions, makeShareRoutes } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient, listDistinctRegions } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup } from '../support/console.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
 
 const makeViewer = (id: string, region?: unknown) => ({ id, attributes: region === undefined ? {} : { region } });
 const executeEmbed = async (of: unknown, embedOptions = {}) =>
-  makeEmbedRoutes(
+  createEmbedClient(
     'd',
     await createEmbedToken(company, 'dashboards', dashboard._id, {
       ...(of !== undefined && { viewer: of }),
@@ -88,9 +88,9 @@ describe('a viewer attribute', () => {
 
   it('decides the rows that the viewer of a token signed by a host sees', async () => {
     const signToken = (of: unknown) => hostToken(key, { dashboard_id: dashboard._id, viewer: of });
-    expectRegions(await makeEmbedRoutes('d', await signToken(makeViewer('u1', ['south']))).execute(), ['south']);
-    expectRegions(await makeEmbedRoutes('d', await signToken(makeViewer('u2', 'north'))).execute(), ['north']);
-    expectRefused(await makeEmbedRoutes('d', await signToken(makeViewer('u3'))).execute());
+    expectRegions(await createEmbedClient('d', await signToken(makeViewer('u1', ['south']))).execute(), ['south']);
+    expectRegions(await createEmbedClient('d', await signToken(makeViewer('u2', 'north'))).execute(), ['north']);
+    expectRefused(await createEmbedClient('d', await signToken(makeViewer('u3'))).execute());
     for (const wrongViewer of [
       {},
       'u1',
@@ -123,9 +123,9 @@ describe('a viewer attribute', () => {
     expect(createdMember).toMatchObject({ attributes: { region: ['north', 'east'] } });
     expect(await addMember({ member_type: 'external_email', email: 'two@x.test' })).not.toHaveProperty('attributes');
     const [one, two] = [await signInOutsider(company, 'one@x.test'), await signInOutsider(company, 'two@x.test')];
-    expectRegions(await makePortalRoutes(one.as, context.id, dashboard._id).execute(), ['east', 'north']);
-    expectRefused(await makePortalRoutes(one.as, context.id, dashboard._id).execute({ regions: ['south'] }));
-    expectRefused(await makePortalRoutes(two.as, context.id, dashboard._id).execute());
+    expectRegions(await createPortalClient(one.as, context.id, dashboard._id).execute(), ['east', 'north']);
+    expectRefused(await createPortalClient(one.as, context.id, dashboard._id).execute({ regions: ['south'] }));
+    expectRefused(await createPortalClient(two.as, context.id, dashboard._id).execute());
     const { body } = await company.as.get(`${CONTEXTS_PATH}/${context.id}/members`);
     expect(body.records.map(({ attributes }: { attributes: unknown }) => attributes)).toEqual([
       { region: ['north', 'east'] },
@@ -136,9 +136,9 @@ describe('a viewer attribute', () => {
     const person = await createAllowedUser(company, { can: ['dashboards:get', 'visualizations:execute'] });
     await addToGroups(company, person.id, group._id);
     await addMember({ member_type: 'group', member_id: group._id, attributes: { region: ['north', 'south'] } });
-    expectRegions(await makePortalRoutes(person.as, context.id, dashboard._id).execute(), ['north', 'south']);
+    expectRegions(await createPortalClient(person.as, context.id, dashboard._id).execute(), ['north', 'south']);
     await addMember({ member_type: 'internal_user', member_id: person.id, attributes: { region: ['south', 'east'] } });
-    expectRegions(await makePortalRoutes(person.as, context.id, dashboard._id).execute(), ['south']);
+    expectRegions(await createPortalClient(person.as, context.id, dashboard._id).execute(), ['south']);
     // Inside the company it is a parameter as any other.
     const executeInside = (parameters: unknown) =>
       person.as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: { parameters } });
@@ -150,7 +150,7 @@ describe('a viewer attribute', () => {
   });
 
   it('is required: the viewer of a link, or of an embed without the attribute, is refused the results', async () => {
-    expectRefused(await makeShareRoutes((await createShare(company, dashboard._id)).token).execute());
+    expectRefused(await createShareClient((await createShare(company, dashboard._id)).token).execute());
     for (const of of [
       undefined,
       makeViewer('u1'),
@@ -166,7 +166,7 @@ describe('a viewer attribute', () => {
 
   it('decides the parameter of a visualization, embedded by itself and on a dashboard', async () => {
     const listRegions = ({ rows }: { rows: string[][] }) => [...new Set(rows.map(([region]) => region))];
-    const aloneEmbed = makeEmbedRoutes(
+    const aloneEmbed = createEmbedClient(
       'v',
       await createEmbedToken(company, 'visualizations', boundVisualization._id, { viewer: makeViewer('u1', 'south') }),
     );
@@ -177,7 +177,7 @@ describe('a viewer attribute', () => {
       const token = await createEmbedToken(company, 'dashboards', createdDashboard._id, {
         viewer: makeViewer('u1', ['south']),
       });
-      return makeEmbedRoutes('d', token).execute();
+      return createEmbedClient('d', token).execute();
     };
     const openFilter = { slug: 'regions', label: 'Regions', kind: 'multi_select', default: ['north'] };
     for (const filters of [
@@ -260,7 +260,7 @@ describe('a viewer of embeds', () => {
     const shownChart = await postVisualization(ownCompany.as, 'SELECT region FROM sales');
     for (const id of ['anna', 'anna', 'bert']) {
       const { token } = await createEmbedRecord(ownCompany, 'visualizations', shownChart._id, { viewer: { id } });
-      expect((await makeEmbedRoutes('v', token).execute()).status).toBe(200);
+      expect((await createEmbedClient('v', token).execute()).status).toBe(200);
     }
     const events = await expectTypes(ownCompany, 'type=embed.executed', Array(3).fill('embed.executed'));
     expect(events.map(({ actor }) => actor)).toEqual(

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { makeTableRoutes } from '../managed-tables/support.ts';
-import { createShare, makeShareRoutes } from '../shares/support.ts';
+import { createTableClient } from '../managed-tables/support.ts';
+import { createShare, createShareClient } from '../shares/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runWithLatency, waitForSleep } from '../support/tunnel.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
@@ -9,7 +9,7 @@ const VIEWER_COUNT = 200;
 const LATENCY_MS = 30;
 
 let company: Company;
-let viewer: ReturnType<typeof makeShareRoutes>;
+let viewer: ReturnType<typeof createShareClient>;
 beforeAll(async () => {
   company = await createProvisionedCompany();
   await createSalesTable(company);
@@ -25,7 +25,7 @@ beforeAll(async () => {
     cache_seconds: 0,
     filters: [{ slug: 'least', label: 'Least', kind: 'number', default: 0 }],
   });
-  viewer = makeShareRoutes((await createShare(company, _id)).token);
+  viewer = createShareClient((await createShare(company, _id)).token);
 });
 
 describe('a shared dashboard', () => {
@@ -76,10 +76,10 @@ describe('a shared dashboard', () => {
 
   it('never answers with data read before the request, however many requests wait', async () => {
     const ownCompany = await createProvisionedCompany();
-    const table = makeTableRoutes(ownCompany.as, await createSalesTable(ownCompany));
+    const table = createTableClient(ownCompany.as, await createSalesTable(ownCompany));
     const slowChart = await postVisualization(ownCompany.as, 'SELECT (SELECT count(*) FROM sales)::int, pg_sleep(2)');
     const { _id } = await postDashboard(ownCompany.as, [slowChart], { cache_seconds: 0 });
-    const { execute } = makeShareRoutes((await createShare(ownCompany, _id)).token);
+    const { execute } = createShareClient((await createShare(ownCompany, _id)).token);
     const count = async (execution: ReturnType<typeof execute>) => (await execution).body.results[0].rows[0][0];
 
     const executionBefore = execute();

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { createShareContext, makeDashboardGrant, makePortalRoutes, signInOutsider } from '../share-portal/support.ts';
-import { createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
+import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { type ApiResponse, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createProvisionedCompany, logIn } from '../support/companies.ts';
@@ -35,10 +35,10 @@ async function listViewerAccesses({ company, chartId, dashboardId }: Awaited<Ret
   const email = 'reader@outside.test';
   const context = await createShareContext(company, [makeDashboardGrant(dashboardId)], [email]);
   return {
-    embed: makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', dashboardId)),
-    'embedded visualization': makeEmbedRoutes('v', await createEmbedToken(company, 'visualizations', chartId)),
-    'public link': makeShareRoutes((await createShare(company, dashboardId)).token),
-    portal: makePortalRoutes((await signInOutsider(company, email)).as, context.id, dashboardId),
+    embed: createEmbedClient('d', await createEmbedToken(company, 'dashboards', dashboardId)),
+    'embedded visualization': createEmbedClient('v', await createEmbedToken(company, 'visualizations', chartId)),
+    'public link': createShareClient((await createShare(company, dashboardId)).token),
+    portal: createPortalClient((await signInOutsider(company, email)).as, context.id, dashboardId),
   } satisfies Record<string, ViewerAccess>;
 }
 
@@ -47,7 +47,7 @@ async function createOtherLink(company: Company, sql = 'SELECT count(*) FROM oth
   if (sql.includes('others')) await createTable(company.as, 'others', [column('name')]);
   const chart = await postVisualization(company.as, sql);
   const { _id } = await postDashboard(company.as, [chart], { cache_seconds: 3_600 });
-  const viewerAccess = makeShareRoutes((await createShare(company, _id)).token);
+  const viewerAccess = createShareClient((await createShare(company, _id)).token);
   await waitForCachedResult(viewerAccess);
   return viewerAccess;
 }
@@ -73,7 +73,7 @@ describe('a cached result of a shared dashboard', () => {
     const { company, chartId, tableId } = salesCompany;
     const viewerAccesses = await listViewerAccesses(salesCompany);
     const otherLink = await createOtherLink(company);
-    const table = makeTableRoutes(company.as, tableId);
+    const table = createTableClient(company.as, tableId);
     const loadCsv = (mode: string, csv: string, key: string[] = []) =>
       loadFiles(company, [makeFile('more.csv', csv)], {}, { into: tableId, mode, key });
     let row = '';
@@ -130,7 +130,7 @@ describe('a cached result of a shared dashboard', () => {
 
   it('is not stored while a change is made, so that it is shown to nobody after the change', async () => {
     const { company, dashboardId, tableId } = await createSalesCompany();
-    const viewerAccess = makeShareRoutes((await createShare(company, dashboardId)).token);
+    const viewerAccess = createShareClient((await createShare(company, dashboardId)).token);
     const countRows = (answer: ApiResponse) => readResult(answer).rows.length;
     expect((await waitForCachedResult(viewerAccess)).rows).toHaveLength(6);
     // Announced, and not committed yet.
@@ -138,7 +138,7 @@ describe('a cached result of a shared dashboard', () => {
       const execution = await viewerAccess.execute();
       expect([readResult(execution).cached, countRows(execution)]).toEqual([false, 6]);
     });
-    const { insert } = makeTableRoutes(company.as, tableId);
+    const { insert } = createTableClient(company.as, tableId);
     expect((await insert([{ region: 'west' }])).status).toBe(201);
     await concurrentExecution.outcome;
     expect(countRows(await viewerAccess.execute())).toBe(7);
@@ -152,9 +152,9 @@ describe('a cached result of a shared dashboard', () => {
 
   it('is stored under the data version that was read before the data itself', async () => {
     const { company, dashboardId, tableId } = await createSalesCompany();
-    const viewerAccess = makeShareRoutes((await createShare(company, dashboardId)).token);
+    const viewerAccess = createShareClient((await createShare(company, dashboardId)).token);
     const insert = async () =>
-      expect((await makeTableRoutes(company.as, tableId).insert([{ region: 'west' }])).status).toBe(201);
+      expect((await createTableClient(company.as, tableId).insert([{ region: 'west' }])).status).toBe(201);
     await sendOvertaken(/"readonly_connection"/, insert, (env) => viewerAccess.execute({}, { env }));
     expect((await waitForCachedResult(viewerAccess)).rows).toHaveLength(7);
     await insert();
@@ -168,13 +168,13 @@ describe('a change of a table', () => {
 
   it('whose outcome is unknown counts as unfinished for an hour, and turns off caching for its own table', async () => {
     const { company, dashboardId, tableId } = await createSalesCompany();
-    const viewerAccess = makeShareRoutes((await createShare(company, dashboardId)).token);
+    const viewerAccess = createShareClient((await createShare(company, dashboardId)).token);
     const other = await createOtherLink(company);
     const insert = async (rows: object[]) => {
       const { owner, slug } = company;
       // The token of the beginning has run out.
       const { body } = await logIn(slug, owner.email, owner.password);
-      return makeTableRoutes(createCaller(body.token), tableId).insert(rows);
+      return createTableClient(createCaller(body.token), tableId).insert(rows);
     };
     await disturbTunnel(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await insert([{ region: 'west' }])).status).toBe(503);
@@ -207,7 +207,7 @@ describe('a change of a table', () => {
     const viewerAccesses = await Promise.all(
       ['total', 'kept_total'].map((name) => createOtherLink(company, `SELECT * FROM ${name}`)),
     );
-    const insert = makeTableRoutes(company.as, tableId).insert;
+    const insert = createTableClient(company.as, tableId).insert;
     expect((await insert([{ region: 'west', amount: 1 }])).status).toBe(201);
     expect(await Promise.all([other, ...viewerAccesses].map(isResultCached))).toEqual([true, false, false]);
   });
@@ -216,12 +216,12 @@ describe('a change of a table', () => {
 describe('equal executions of a query at the same time', () => {
   const SLOW_SQL = 'SELECT clock_timestamp()::text AS read_at, pg_sleep(2)::text, count(*)::int FROM sales';
   let company: Company;
-  let viewerAccess: ReturnType<typeof makeShareRoutes>;
+  let viewerAccess: ReturnType<typeof createShareClient>;
   let tableId: string;
   beforeAll(async () => {
     const salesCompany = await createSalesCompany(SLOW_SQL);
     ({ company, tableId } = salesCompany);
-    viewerAccess = makeShareRoutes((await createShare(company, salesCompany.dashboardId)).token);
+    viewerAccess = createShareClient((await createShare(company, salesCompany.dashboardId)).token);
   });
   const listReadTimes = (answers: ApiResponse[]) => new Set(answers.map((answer) => readResult(answer).rows[0][0]));
 
@@ -239,8 +239,8 @@ describe('equal executions of a query at the same time', () => {
 
   it('run twice if the data changes while another change is unfinished', async () => {
     const ownCompany = await createSalesCompany(SLOW_SQL);
-    const { execute } = makeShareRoutes((await createShare(ownCompany.company, ownCompany.dashboardId)).token);
-    const { insert } = makeTableRoutes(ownCompany.company.as, ownCompany.tableId);
+    const { execute } = createShareClient((await createShare(ownCompany.company, ownCompany.dashboardId)).token);
+    const { insert } = createTableClient(ownCompany.company.as, ownCompany.tableId);
     await disturbTunnel(ownCompany.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await insert([{ region: 'west' }])).status).toBe(503);
     const executionBefore = execute();
@@ -251,7 +251,7 @@ describe('equal executions of a query at the same time', () => {
   });
 
   it('run twice if the data changes between them', async () => {
-    const table = makeTableRoutes(company.as, tableId);
+    const table = createTableClient(company.as, tableId);
     await table.insert([{ region: 'west' }]);
     const executionBefore = viewerAccess.execute();
     await waitForSleep(company.id);

@@ -4,9 +4,9 @@ import { createEmbedToken, createSigningKey, REVOCATION_PATH, SIGNING_KEYS_PATH 
 import {
   addContextMember,
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
 } from '../share-portal/support.ts';
 import { createShare } from '../shares/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
@@ -45,10 +45,10 @@ const regionsFilter = { ...makeParameter('regions', 'multi_select'), default: nu
 const regionParameter = makeParameter('held', 'text', { viewer_attribute: 'region' });
 
 /** Creates a dashboard with one visualization, whose viewers are restricted by a viewer attribute. */
-async function createExposedDashboard(of = company) {
-  const chart = await postVisualization(of.as, REGIONS_SQL, { parameters: [regionsFilter, regionParameter] });
-  const dashboard = await postDashboard(of.as, [chart], { filters: [regionsFilter, regionParameter] });
-  return { of, chart: chart._id as string, dashboard: dashboard._id as string };
+async function createExposedDashboard(inCompany = company) {
+  const chart = await postVisualization(inCompany.as, REGIONS_SQL, { parameters: [regionsFilter, regionParameter] });
+  const dashboard = await postDashboard(inCompany.as, [chart], { filters: [regionsFilter, regionParameter] });
+  return { of: inCompany, chart: chart._id as string, dashboard: dashboard._id as string };
 }
 type ExposedDashboard = Awaited<ReturnType<typeof createExposedDashboard>>;
 
@@ -277,7 +277,7 @@ describe('a dashboard or visualization that a user is denied', () => {
       member_id: id,
       attributes: { region: 'north' },
     });
-    const { status, body } = await makePortalRoutes(as, context.id, exposedDashboard.dashboard).get();
+    const { status, body } = await createPortalClient(as, context.id, exposedDashboard.dashboard).get();
     expect([status, body.charts]).toEqual([
       200,
       [

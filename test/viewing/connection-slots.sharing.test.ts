@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
@@ -24,8 +24,8 @@ it('viewers of a slow dashboard leave connections free for the company, and for 
     filters: [{ slug: 'asked', label: 'Asked', kind: 'number' }],
   });
   const fastDashboard = await postDashboard(company.as, [fastChart], { cache_seconds: 0 });
-  const viewer = makeShareRoutes((await createShare(company, slowDashboard._id)).token);
-  const other = makeShareRoutes((await createShare(company, fastDashboard._id)).token);
+  const viewer = createShareClient((await createShare(company, slowDashboard._id)).token);
+  const other = createShareClient((await createShare(company, fastDashboard._id)).token);
 
   const slowExecutions = Array.from({ length: REQUEST_COUNT }, (_, index) => viewer.execute({ asked: index }));
   await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -61,7 +61,7 @@ it('a dashboard that 60 viewers open at once runs at most twice and is answered 
     ),
   );
   const { _id } = await postDashboard(company.as, quickCharts);
-  const viewer = makeShareRoutes((await createShare(company, _id)).token);
+  const viewer = createShareClient((await createShare(company, _id)).token);
 
   const answers = await Promise.all(Array.from({ length: 60 }, () => viewer.execute()));
   for (const { status, body } of answers) {

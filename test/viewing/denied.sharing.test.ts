@@ -3,9 +3,9 @@ import { createEmbedToken, createSigningKey, SIGNING_KEYS_PATH } from '../embeds
 import {
   addContextMember,
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
@@ -72,7 +72,7 @@ describe('a Deny on a visualization', () => {
     const permittedUser = await createAllowedUser(company);
     for (const { id } of [deniedUser, permittedUser])
       await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: id });
-    const makePortal = ({ as }: typeof permittedUser) => makePortalRoutes(as, context.id, dashboard._id);
+    const makePortal = ({ as }: typeof permittedUser) => createPortalClient(as, context.id, dashboard._id);
     const allResults = [expect.arrayContaining([['north']]), [[6]]];
     for (let round = 0; round < 2; round++) {
       expect(readResults(await makePortal(permittedUser).execute())).toEqual(allResults);
@@ -122,7 +122,9 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
     it('are unknown where the dashboard is executed in the portal', async () => {
       const context = await createShareContext(company, [makeDashboardGrant(placedDashboard._id)]);
       await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: userId });
-      expect(await listAnswers(makePortalRoutes(as, context.id, placedDashboard._id).execute)).toEqual(unknownAnswers);
+      expect(await listAnswers(createPortalClient(as, context.id, placedDashboard._id).execute)).toEqual(
+        unknownAnswers,
+      );
     });
 
     it('have no options', async () => {

@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { createEmbedToken, createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createEmbedToken, createSigningKey, hostToken } from '../embeds/support.ts';
 import {
   addContextMember,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
   signInOutsider,
 } from '../share-portal/support.ts';
 import {
   createSalesDashboard,
   createSalesTable,
   createShare,
+  createShareClient,
   listDistinctRegions,
-  makeShareRoutes,
   policy,
 } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
@@ -55,7 +55,7 @@ beforeAll(async () => {
   for (const values of subsets) {
     for (const mode of ['selectable', 'locked']) {
       const share = await createShare(company, id, { share_filter_policies: [policy('regions', mode, values)] });
-      const link = makeShareRoutes(share.token);
+      const link = createShareClient(share.token);
       testViewers.push({
         name: `link ${mode} ${values}`,
         allowed: values,
@@ -76,14 +76,14 @@ beforeAll(async () => {
       };
     };
     testViewers.push({ name: `download ${values}`, allowed: values, mayChoose: false, execute: file });
-    const fixedEmbed = makeEmbedRoutes(
+    const fixedEmbed = createEmbedClient(
       'd',
       await createEmbedToken(company, 'dashboards', id, { fixed_params: { regions: values } }),
     );
     testViewers.push({ name: `embed ${values}`, allowed: values, mayChoose: false, execute: fixedEmbed.execute });
     const token = await createEmbedToken(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
     const executeAlone = async (parameters: Record<string, unknown>) => {
-      const answer = await makeEmbedRoutes('v', token).execute(parameters);
+      const answer = await createEmbedClient('v', token).execute(parameters);
       return { ...answer, body: answer.status === 200 ? { results: [answer.body.result] } : answer.body };
     };
     testViewers.push({ name: `visualization ${values}`, allowed: values, mayChoose: false, execute: executeAlone });
@@ -102,7 +102,7 @@ beforeAll(async () => {
       name: `portal ${values}`,
       allowed: values,
       mayChoose: true,
-      execute: makePortalRoutes(as, context.id, id).execute,
+      execute: createPortalClient(as, context.id, id).execute,
     });
   }
   // Of one dashboard, whose filter is what an attribute of the viewer says.
@@ -118,11 +118,11 @@ beforeAll(async () => {
   for (const values of subsets) {
     const attributes = { region: values };
     const viewer = { id: values.join('-'), attributes };
-    const embed = makeEmbedRoutes(
+    const embed = createEmbedClient(
       'd',
       await createEmbedToken(company, 'dashboards', attributeDashboard._id, { viewer }),
     );
-    const signedEmbed = makeEmbedRoutes('d', await hostToken(key, { dashboard_id: attributeDashboard._id, viewer }));
+    const signedEmbed = createEmbedClient('d', await hostToken(key, { dashboard_id: attributeDashboard._id, viewer }));
     const context = await createShareContext(company, [makeDashboardGrant(attributeDashboard._id)]);
     const email = `${values.join('-')}@decided.test`;
     await addContextMember(company.as, context.id, { member_type: 'external_email', email, attributes });
@@ -130,7 +130,7 @@ beforeAll(async () => {
     for (const [name, { execute }] of Object.entries({
       embed,
       signed: signedEmbed,
-      portal: makePortalRoutes(as, context.id, attributeDashboard._id),
+      portal: createPortalClient(as, context.id, attributeDashboard._id),
     })) {
       testViewers.push({ name: `${name} decided by ${values}`, allowed: values, mayChoose: false, execute });
     }
@@ -146,7 +146,7 @@ beforeAll(async () => {
       ],
     },
   });
-  const emptyLink = makeShareRoutes((await createShare(other, otherDashboard.dashboard._id)).token);
+  const emptyLink = createShareClient((await createShare(other, otherDashboard.dashboard._id)).token);
   testViewers.push({ name: 'another company', allowed: [], mayChoose: true, execute: emptyLink.execute });
 }, 120_000);
 

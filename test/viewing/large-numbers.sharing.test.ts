@@ -2,7 +2,7 @@ import { CompactSign } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
-import { createSigningKey, makeEmbedRoutes, type SigningKey } from '../embeds/support.ts';
+import { createEmbedClient, createSigningKey, type SigningKey } from '../embeds/support.ts';
 import { makeScheduleInput, SCHEDULES_PATH } from '../schedules/support.ts';
 import { CONTEXTS_PATH, createShareContext } from '../share-portal/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
@@ -50,7 +50,7 @@ describe('a number that a double rounds', () => {
     const token = await new CompactSign(new TextEncoder().encode(payload))
       .setProtectedHeader({ alg: 'HS256', kid: key.id })
       .sign(new TextEncoder().encode(key.secret));
-    const { status, body } = await makeEmbedRoutes('d', token).execute();
+    const { status, body } = await createEmbedClient('d', token).execute();
     expect([status, body.results?.[0].rows]).toEqual([200, [[LARGE_NUMBER]]]);
   });
 

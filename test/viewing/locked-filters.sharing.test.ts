@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import {
   CONTEXTS_PATH,
+  createPortalClient,
   createShareContext,
   makeDashboardGrant,
-  makePortalRoutes,
   signInOutsider,
 } from '../share-portal/support.ts';
-import { createSalesTable, createShare, makeShareRoutes, policy } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient, policy } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { selectRow } from '../support/overtake.ts';
@@ -60,9 +60,9 @@ async function createViewers(dashboardId: string, ...otherParameters: string[]) 
     allowed_params: otherParameters,
   });
   return {
-    link: makeShareRoutes((await createShare(company, dashboardId, { share_filter_policies: lockedPolicies })).token),
-    portal: makePortalRoutes(as, context.id, dashboardId),
-    embed: makeEmbedRoutes('d', token),
+    link: createShareClient((await createShare(company, dashboardId, { share_filter_policies: lockedPolicies })).token),
+    portal: createPortalClient(as, context.id, dashboardId),
+    embed: createEmbedClient('d', token),
   };
 }
 
@@ -182,7 +182,7 @@ describe('the filter options that SQL computes', () => {
   it('are only the options of the rows that the viewer may see', async () => {
     const sql = 'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1';
     const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter(), makeDaysFilter(sql)] });
-    const unrestrictedLink = makeShareRoutes((await createShare(company, _id)).token);
+    const unrestrictedLink = createShareClient((await createShare(company, _id)).token);
     expect(listDays(await unrestrictedLink.options('day'))).toHaveLength(6);
     for (const viewer of Object.values(await createViewers(_id, 'day'))) {
       expect(listDays(await viewer.options('day'))).toEqual(['2024-01-01', '2024-01-02']);
@@ -192,7 +192,7 @@ describe('the filter options that SQL computes', () => {
     const selectableShare = await createShare(company, _id, {
       share_filter_policies: [policy('regions', 'selectable', ['east'])],
     });
-    expect(listDays(await makeShareRoutes(selectableShare.token).options('day'))).toEqual(['2024-01-06']);
+    expect(listDays(await createShareClient(selectableShare.token).options('day'))).toEqual(['2024-01-06']);
   });
 
   it('leave out empty and null values, as options in a list and policies do', async () => {
@@ -209,8 +209,8 @@ describe('the filter options that SQL computes', () => {
       `update dashboard_shares set filter_policies = replace(filter_policies, 'kept', '') where id = ?`,
       id,
     );
-    expect(listDays(await makeShareRoutes(token).options('regions'))).toEqual(['north']);
-    const unrestrictedLink = makeShareRoutes((await createShare(company, _id)).token);
+    expect(listDays(await createShareClient(token).options('regions'))).toEqual(['north']);
+    const unrestrictedLink = createShareClient((await createShare(company, _id)).token);
     expect([
       listDays(await unrestrictedLink.options('day')),
       listDays(await unrestrictedLink.options('regions')),
@@ -261,7 +261,7 @@ describe('the filter options that SQL computes', () => {
     const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter(), makeDaysFilter(sql)] });
     const policies = [policy('regions', 'locked', ['north']), policy('day', 'selectable', ['2024-01-06'], 'select')];
     const { token } = await createShare(company, _id, { share_filter_policies: policies });
-    expect((await makeShareRoutes(token).options('day')).body).toEqual({
+    expect((await createShareClient(token).options('day')).body).toEqual({
       filter_slug: 'day',
       options: [{ value: '2024-01-06', label: '2024-01-06' }],
       source: 'policy',
@@ -300,6 +300,6 @@ describe('the filter options that SQL computes', () => {
       });
     expect((await share('north', 'south')).status).toBe(422);
     const { body } = await share('north');
-    expect(listDays(await makeShareRoutes(body.token).options('day'))).toEqual(['2024-01-01', '2024-01-02']);
+    expect(listDays(await createShareClient(body.token).options('day'))).toEqual(['2024-01-01', '2024-01-02']);
   });
 });

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
-import { createShareContext, makeDashboardGrant, makePortalRoutes, signInOutsider } from '../share-portal/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
+import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import {
   createSalesDashboard,
   createSalesTable,
   createShare,
+  createShareClient,
   listRegions,
-  makeShareRoutes,
 } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
@@ -22,12 +22,12 @@ beforeAll(async () => {
 
 /** Creates a dashboard's accesses for outsiders: link, embed and portal. */
 async function createViewerAccesses(dashboardId: string, allowed_params: string[] = []) {
-  const link = makeShareRoutes((await createShare(company, dashboardId)).token);
-  const embed = makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', dashboardId, { allowed_params }));
+  const link = createShareClient((await createShare(company, dashboardId)).token);
+  const embed = createEmbedClient('d', await createEmbedToken(company, 'dashboards', dashboardId, { allowed_params }));
   const email = `${dashboardId}@outside.test`;
   const context = await createShareContext(company, [makeDashboardGrant(dashboardId)], [email]);
   const { as } = await signInOutsider(company, email);
-  return { link, embed, portal: makePortalRoutes(as, context.id, dashboardId) };
+  return { link, embed, portal: createPortalClient(as, context.id, dashboardId) };
 }
 
 const expectIntact = async () => {
@@ -130,7 +130,7 @@ describe('an answer to an outsider', () => {
     expect(createdCharts.length).toBeGreaterThan(SQL_ATTACKS.length - 10);
     for (let from = 0; from < createdCharts.length; from += 40) {
       const { _id } = await postDashboard(company.as, createdCharts.slice(from, from + 40));
-      const { status, body } = await makeShareRoutes((await createShare(company, _id)).token).execute();
+      const { status, body } = await createShareClient((await createShare(company, _id)).token).execute();
       expect(status).toBe(200);
       for (const result of body.results) {
         expect(result).toMatchObject({ error: { error_code: 'DB_QUERY_ERROR' } });

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
-import { createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
@@ -22,9 +22,9 @@ beforeAll(async () => {
   const context = await createShareContext(company, [makeDashboardGrant(id)], [email]);
   const { as } = await signInOutsider(company, email);
   const [embed, alone, link] = [
-    makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', id)),
-    makeEmbedRoutes('v', await createEmbedToken(company, 'visualizations', chart._id)),
-    makeShareRoutes((await createShare(company, id)).token),
+    createEmbedClient('d', await createEmbedToken(company, 'dashboards', id)),
+    createEmbedClient('v', await createEmbedToken(company, 'visualizations', chart._id)),
+    createShareClient((await createShare(company, id)).token),
   ];
   executeByAccess.embed = (headers) => embed.execute({}, { headers });
   executeByAccess['embedded visualization'] = (headers) => alone.execute({}, { headers });

@@ -1,9 +1,9 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
-import { makeTableRoutes } from '../managed-tables/support.ts';
-import { createShareContext, makeDashboardGrant, makePortalRoutes, signInOutsider } from '../share-portal/support.ts';
-import { createSalesTable, createShare, listRegions, makeShareRoutes, policy } from '../shares/support.ts';
+import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
+import { createTableClient } from '../managed-tables/support.ts';
+import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
+import { createSalesTable, createShare, createShareClient, listRegions, policy } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createOvertakenEnv } from '../support/overtake.ts';
@@ -20,11 +20,11 @@ const ROWS_SQL =
 
 interface SalesCompany {
   company: Company;
-  table: ReturnType<typeof makeTableRoutes>;
+  table: ReturnType<typeof createTableClient>;
   tableId: string;
   dashboardId: string;
   token: string;
-  viewer: ReturnType<typeof makeShareRoutes>;
+  viewer: ReturnType<typeof createShareClient>;
 }
 
 /** Creates a company with a shared dashboard of its table `sales`, of which only the last result is cached. */
@@ -41,11 +41,11 @@ async function createSalesCompany(): Promise<SalesCompany> {
   const { token } = await createShare(company, dashboardId);
   return {
     company,
-    table: makeTableRoutes(company.as, tableId),
+    table: createTableClient(company.as, tableId),
     tableId,
     dashboardId,
     token,
-    viewer: makeShareRoutes(token),
+    viewer: createShareClient(token),
   };
 }
 
@@ -77,8 +77,8 @@ describe('while the database wakes', () => {
     const context = await createShareContext(company, [makeDashboardGrant(dashboardId)], [email]);
     const viewerAccesses = [
       viewer,
-      makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', dashboardId)),
-      makePortalRoutes((await signInOutsider(company, email)).as, context.id, dashboardId),
+      createEmbedClient('d', await createEmbedToken(company, 'dashboards', dashboardId)),
+      createPortalClient((await signInOutsider(company, email)).as, context.id, dashboardId),
     ];
     for (const viewerAccess of viewerAccesses) {
       const startedAt = Date.now();
@@ -124,7 +124,7 @@ describe('while the database wakes', () => {
     expectNew(await viewer.execute({ regions: ['south'] }));
     const largeChart = await postVisualization(company.as, "SELECT repeat('x', 3000000)");
     const { _id } = await postDashboard(company.as, [largeChart], { cache_seconds: 0 });
-    const { execute } = makeShareRoutes((await createShare(company, _id)).token);
+    const { execute } = createShareClient((await createShare(company, _id)).token);
     expectNew(await execute());
     await suspendCompute(company.id, WAKING_MS);
     expectNew(await execute());
@@ -138,7 +138,7 @@ describe('while the database wakes', () => {
     const eastShare = await createShare(company, dashboardId, {
       share_filter_policies: [policy('regions', 'locked', ['east'])],
     });
-    const [ofNorth, ofEast] = [makeShareRoutes(northShare.token), makeShareRoutes(eastShare.token)];
+    const [ofNorth, ofEast] = [createShareClient(northShare.token), createShareClient(eastShare.token)];
     expect(listRegions((await ofNorth.execute()).body)).toEqual(['north', 'north']);
     await suspendCompute(company.id, WAKING_MS);
     const other = await ofEast.execute();

@@ -1,4 +1,4 @@
-import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import type { Company } from '../support/companies.ts';
 
@@ -39,7 +39,7 @@ export async function createSalesTable({ as }: Company): Promise<string> {
     amount: (index + 1) * 10,
     day: `2024-01-0${index + 1}`,
   }));
-  const { status } = await makeTableRoutes(as, id).insert(rows);
+  const { status } = await createTableClient(as, id).insert(rows);
   if (status !== 201) throw new Error(`Inserting rows answered ${status}`);
   return id;
 }

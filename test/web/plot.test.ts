@@ -97,8 +97,8 @@ describe('a plot', () => {
       {
         label: 'y',
         points: [
-          { x: 1, y: 2, of: { x: 1, y: 2 } },
-          { x: 4, y: 5, of: { x: 4, y: '5' } },
+          { x: 1, y: 2, dataPoint: { x: 1, y: 2 } },
+          { x: 4, y: 5, dataPoint: { x: 4, y: '5' } },
         ],
       },
     ]);

@@ -29,20 +29,20 @@ describe('the theme of a brand', () => {
           expect(computeContrast(text, card)).toBeGreaterThanOrEqual(4.5);
         }
         if (scheme === undefined) return;
-        const of = (name: string) => properties[`--${name}`] as string;
+        const getProperty = (name: string) => properties[`--${name}`] as string;
         for (const backgroundName of ['page', 'card', 'hover']) {
           for (const textColourName of ['text', 'soft', 'accent']) {
             expect(
-              computeContrast(of(textColourName), of(backgroundName)),
+              computeContrast(getProperty(textColourName), getProperty(backgroundName)),
               `${textColourName} on ${backgroundName}`,
             ).toBeGreaterThanOrEqual(4.5);
           }
         }
-        expect(computeContrast(of('text'), of('chosen'))).toBeGreaterThanOrEqual(4.5);
+        expect(computeContrast(getProperty('text'), getProperty('chosen'))).toBeGreaterThanOrEqual(4.5);
         for (const backgroundName of ['page', 'card'])
-          expect(computeContrast(of('error'), of(backgroundName))).toBeGreaterThanOrEqual(4.5);
-        expect(computeContrast(of('on-accent'), of('accent'))).toBeGreaterThanOrEqual(4.5);
-        expect(computeContrast(of('field'), of('card'))).toBeGreaterThanOrEqual(3);
+          expect(computeContrast(getProperty('error'), getProperty(backgroundName))).toBeGreaterThanOrEqual(4.5);
+        expect(computeContrast(getProperty('on-accent'), getProperty('accent'))).toBeGreaterThanOrEqual(4.5);
+        expect(computeContrast(getProperty('field'), getProperty('card'))).toBeGreaterThanOrEqual(3);
       }),
       { numRuns: 500 },
     );

@@ -23,18 +23,18 @@ afterEach(resetClock);
 
 const getSender = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 
-const sendTestEvent = (id: string, of = company) =>
-  expectSuccess(of.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type: 'user.invited' } }));
+const sendTestEvent = (id: string, inCompany = company) =>
+  expectSuccess(inCompany.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type: 'user.invited' } }));
 
-const readFirstDelivery = async (id: string, of = company) =>
-  (await expectSuccess(of.as.get(`${ENDPOINTS_PATH}/${id}/deliveries`))).records[0] ?? { attempts: [] };
+const readFirstDelivery = async (id: string, inCompany = company) =>
+  (await expectSuccess(inCompany.as.get(`${ENDPOINTS_PATH}/${id}/deliveries`))).records[0] ?? { attempts: [] };
 
 /** Creates an endpoint whose receiver has refused a delivery once. @returns the endpoint, and its receiver */
-async function createRefusedDelivery(of = company) {
+async function createRefusedDelivery(inCompany = company) {
   const receiver = createReceiver('status.500');
-  const { _id, secret } = await createEndpoint(of, receiver, ['company.updated']);
-  await sendTestEvent(_id, of);
-  await expect.poll(async () => (await readFirstDelivery(_id, of)).attempts.length).toBeGreaterThan(0);
+  const { _id, secret } = await createEndpoint(inCompany, receiver, ['company.updated']);
+  await sendTestEvent(_id, inCompany);
+  await expect.poll(async () => (await readFirstDelivery(_id, inCompany)).attempts.length).toBeGreaterThan(0);
   return { receiver, id: _id, secret };
 }
 

@@ -37,23 +37,23 @@ export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<
 /** Error thrown for bytes that are not in the encoding that the page declares or is assumed to have. */
 class WrongEncoding extends Error {}
 
-/** Function that makes a converter of the page to UTF-8; `mark` is the length of the page's byte order mark. */
+/** Function that makes a converter of the page to UTF-8; `markLength` is the length of the page's byte order mark. */
 type RecoderFactory = () => { recode: Recode; markLength: number };
 
 async function findRecoder({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<RecoderFactory> {
   if (isSecond) return () => ({ recode: createRecoder('windows-1252'), markLength: 0 });
   const head = await read(0, HEAD_BYTES);
-  const { encoding, markLength: mark } = guessEncoding(head);
-  if (mark > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), markLength: mark });
+  const { encoding, markLength } = guessEncoding(head);
+  if (markLength > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), markLength });
   const text = String.fromCharCode(...head);
   const declaredLabel = /<meta\s[^>]*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
   if (/^(?:utf-?8|utf-?16.*|unicode|(?:us-)?ascii)$/.test(declaredLabel))
-    return () => ({ recode: createRecoder('utf-8'), markLength: mark });
-  if (isWesternName(declaredLabel)) return () => ({ recode: createRecoder('windows-1252'), markLength: mark });
+    return () => ({ recode: createRecoder('utf-8'), markLength });
+  if (isWesternName(declaredLabel)) return () => ({ recode: createRecoder('windows-1252'), markLength });
   const encoder = new TextEncoder();
   return () => {
     const decoder = findDecoder(declaredLabel);
-    return { recode: (piece, isLast) => encoder.encode(decoder.decode(piece, { stream: !isLast })), markLength: mark };
+    return { recode: (piece, isLast) => encoder.encode(decoder.decode(piece, { stream: !isLast })), markLength };
   };
 }
 
@@ -94,13 +94,13 @@ class EventBudget {
   failure: unknown;
   #left = MAX_EVENTS;
 
-  makeHandler<A>(handle: (of: A) => void): (of: A) => void {
-    return (of) => {
+  makeHandler<A>(handle: (argument: A) => void): (argument: A) => void {
+    return (argument) => {
       if (this.failure !== undefined) return;
       try {
         this.#left -= 1;
         if (this.#left < 0) throw new WorkbookTooLarge();
-        handle(of);
+        handle(argument);
       } catch (error) {
         this.failure = error;
       }

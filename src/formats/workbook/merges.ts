@@ -80,9 +80,9 @@ function doOverlap(merges: Merge[]): boolean {
 
 /** Finds the offset after `</sheetData>`, whatever its prefix, or `<sheetData/>`. */
 function findRowsEnd(tail: Uint8Array): number {
-  const mark = 'sheetData';
+  const searchedText = 'sheetData';
   let lastOffset = -1;
-  for (let at = findText(tail, mark, 0); at >= 0; at = findText(tail, mark, at + 1)) lastOffset = at;
+  for (let at = findText(tail, searchedText, 0); at >= 0; at = findText(tail, searchedText, at + 1)) lastOffset = at;
   return lastOffset < 0 ? -1 : tail.indexOf(62, lastOffset) + 1;
 }
 

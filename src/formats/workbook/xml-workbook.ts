@@ -163,8 +163,8 @@ class XmlConversion<T> {
     if (level === 1 && reader.isElement('Styles')) return this.#readStyles(reader);
     if (!skipElement(reader)) return false;
     // What Excel keeps for itself is in namespaces of its own.
-    const containsMark = (mark: string) => {
-      const at = findText(reader.bytes, mark, from);
+    const containsMark = (searchedText: string) => {
+      const at = findText(reader.bytes, searchedText, from);
       return at >= 0 && at < reader.at;
     };
     if (level === 1 && containsMark('Date1904/>')) this.#epoch1904 = true;

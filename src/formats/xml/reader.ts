@@ -185,10 +185,10 @@ export class XmlReader {
     return CDATA_TOKEN;
   }
 
-  #pass(mark: string, from: number): boolean {
-    const end = findText(this.bytes, mark, this.at + from);
+  #pass(searchedText: string, from: number): boolean {
+    const end = findText(this.bytes, searchedText, this.at + from);
     if (end < 0) return false;
-    this.at = end + mark.length;
+    this.at = end + searchedText.length;
     return true;
   }
 

@@ -18,12 +18,12 @@ export function hasTextAt(bytes: Uint8Array, start: number, end: number, text: s
 }
 
 /** Finds the offset of a text of ASCII characters from `from` on, or -1. */
-export function findText(bytes: Uint8Array, mark: string, from: number): number {
-  const firstCode = mark.charCodeAt(0);
+export function findText(bytes: Uint8Array, searchedText: string, from: number): number {
+  const firstCode = searchedText.charCodeAt(0);
   for (let at = bytes.indexOf(firstCode, from); at >= 0; at = bytes.indexOf(firstCode, at + 1)) {
     let index = 1;
-    while (index < mark.length && bytes[at + index] === mark.charCodeAt(index)) index++;
-    if (index === mark.length) return at;
+    while (index < searchedText.length && bytes[at + index] === searchedText.charCodeAt(index)) index++;
+    if (index === searchedText.length) return at;
   }
   return -1;
 }

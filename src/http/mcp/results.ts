@@ -68,9 +68,14 @@ function shortenToFit(answer: unknown, maxBytes: number): { data: unknown; note:
 const makeNote = (cutParts: string): string =>
   `CUT: there is more than fits into ${MAX_RESULT_BYTES} bytes. Cut: ${cutParts}. Ask for less: fewer fields or rows, a filter, another page.`;
 
-/** Copies a value in at most `most` bytes of JSON, with lists and texts of limited length; null if that does not fit. */
-function copyWithinLimits(value: unknown, most: number, items: number, characters: number): { data: unknown } | null {
-  let remainingBytes = most;
+/** Copies a value in at most `maxBytes` bytes of JSON, with lists and texts of limited length; null if that does not fit. */
+function copyWithinLimits(
+  value: unknown,
+  maxBytes: number,
+  items: number,
+  characters: number,
+): { data: unknown } | null {
+  let remainingBytes = maxBytes;
   const takeBytes = (bytes: number): void => {
     remainingBytes -= bytes;
     if (remainingBytes < 0) throw TOO_LONG_ERROR;

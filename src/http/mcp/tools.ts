@@ -63,9 +63,9 @@ export function makeArgumentsSchema(tool: Tool, { contract }: Route['endpoint'])
       ...(id && { [id]: ID }),
       ...Object.fromEntries(toolProperties),
       ...Object.fromEntries(
-        Object.entries(aliases).map(([name, of]) => [
+        Object.entries(aliases).map(([name, parameter]) => [
           name,
-          { ...routeProperties[of], description: `The same as \`${of}\`.` },
+          { ...routeProperties[parameter], description: `The same as \`${parameter}\`.` },
         ]),
       ),
       ...(bodyArgument && {

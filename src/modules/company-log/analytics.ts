@@ -87,7 +87,7 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
     intervalStarts.findLastIndex((start) => start <= lastMovedKey.at),
   );
   const end = intervalStarts[newest + 1] ?? Number.MAX_SAFE_INTEGER;
-  const shares: ViewerShare[] = [{ number: 0, of: 1 }];
+  const shares: ViewerShare[] = [{ number: 0, shareCount: 1 }];
   const series = new Map(storedAnalytics.series.map((counts) => [counts.start, { ...counts }]));
   const common = series.get(intervalStarts[newest] as number);
   if (common) common.unique_viewers = 0;
@@ -101,8 +101,8 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
       for await (const event of readEvents(files, wantedFiles, filter)) tally.addEvent(event);
     } catch (error) {
       if (!(error instanceof TooManyViewers)) throw error;
-      const { number, of } = share;
-      shares.push({ number, of: 2 * of }, { number: number + of, of: 2 * of });
+      const { number, shareCount } = share;
+      shares.push({ number, shareCount: 2 * shareCount }, { number: number + shareCount, shareCount: 2 * shareCount });
       continue;
     }
     const viewerSummary = tally.summarizeViewers(MAX_TOP_ENTRIES);

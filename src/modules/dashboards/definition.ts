@@ -158,8 +158,8 @@ export function findFilterProblems(
 
 function findLengthProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
   const sum = (lengths: number[]) => lengths.reduce((total, length) => total + length, 0);
-  const makeLengthProblem = (field: string, maxLength: number, what: string) => [
-    { field, message: `must hold at most ${maxLength} characters of ${what} together` },
+  const makeLengthProblem = (field: string, maxLength: number, description: string) => [
+    { field, message: `must hold at most ${maxLength} characters of ${description} together` },
   ];
   return [
     ...(sum(visualizations.map(measureLength)) > MAX_DASHBOARD_LENGTH

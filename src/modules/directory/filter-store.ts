@@ -126,27 +126,28 @@ export function compileFilter(
   const makeComparison = (
     path: AttributePath,
     outerAttribute: ComplexAttribute | undefined,
-    of: (single: SimpleAttribute) => SQL,
+    makeSingleCondition: (single: SimpleAttribute) => SQL,
   ): SQL => {
-    if (outerAttribute) return of(findSubAttribute(outerAttribute, path.name));
+    if (outerAttribute) return makeSingleCondition(findSubAttribute(outerAttribute, path.name));
     const attribute = findAttribute(path);
-    if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NULL_ATTRIBUTE);
-    return attribute.some(of(findSubAttribute(attribute, path.sub ?? 'value')));
+    if (!('parts' in attribute)) return makeSingleCondition(path.sub === undefined ? attribute : NULL_ATTRIBUTE);
+    return attribute.some(makeSingleCondition(findSubAttribute(attribute, path.sub ?? 'value')));
   };
 
-  const maxLetters = 'of' in filter || 'parts' in findAttribute(filter.path) ? MAX_FOLDED_LETTERS : undefined;
+  const maxLetters =
+    'filter' in filter || 'filters' in filter || 'parts' in findAttribute(filter.path) ? MAX_FOLDED_LETTERS : undefined;
   const makeCondition = (partFilter: Filter, outerAttribute?: ComplexAttribute): SQL => {
     switch (partFilter.op) {
       case 'and':
       case 'or': {
-        const conditions = partFilter.of.map((operand) => makeCondition(operand, outerAttribute));
+        const conditions = partFilter.filters.map((operand) => makeCondition(operand, outerAttribute));
         return (partFilter.op === 'and' ? and(...conditions) : or(...conditions)) as SQL;
       }
       case 'not':
-        return sql`not (${makeCondition(partFilter.of, outerAttribute)})`;
+        return sql`not (${makeCondition(partFilter.filter, outerAttribute)})`;
       case 'has': {
         const attribute = findAttribute(partFilter.path);
-        return 'parts' in attribute ? attribute.some(makeCondition(partFilter.of, attribute)) : sql`0`;
+        return 'parts' in attribute ? attribute.some(makeCondition(partFilter.filter, attribute)) : sql`0`;
       }
       case 'pr':
         return isComplexAttribute(partFilter.path, outerAttribute)

@@ -12,15 +12,15 @@ export type Value = string | number | boolean | null;
 
 /** A filter of RFC 7644. `has` is a value path: it holds for an attribute with an element that matches its whole filter. */
 export type Filter =
-  | { op: 'and' | 'or'; of: readonly Filter[] }
-  | { op: 'not'; of: Filter }
-  | { op: 'has'; path: AttributePath; of: Filter }
+  | { op: 'and' | 'or'; filters: readonly Filter[] }
+  | { op: 'not'; filter: Filter }
+  | { op: 'has'; path: AttributePath; filter: Filter }
   | { op: 'pr'; path: AttributePath }
   | { op: Comparison; path: AttributePath; value: Value };
 
 /** The target of a PATCH operation: an attribute, or the part `sub` of the elements that a filter selects. */
 export interface TargetPath extends AttributePath {
-  of?: Filter;
+  filter?: Filter;
 }
 
 /** The error for a text that is neither a filter nor a path, with the reason as a sentence. */
@@ -76,9 +76,9 @@ class Parser {
     return this.#parseWhole(() => {
       const path = this.#parseAttribute();
       if (!this.#skipSign('[')) return path;
-      const of = this.#parseWithin(']');
+      const filter = this.#parseWithin(']');
       const sub = this.#takeKind('sub')?.slice(1);
-      return { ...path, of, ...(sub !== undefined && { sub }) };
+      return { ...path, filter, ...(sub !== undefined && { sub }) };
     });
   }
 
@@ -95,16 +95,16 @@ class Parser {
 
   #parseJoined(op: 'and' | 'or', parse: () => Filter): Filter {
     const firstFilter = parse();
-    const of = [firstFilter];
-    while (this.#skipWord(op)) of.push(parse());
-    return of.length === 1 ? firstFilter : { op, of };
+    const filters = [firstFilter];
+    while (this.#skipWord(op)) filters.push(parse());
+    return filters.length === 1 ? firstFilter : { op, filters };
   }
 
   #parseTerm(isOutside: boolean): Filter {
     if (this.#skipSign('(')) return this.#parseWithin(')', isOutside);
     if (this.#isNextSign('(', 1) && this.#skipWord('not')) {
       this.#skipSign('(');
-      return { op: 'not', of: this.#parseWithin(')', isOutside) };
+      return { op: 'not', filter: this.#parseWithin(')', isOutside) };
     }
     const path = this.#parseAttribute();
     return isOutside && this.#skipSign('[') ? this.#parseValuePath(path) : this.#parseComparison(path);
@@ -112,10 +112,10 @@ class Parser {
 
   /** Parses a value path; also `emails[type eq "work"].value eq "…"`, which is not in the RFC: one element must match both. */
   #parseValuePath(path: AttributePath): Filter {
-    const of = this.#parseWithin(']');
+    const filter = this.#parseWithin(']');
     const sub = this.#takeKind('sub');
-    if (sub === undefined) return { op: 'has', path, of };
-    return { op: 'has', path, of: { op: 'and', of: [of, this.#parseComparison({ name: sub.slice(1) })] } };
+    if (sub === undefined) return { op: 'has', path, filter };
+    return { op: 'has', path, filter: { op: 'and', filters: [filter, this.#parseComparison({ name: sub.slice(1) })] } };
   }
 
   #parseComparison(path: AttributePath): Filter {
@@ -211,15 +211,15 @@ export function printFilter(filter: Filter): string {
   switch (filter.op) {
     case 'and':
     case 'or':
-      return filter.of
+      return filter.filters
         .map((operand) =>
           operand.op === 'or' || operand.op === filter.op ? `(${printFilter(operand)})` : printFilter(operand),
         )
         .join(` ${filter.op} `);
     case 'not':
-      return `not (${printFilter(filter.of)})`;
+      return `not (${printFilter(filter.filter)})`;
     case 'has':
-      return `${printAttribute(filter.path)}[${printFilter(filter.of)}]`;
+      return `${printAttribute(filter.path)}[${printFilter(filter.filter)}]`;
     case 'pr':
       return `${printAttribute(filter.path)} pr`;
     default:
@@ -228,9 +228,9 @@ export function printFilter(filter: Filter): string {
 }
 
 /** Returns the text of a path; parsing it gives the same path. */
-export function printPath({ of, sub, ...path }: TargetPath): string {
-  if (of === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
-  return `${printAttribute(path)}[${printFilter(of)}]${sub === undefined ? '' : `.${sub}`}`;
+export function printPath({ filter, sub, ...path }: TargetPath): string {
+  if (filter === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
+  return `${printAttribute(path)}[${printFilter(filter)}]${sub === undefined ? '' : `.${sub}`}`;
 }
 
 export const printAttribute = ({ schema, name, sub }: AttributePath): string =>

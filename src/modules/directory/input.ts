@@ -196,7 +196,7 @@ function storeName(into: UserInput, sub: string | undefined, value: unknown): vo
 function storeGroupAttribute(
   into: GroupInput,
   op: PatchOperation,
-  { name, sub, of }: TargetPath,
+  { name, sub, filter }: TargetPath,
   value: unknown,
 ): void {
   switch (name.toLowerCase()) {
@@ -208,19 +208,19 @@ function storeGroupAttribute(
       into.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'members':
-      storeMembers(into, op, { sub, of }, value);
+      storeMembers(into, op, { sub, filter }, value);
   }
 }
 
 function storeMembers(
   { members }: GroupInput,
   op: PatchOperation,
-  { sub, of }: Pick<TargetPath, 'sub' | 'of'>,
+  { sub, filter }: Pick<TargetPath, 'sub' | 'filter'>,
   value: unknown,
 ) {
-  if (of && op === 'remove' && sub === undefined) members.push({ op: 'removeWhere', filter: of });
+  if (filter && op === 'remove' && sub === undefined) members.push({ op: 'removeWhere', filter });
   // Of a member nothing can be changed but whether it is one.
-  if (of || (sub !== undefined && sub.toLowerCase() !== 'value')) return;
+  if (filter || (sub !== undefined && sub.toLowerCase() !== 'value')) return;
   if (op === 'remove' && value === null) members.push({ op: 'replace', ids: [] });
   else members.push({ op, ids: parseMemberIds(value) });
 }

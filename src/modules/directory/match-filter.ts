@@ -9,11 +9,11 @@ type Element = Readonly<Record<string, Value>>;
 export function matchesFilter(filter: Filter, element: Element): boolean {
   switch (filter.op) {
     case 'and':
-      return filter.of.every((operand) => matchesFilter(operand, element));
+      return filter.filters.every((operand) => matchesFilter(operand, element));
     case 'or':
-      return filter.of.some((operand) => matchesFilter(operand, element));
+      return filter.filters.some((operand) => matchesFilter(operand, element));
     case 'not':
-      return !matchesFilter(filter.of, element);
+      return !matchesFilter(filter.filter, element);
     case 'has':
       throw invalidFilter('has a value path within another');
     case 'pr':

@@ -91,7 +91,7 @@ export async function searchUsers(
     ...toPage(search),
     search: '',
     by: chooseOrder(USER_ORDERS, search, isAnyKind),
-    where: compileCondition(ctx, 'User', search, isAnyKind),
+    condition: compileCondition(ctx, 'User', search, isAnyKind),
   });
 }
 

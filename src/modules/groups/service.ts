@@ -125,11 +125,11 @@ export async function searchGroups(
 /** Returns a page of the company's current groups that meet a condition, without groups hidden from the caller. */
 export function listGroupsWhere(
   ctx: PrincipalContext,
-  condition: Parameters<typeof readGroupsWhere>[2]['where'],
+  condition: Parameters<typeof readGroupsWhere>[2]['condition'],
   page: Parameters<typeof readGroupsWhere>[3],
 ) {
   const deniedGroups = findDeniedInLists(ctx.actor, 'group');
-  return readGroupsWhere(ctx.db, ctx.actor.companyId, { where: condition, denials: deniedGroups }, page);
+  return readGroupsWhere(ctx.db, ctx.actor.companyId, { condition, denials: deniedGroups }, page);
 }
 
 /** Returns a page of the company's groups. */

@@ -125,7 +125,7 @@ export const readGroups = (
 export const readGroupsWhere = (
   db: ControlDb,
   companyId: string,
-  { where, denials }: { where: SQL | undefined; denials: Denials },
+  { condition, denials }: { condition: SQL | undefined; denials: Denials },
   page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
@@ -136,7 +136,7 @@ export const readGroupsWhere = (
         eq(groups.companyId, companyId),
         isNull(groups.deletedAt),
         isNotDenied(groups.id, denials),
-        where,
+        condition,
       ) as SQL,
     },
     { ...page, by: ORDER_COLUMNS[page.by] },
@@ -225,17 +225,17 @@ interface BindingFilter {
   deniedMembers: DeniedMembers;
 }
 
-const isListedBinding = (of: BindingFilter): SQL =>
+const isListedBinding = (binding: BindingFilter): SQL =>
   and(
-    eq(groupBindings.companyId, of.companyId),
-    eq(groupBindings.groupId, of.groupId),
-    of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
-    ...makeMembersNotDeniedConditions(of.deniedMembers),
+    eq(groupBindings.companyId, binding.companyId),
+    eq(groupBindings.groupId, binding.groupId),
+    binding.accountId === undefined ? undefined : eq(groupBindings.accountId, binding.accountId),
+    ...makeMembersNotDeniedConditions(binding.deniedMembers),
   ) as SQL;
 
 /** Reads a page of a group's bindings. */
-export const readBindings = (db: ControlDb, of: BindingFilter, page: Omit<PageRequest, 'by'>) =>
-  readPage(db, { table: groupBindings, filter: isListedBinding(of) }, { ...page, by: groupBindings.createdAt });
+export const readBindings = (db: ControlDb, binding: BindingFilter, page: Omit<PageRequest, 'by'>) =>
+  readPage(db, { table: groupBindings, filter: isListedBinding(binding) }, { ...page, by: groupBindings.createdAt });
 
 const isBoundPrincipal = (table: typeof users | typeof serviceAccounts): SQL =>
   matchesId(table, sql`${groupBindings.companyId}`, sql`${groupBindings.principalId}`);
@@ -251,14 +251,14 @@ const MEMBER_NAME = sql<string>`case ${groupBindings.principalType}
  */
 export const readMembersByName = (
   db: ControlDb,
-  { search, ...of }: BindingFilter & { search: string },
+  { search, ...filter }: BindingFilter & { search: string },
   page: { page: number; perPage: number },
 ) =>
   readPage(
     db,
     {
       table: groupBindings,
-      filter: and(isListedBinding(of), makeContainsSql([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
+      filter: and(isListedBinding(filter), makeContainsSql([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
       extra: { name: MEMBER_NAME.as('name'), email: MEMBER_EMAIL.as('email') },
     },
     { ...page, by: makeNocaseSql(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
@@ -274,16 +274,16 @@ export const deleteBinding = (db: ControlDb, companyId: string, groupId: string,
 /** Attaches a policy while the group is not deleted, and the policy exists or is a managed one, which is defined in the code. */
 export const attachPolicy = (
   db: ControlDb,
-  of: { companyId: string; groupId: string; policyId: string },
+  binding: { companyId: string; groupId: string; policyId: string },
   isManaged: boolean,
 ) =>
   insertWhen(
     db,
     groupPolicies,
-    of,
+    binding,
     and(
-      isGroupNotDeleted(of.companyId, of.groupId),
-      isManaged ? undefined : existsSql(policies, matchesId(policies, of.companyId, of.policyId)),
+      isGroupNotDeleted(binding.companyId, binding.groupId),
+      isManaged ? undefined : existsSql(policies, matchesId(policies, binding.companyId, binding.policyId)),
     ) as SQL,
   ).onConflictDoNothing();
 

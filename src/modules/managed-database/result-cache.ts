@@ -67,11 +67,11 @@ export class CachedResults {
 
   async #put(text: string, seconds: number, tables: readonly string[]): Promise<void> {
     try {
-      const of = (await this.#versionsOf(this.#ctx))?.readVersions(tables);
-      if (!of) return;
+      const source = (await this.#versionsOf(this.#ctx))?.readVersions(tables);
+      if (!source) return;
       const encryptedText = await encrypt(
         this.#ctx.config.ENCRYPTION_KEYS,
-        `${JSON.stringify(of)}\n${text}`,
+        `${JSON.stringify(source)}\n${text}`,
         this.#address,
       );
       await putCached(this.#kind, this.#address, encryptedText, { seconds });

@@ -125,7 +125,7 @@ export const managedTableRowsEndpoints = [
           .max(MAX_INSERT_ROWS, `must hold at most ${MAX_INSERT_ROWS} rows`),
       }),
       bodyLimit: MAX_INSERT_BYTES,
-      unread: { list: 'rows', most: MAX_INSERT_ROWS },
+      unread: { list: 'rows', maxObjects: MAX_INSERT_ROWS },
       returns: created(z.object({ inserted: z.int() })),
       fails: [
         quotaExceeded,

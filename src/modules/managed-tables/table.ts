@@ -55,9 +55,9 @@ export const column = z
   .meta({ id: 'ManagedTableColumn' });
 
 /** Makes the schema of a list of columns with distinct names. */
-export const makeColumnListSchema = <C extends z.ZodType<{ name: string }>>(of: C) =>
+export const makeColumnListSchema = <C extends z.ZodType<{ name: string }>>(columnSchema: C) =>
   z
-    .array(of)
+    .array(columnSchema)
     .min(1, 'must hold at least one column')
     .max(MAX_COLUMNS, `must hold at most ${MAX_COLUMNS} columns`)
     .superRefine((columns, context) => {

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { displayNameSchema } from '../../kernel/fields.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { findAddressProblem } from '../../kernel/public-address.ts';
+import { findUrlProblem } from '../../kernel/public-address.ts';
 import { createOutboundFetch } from '../../platform/outbound.ts';
 import { attemptGuess, getCallerNetwork } from '../sign-in/service.ts';
 import { invalidClientMetadata, invalidRedirectUri, registrationCounted } from './failures.ts';
@@ -60,7 +60,7 @@ export const findClientHost = (
 
 /** Tells whether a client's id is the URL of its metadata document; only the normalized spelling of a URL is accepted. */
 function isDocumentAddress({ config }: Context, clientId: string): boolean {
-  if (clientId.length > 1024 || findAddressProblem(clientId, config.ALLOW_PRIVATE_ISSUERS) !== null) return false;
+  if (clientId.length > 1024 || findUrlProblem(clientId, config.ALLOW_PRIVATE_ISSUERS) !== null) return false;
   const url = new URL(clientId);
   return url.href === clientId && url.pathname !== '/' && url.hash === '' && url.search === '';
 }
@@ -76,9 +76,9 @@ const document = z.object({
 });
 
 /** Reads the metadata document of a client, and caches it for an hour (`DOCUMENT_CACHE_MS`). */
-async function readDocument(ctx: Context, address: string) {
+async function readDocument(ctx: Context, url: string) {
   const fetchDocument = async () => {
-    const response = await createOutboundFetch(ctx.config.ALLOW_PRIVATE_ISSUERS)(address, {
+    const response = await createOutboundFetch(ctx.config.ALLOW_PRIVATE_ISSUERS)(url, {
       headers: { accept: 'application/json' },
     });
     return response.status === 200 ? await response.json().catch(() => null) : null;
@@ -89,15 +89,15 @@ async function readDocument(ctx: Context, address: string) {
       throw error;
     }),
   ).data;
-  if (parsedDocument?.client_id !== address) return undefined;
+  if (parsedDocument?.client_id !== url) return undefined;
   const now = ctx.now();
   const client = {
-    name: parsedDocument.client_name ?? getRedirectHost(address),
+    name: parsedDocument.client_name ?? getRedirectHost(url),
     redirectUris: parsedDocument.redirect_uris,
   };
   await commit(ctx.db, {
     kept: upsertPublicClient(ctx.db, {
-      clientId: address,
+      clientId: url,
       ...client,
       createdAt: now,
       expiresAt: now + DOCUMENT_CACHE_MS,

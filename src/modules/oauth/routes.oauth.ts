@@ -231,12 +231,12 @@ export const oauthTokenEndpoints = [
         scope,
         resource,
       });
-      const address = `${ctx.baseUrl}/oauth/device`;
+      const verificationUrl = `${ctx.baseUrl}/oauth/device`;
       return {
         device_code: deviceAuthorization.deviceCode,
         user_code: deviceAuthorization.userCode,
-        verification_uri: address,
-        verification_uri_complete: `${address}?user_code=${deviceAuthorization.userCode}`,
+        verification_uri: verificationUrl,
+        verification_uri_complete: `${verificationUrl}?user_code=${deviceAuthorization.userCode}`,
         expires_in: deviceAuthorization.expiresIn,
         interval: deviceAuthorization.interval,
       };

@@ -252,11 +252,11 @@ export const endGrant = (db: ControlDb, companyId: string, id: string, now: numb
     .where(and(matchesId(oauthGrants, companyId, id), isNull(oauthGrants.endedAt)));
 
 /** Ends an active grant of a user; returns a row if it was active. */
-export const endUserGrant = (db: ControlDb, of: { companyId: string; userId: string }, id: string, now: number) =>
+export const endUserGrant = (db: ControlDb, owner: { companyId: string; userId: string }, id: string, now: number) =>
   db
     .update(oauthGrants)
     .set({ endedAt: now })
-    .where(and(matchesId(oauthGrants, of.companyId, id), eq(oauthGrants.userId, of.userId), isActiveGrant(now)))
+    .where(and(matchesId(oauthGrants, owner.companyId, id), eq(oauthGrants.userId, owner.userId), isActiveGrant(now)))
     .returning({ id: oauthGrants.id });
 
 export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: string, now: number) =>

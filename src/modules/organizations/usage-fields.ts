@@ -30,8 +30,8 @@ export const quotasInput = quotas.partial().transform((sentQuotas): Quotas => {
   return Object.fromEntries(setQuotas);
 });
 
-export const viewQuotas = (of: Quotas): z.input<typeof quotasView> =>
-  Object.fromEntries(QUOTAS.map((name) => [name, of[name] ?? null])) as z.input<typeof quotasView>;
+export const viewQuotas = (quotas: Quotas): z.input<typeof quotasView> =>
+  Object.fromEntries(QUOTAS.map((name) => [name, quotas[name] ?? null])) as z.input<typeof quotasView>;
 
 const date = z.iso.date();
 

@@ -19,11 +19,15 @@ const MESSAGE_BATCH_SIZE = 1000;
 export function prepareMessage(
   ctx: Context,
   message: JobMessage,
-  { when, delaySeconds = 0, work }: { when?: Condition; delaySeconds?: number; work?: () => Promise<void> } = {},
+  {
+    condition,
+    delaySeconds = 0,
+    work,
+  }: { condition?: Condition; delaySeconds?: number; work?: () => Promise<void> } = {},
 ) {
   const row = toOutboxRow(ctx, message, RESEND_AFTER_MS + delaySeconds * 1000);
   return {
-    statement: store.insertRowAfterChange(ctx.db, row, when),
+    statement: store.insertRowAfterChange(ctx.db, row, condition),
     send(storedRows: readonly { id: string }[]): void {
       const deliverMessage = work ?? (() => ctx.jobs.send(message, delaySeconds || undefined));
       if (storedRows.length > 0) ctx.defer(sendStoredMessages(ctx, [row], deliverMessage, delaySeconds));

@@ -189,7 +189,7 @@ export async function logInWithPasskey(
   const { challenge, ...use } = await verifyAuthentication(ctx, scope, response, passkey);
   requireSsoOptional(company, user);
   if (!user.isActive) throw userNotActive();
-  const session = await prepareSession(ctx, user, { when: AFTER_CHANGE });
+  const session = await prepareSession(ctx, user, { condition: AFTER_CHANGE });
   const { companies, ...results } = await commit(
     ctx.db,
     {

@@ -68,7 +68,7 @@ export function prepareResetStatements(
       .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
       .where(and(matchesUndeletedId(users, companyId, userId), eq(users.isActive, true), AFTER_CHANGE))
       .returning({ id: users.id }),
-    sessions: endUserSessions(db, { companyId, userId }, now, { when: wasReset }),
+    sessions: endUserSessions(db, { companyId, userId }, now, { condition: wasReset }),
     grants: endUserGrants(db, { companyId, userId }, { passwordHash, now }),
     otherResets: db
       .update(passwordResets)

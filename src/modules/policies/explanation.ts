@@ -97,17 +97,24 @@ export async function filterVisibleRules(ctx: PrincipalContext, rules: readonly 
 
 async function readSources(ctx: PrincipalContext, { type, id }: PrincipalReference) {
   const { companyId } = ctx.actor;
-  const of = { companyId, principalType: type, principalId: id };
+  const principal = { companyId, principalType: type, principalId: id };
   if (type === 'user') {
     const {
       user: [user],
       access,
-    } = await readTogether(ctx.db, { user: selectUser(ctx.db, companyId, id), access: selectAccess(ctx.db, of) });
+    } = await readTogether(ctx.db, {
+      user: selectUser(ctx.db, companyId, id),
+      access: selectAccess(ctx.db, principal),
+    });
     if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound('principal.id');
     return toAccessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
   if (!serviceAccount || isDenied(ctx.actor, 'named_service_account', id)) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
-  return toAccessSources(companyId, false, await readTogether(ctx.db, selectAccess(ctx.db, { ...of, accountId })));
+  return toAccessSources(
+    companyId,
+    false,
+    await readTogether(ctx.db, selectAccess(ctx.db, { ...principal, accountId })),
+  );
 }

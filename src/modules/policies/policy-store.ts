@@ -109,7 +109,7 @@ export const countAttachments = (db: ControlDb, companyId: string, id: string) =
   db.select({ groups: count() }).from(groupPolicies).where(isOfPolicy(companyId, id));
 
 /** Selects the policies that apply to a principal through groups, managed policies by their id alone. */
-export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: AccessSubject) =>
+export const selectPrincipalPolicies = (db: ControlDb, companyId: string, subject: AccessSubject) =>
   db
     .selectDistinct({
       policyId: groupPolicies.policyId,
@@ -122,7 +122,7 @@ export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: Ac
       and(eq(groupPolicies.groupId, groupBindings.groupId), eq(groupPolicies.companyId, companyId)),
     )
     .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
-    .where(isBindingOfPrincipal(of))
+    .where(isBindingOfPrincipal(subject))
     .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));
 
 /** Selects a company's own policy by id. */

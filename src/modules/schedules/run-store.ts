@@ -59,7 +59,7 @@ export function insertDueRuns(db: ControlDb, dueRuns: readonly DueRun[], now: nu
   };
 }
 
-/** Inserts a run started by hand, while the schedule exists and had fewer than `most` such runs since a moment. */
+/** Inserts a run started by hand, while the schedule exists and had fewer than `maxCount` such runs since a moment. */
 export const insertManualRun = (
   db: ControlDb,
   { id, companyId, scheduleId, occurrence }: Pick<ScheduleRun, 'id' | 'companyId' | 'scheduleId' | 'occurrence'>,

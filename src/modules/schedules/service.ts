@@ -42,7 +42,7 @@ export type ScheduleInput = Pick<
 /** The maximum number of schedules of a company. */
 const MAX_SCHEDULES = 1000;
 /** The maximum number of runs by hand of one schedule, and the time within which they count. */
-const MANUAL_RUN_LIMIT = { most: 5, withinMs: 10 * 60 * 1000 };
+const MANUAL_RUN_LIMIT = { maxRuns: 5, withinMs: 10 * 60 * 1000 };
 
 const makeScheduleAction = (type: TargetType) => `${type}s:schedule` as const;
 
@@ -238,7 +238,7 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
     {
       inserted: insertManualRun(ctx.db, run, {
         now,
-        maxCount: MANUAL_RUN_LIMIT.most,
+        maxCount: MANUAL_RUN_LIMIT.maxRuns,
         since: now - MANUAL_RUN_LIMIT.withinMs,
       }),
     },

@@ -57,7 +57,7 @@ export const serviceAccountEndpoints = [
           {
             accountId: query.account_id,
             includeInactive: query.include_inactive,
-            which: toDeletionFilter(query),
+            lifecycle: toDeletionFilter(query),
             denials: findDeniedInLists(ctx.actor, 'service_account'),
           },
           toPageRequest(query),

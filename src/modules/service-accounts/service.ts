@@ -74,12 +74,12 @@ export function listServiceAccounts(
 /** Lists a page of the service accounts whose name contains a text, sorted by name without regard to case or by creation time. */
 export function searchServiceAccounts(
   ctx: PrincipalContext,
-  filter: Omit<ServiceAccountFilter, 'which' | 'search'>,
+  filter: Omit<ServiceAccountFilter, 'lifecycle' | 'search'>,
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
   return listServiceAccounts(
     ctx,
-    { ...filter, which: 'living', search },
+    { ...filter, lifecycle: 'living', search },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
 }

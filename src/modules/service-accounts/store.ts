@@ -57,7 +57,7 @@ const ORDER_COLUMNS = {
 export interface ServiceAccountFilter {
   accountId?: string;
   includeInactive: boolean;
-  which: 'living' | 'all';
+  lifecycle: 'living' | 'all';
   /** Part of the name. */
   search?: string;
   denials: Denials;
@@ -69,7 +69,7 @@ export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER_COLUMNS>;
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
-  { accountId, includeInactive, which, search = '', denials }: ServiceAccountFilter,
+  { accountId, includeInactive, lifecycle, search = '', denials }: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) =>
   readPage(
@@ -80,7 +80,7 @@ export const readServiceAccounts = (
         eq(serviceAccounts.companyId, companyId),
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
-        matchesDeletion(serviceAccounts, which),
+        matchesDeletion(serviceAccounts, lifecycle),
         makeContainsSql([serviceAccounts.name], search),
         isNotDenied(serviceAccounts.id, denials),
       ) as SQL,

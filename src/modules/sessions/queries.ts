@@ -16,7 +16,7 @@ export type Session = typeof sessions.$inferSelect;
 export const insertSession = (
   db: ControlDb,
   record: Session,
-  { sessionEpoch, when }: { sessionEpoch: number; when?: SQL | undefined },
+  { sessionEpoch, condition }: { sessionEpoch: number; condition?: SQL | undefined },
 ) => {
   const { companyId, userId } = record;
   return insertWhen(
@@ -24,7 +24,7 @@ export const insertSession = (
     sessions,
     record,
     and(
-      when,
+      condition,
       existsSql(
         users,
         matchesUndeletedId(users, companyId, userId),
@@ -146,7 +146,7 @@ export const endUserSessions = (
   db: ControlDb,
   owner: SessionOwner,
   now: number,
-  { exceptSessionId, when }: { exceptSessionId?: string | undefined; when?: SQL } = {},
+  { exceptSessionId, condition }: { exceptSessionId?: string | undefined; condition?: SQL } = {},
 ) =>
   db
     .update(sessions)
@@ -155,7 +155,7 @@ export const endUserSessions = (
       and(
         isLiveSession(owner, now),
         exceptSessionId === undefined ? undefined : ne(sessions.id, exceptSessionId),
-        when,
+        condition,
       ),
     );
 

@@ -47,7 +47,7 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  */
 export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'minuteKey'>, when?: Condition) {
   const { message, work } = prepareKeepMessage(ctx, event);
-  return prepareMessage(ctx, message, { ...(when && { when }), work: () => work(message) });
+  return prepareMessage(ctx, message, { ...(when && { condition: when }), work: () => work(message) });
 }
 
 /**

@@ -50,7 +50,7 @@ function makeLogFilter({ from, to, ...values }: EventFilter, hiddenRecords: read
  * about downloads of a denied visualization; about members that are denied users or groups; and events caused by denied
  * users or service accounts.
  */
-async function selectDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+async function readDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (
     [
       ['internal_user', 'user'],
@@ -66,11 +66,11 @@ async function selectDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[
     field: 'details.visualization_id',
     denied: findDeniedEverywhere(ctx.actor, 'shared_visualization'),
   };
-  return [...(await selectDeniedViewEvents(ctx)), downloads, ...members];
+  return [...(await readDeniedViewEvents(ctx)), downloads, ...members];
 }
 
 /** Selects the hidden events among those that are counted as views: events of members and downloads are not counted. */
-async function selectDeniedViewEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+async function readDeniedViewEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const actors = (
     [
       ['user', 'user'],
@@ -81,11 +81,11 @@ async function selectDeniedViewEvents(ctx: PrincipalContext): Promise<DeniedReco
     denied: findDeniedEverywhere(ctx.actor, kind),
     where: { field: 'actorKind', value },
   }));
-  return [...(await selectDeniedTargets(ctx)), ...actors];
+  return [...(await readDeniedTargets(ctx)), ...actors];
 }
 
 /** Selects events about a target that the caller is denied. */
-async function selectDeniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
+async function readDeniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
     dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
     visualization: findDeniedEverywhere(actor, 'shared_visualization'),
@@ -117,13 +117,13 @@ export async function listShareEvents(
   perPage: number,
 ): Promise<Page<ShareEvent>> {
   const unsharable = await requireReadEvents(ctx, filter);
-  return readLog(ctx, 'share', makeLogFilter(filter, [unsharable, ...(await selectDeniedEvents(ctx))]), page, perPage);
+  return readLog(ctx, 'share', makeLogFilter(filter, [unsharable, ...(await readDeniedEvents(ctx))]), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
   await requireReadEvents(ctx, event ?? {});
-  if (!event || !makeRecordMatcher({ values: {}, denied: await selectDeniedEvents(ctx) })(event))
+  if (!event || !makeRecordMatcher({ values: {}, denied: await readDeniedEvents(ctx) })(event))
     throw shareEventNotFound();
   return event;
 }
@@ -185,7 +185,7 @@ export async function readShareAnalytics(
   if (intervalStarts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = makeLogFilter({ ...filter, from, to }, [unsharable, ...(await selectDeniedViewEvents(ctx))]);
+  const range = makeLogFilter({ ...filter, from, to }, [unsharable, ...(await readDeniedViewEvents(ctx))]);
   const analytics = await readAnalytics(ctx, range, intervalStarts);
   const countsByStart = new Map(analytics.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(

@@ -53,7 +53,7 @@ export const insertShareMessages = (
   db: ControlDb,
   group: ShareGroup,
   { message, now, dueAt }: { message: JobMessage; now: number; dueAt: number },
-  when: Condition = sql`true`,
+  condition: Condition = sql`true`,
 ) => {
   const newId = sql`${formatIdPrefix(now)} || lower(hex(randomblob(8)))`;
   const { companyId } = message;
@@ -71,7 +71,7 @@ export const insertShareMessages = (
             : eq(dashboardShares.shareContextId, group.shareContextId),
           isNull(dashboardShares.revokedAt),
           existsSql(dashboards, matchesId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),
-          when,
+          condition,
         )}`,
     )
     .returning();

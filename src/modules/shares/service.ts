@@ -257,7 +257,7 @@ const makeShareEvent = (
   type: 'share.created' | 'share.updated' | 'share.revoked',
   share: Pick<DashboardShare, 'id' | 'name' | 'dashboardId' | 'shareContextId'>,
   details: Record<string, unknown> = {},
-  when?: Condition,
+  condition?: Condition,
 ) =>
   prepareShareEvent(
     ctx,
@@ -268,7 +268,7 @@ const makeShareEvent = (
       shareContextId: share.shareContextId,
       details: { name: share.name, ...details },
     },
-    when,
+    condition,
   );
 
 /** Lists the filters that a policy may be about. */

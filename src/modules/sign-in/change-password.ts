@@ -30,7 +30,7 @@ export async function changePassword(
       mail: mail.statement,
       sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, {
         exceptSessionId: sessionId,
-        when: AFTER_CHANGE,
+        condition: AFTER_CHANGE,
       }),
       grants: endUserGrants(ctx.db, { companyId, userId: id }, { passwordHash, now }),
       resets: endPasswordResets(ctx.db, user, now),

@@ -100,7 +100,7 @@ async function enableAndSignIn(
     const proof = await computeProof(ctx, factor, { totp: code });
     // Enabling ends every sign-in under way but this one.
     const enabledUser = { ...user, sessionEpoch: user.sessionEpoch + 1 };
-    const session = await prepareSession(ctx, enabledUser, { when: AFTER_CHANGE });
+    const session = await prepareSession(ctx, enabledUser, { condition: AFTER_CHANGE });
     const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, { purpose: 'setup', needsNoSso }),

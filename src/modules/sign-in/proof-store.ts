@@ -14,14 +14,14 @@ export const useProof = (
   db: ControlDb,
   factor: { companyId: string; id: string },
   proof: CodeProof,
-  when?: SQL,
+  condition?: SQL,
 ): Statement =>
   'step' in proof
     ? insertWhen(
         db,
         usedTotpSteps,
         { companyId: factor.companyId, factorId: factor.id, step: proof.step },
-        when ?? sql`true`,
+        condition ?? sql`true`,
       ).onConflictDoNothing()
     : db
         .delete(backupCodes)
@@ -30,7 +30,7 @@ export const useProof = (
             eq(backupCodes.companyId, factor.companyId),
             eq(backupCodes.factorId, factor.id),
             inArray(backupCodes.digest, proof.backupDigests),
-            when,
+            condition,
           ),
         );
 

@@ -93,12 +93,12 @@ const insertBackupCodes = (
   db: ControlDb,
   factor: SecondFactor,
   { digests, keyVersion }: StoredBackupCodes,
-  when: SQL,
+  condition: SQL,
 ) =>
   db
     .insert(backupCodes)
     .select(
-      sql`select ${factor.companyId}, ${factor.id}, value, ${keyVersion} from json_each(${JSON.stringify(digests)}) where ${when}`,
+      sql`select ${factor.companyId}, ${factor.id}, value, ${keyVersion} from json_each(${JSON.stringify(digests)}) where ${condition}`,
     );
 
 /** Selects a row if a user has a passkey. */

@@ -20,7 +20,7 @@ export async function logInWithSecondFactor(
   return attemptGuess(ctx, makeSecondFactorGuess(user.companyId, user.id), async () => {
     const now = ctx.now();
     const proof = await computeProof(ctx, factor, input.code);
-    const session = await prepareSession(ctx, user, { when: AFTER_CHANGE });
+    const session = await prepareSession(ctx, user, { condition: AFTER_CHANGE });
     const results = await commit(ctx.db, {
       count: countTry(ctx.db, digest, now, { purpose: 'login', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),

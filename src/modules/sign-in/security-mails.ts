@@ -49,7 +49,7 @@ export function prepareConsequences(
       mail: mail.statement,
       sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), {
         exceptSessionId: exceptSession,
-        when: AFTER_CHANGE,
+        condition: AFTER_CHANGE,
       }),
     },
     send: mail.send,

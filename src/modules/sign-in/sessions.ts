@@ -39,7 +39,7 @@ export interface TokenPair {
  * Prepares a new session of `user`: the statements that store it, and the tokens to answer once it is stored. @param options.when
  * a further condition, if any
  */
-export async function prepareSession(ctx: Context, user: User, { when }: { when?: Condition } = {}) {
+export async function prepareSession(ctx: Context, user: User, { condition }: { condition?: Condition } = {}) {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
   const { record, token } = await createSession(ctx, { companyId, userId });
@@ -47,7 +47,7 @@ export async function prepareSession(ctx: Context, user: User, { when }: { when?
   return {
     sessionId: record.id,
     statements: {
-      session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, when }),
+      session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, condition }),
       network: recordNetwork(ctx.db, { companyId, userId, network: getCallerNetwork(ctx), signedInAt: now }),
       signIn: recordSignIn(ctx.db, user, now),
     },

@@ -2,7 +2,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { findAddressProblem, isThisMachine } from '../../kernel/public-address.ts';
+import { findUrlProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { findTrustProblem } from '../../platform/openid.ts';
 import { type Company, getActiveCompanyBySlug } from '../companies/service.ts';
@@ -170,7 +170,7 @@ export const loadSaml = () => import('./saml.ts');
 const makeSecretContext = (companyId: string) => `sso-client:${companyId}`;
 
 function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
-  const checkAddress = (field: string, url: string) => ({ field, message: findAddressProblem(url, allowPrivate) });
+  const checkAddress = (field: string, url: string) => ({ field, message: findUrlProblem(url, allowPrivate) });
   const providerProblems =
     provider.type === 'oidc'
       ? [

@@ -83,12 +83,12 @@ function findIssuingProvider(providers: SocialProvider[], { iss, aud }: JWTPaylo
 }
 
 async function fetchKeySet({ issuer, jwksUri }: SocialProvider, allowPrivate: boolean): Promise<KeySet> {
-  const address = jwksUri ?? (await discoverProvider(issuer, allowPrivate)).jwks_uri;
-  if (!address) throw new errors.JWKSInvalid('The provider names no jwks_uri.');
-  const key = `${allowPrivate} ${address}`;
+  const keySetUrl = jwksUri ?? (await discoverProvider(issuer, allowPrivate)).jwks_uri;
+  if (!keySetUrl) throw new errors.JWKSInvalid('The provider names no jwks_uri.');
+  const key = `${allowPrivate} ${keySetUrl}`;
   const cachedKeySet = keySets.get(key);
   if (cachedKeySet) return cachedKeySet;
-  const keySet = createRemoteJWKSet(new URL(address), { [customFetch]: createOutboundFetch(allowPrivate) });
+  const keySet = createRemoteJWKSet(new URL(keySetUrl), { [customFetch]: createOutboundFetch(allowPrivate) });
   keySets.set(key, keySet);
   return keySet;
 }

@@ -5,7 +5,7 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { findAddressProblem } from '../../kernel/public-address.ts';
+import { findUrlProblem } from '../../kernel/public-address.ts';
 import { discoverProvider, findTrustProblem, getAuthorizationEndpoint } from '../../platform/openid.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { getActiveCompanyBySlug } from '../companies/service.ts';
@@ -186,11 +186,11 @@ function findProblems(
   allowPrivate: boolean,
 ): FieldProblem[] {
   const addressProblems = [
-    { field: `providers.${index}.issuer`, message: findAddressProblem(issuer, allowPrivate) },
+    { field: `providers.${index}.issuer`, message: findUrlProblem(issuer, allowPrivate) },
     { field: `providers.${index}.trust_email`, message: findTrustProblem(issuer, trustEmail) },
     {
       field: `providers.${index}.jwks_uri`,
-      message: jwksUri === null ? null : findAddressProblem(jwksUri, allowPrivate),
+      message: jwksUri === null ? null : findUrlProblem(jwksUri, allowPrivate),
     },
   ];
   return addressProblems.filter((problem): problem is FieldProblem => problem.message !== null);

@@ -98,10 +98,10 @@ export function matchTableColumns(
     }
     const change = changedColumns.find(({ name }) => name === column.name);
     if (column.type !== target.type && column.type !== change?.from) {
-      const why = change
+      const reason = change
         ? `is ${change.from} in the table, and ${change.to} as proposed`
         : `is ${target.type} in the table`;
-      return matcher.addProblem(index, 'type', why);
+      return matcher.addProblem(index, 'type', reason);
     }
     const source = column.source_index === undefined ? target.source_index : column.source_index;
     if (source !== null && !fileColumnIndexes.has(source))

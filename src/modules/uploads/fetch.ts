@@ -96,12 +96,12 @@ export async function beginFetch(
 ): Promise<{ sourceUrl: string; state: FetchState }> {
   const givenName = toSafeFileName(filename ?? '');
   if (filename !== undefined && !hasAcceptedExtension(givenName)) throw wrongFileType(givenName, ACCEPTED_EXTENSIONS);
-  const address = new URL(url);
-  address.hash = '';
+  const fileUrl = new URL(url);
+  fileUrl.hash = '';
   const nameInPath = readNameInPath(url);
   const state: FetchState = {
     fetching: 1,
-    address: await encrypt(ctx.config.ENCRYPTION_KEYS, address.href, makeAddressContext(ctx.actor.companyId, jobId)),
+    address: await encrypt(ctx.config.ENCRYPTION_KEYS, fileUrl.href, makeAddressContext(ctx.actor.companyId, jobId)),
     name: givenName || (hasAcceptedExtension(nameInPath) ? nameInPath : null),
     found: null,
     etag: null,
@@ -110,7 +110,7 @@ export async function beginFetch(
     restarts: 0,
     tries: 0,
   };
-  return { sourceUrl: address.origin + address.pathname, state };
+  return { sourceUrl: fileUrl.origin + fileUrl.pathname, state };
 }
 
 /** Tells whether a job still has to fetch its file. */
@@ -129,8 +129,8 @@ export async function fetchSource(work: JobWork<FetchState>, limits: FetchLimits
   const download = new Download(work, { ...storedState, tries: storedState.tries + 1 }, limits);
   await download.saveProgress();
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const address = await decrypt(keys, storedState.address, makeAddressContext(ctx.actor.companyId, job.id));
-  await download.fetchFile(address);
+  const url = await decrypt(keys, storedState.address, makeAddressContext(ctx.actor.companyId, job.id));
+  await download.fetchFile(url);
   return true;
 }
 
@@ -170,13 +170,13 @@ class Download {
     this.#savedAt = ctx.now();
   }
 
-  async fetchFile(address: string): Promise<void> {
+  async fetchFile(url: string): Promise<void> {
     // What was received without an ETag cannot be gone on with.
     if (this.#state.received > 0 && this.#state.etag === null) this.#restart();
     for (;;) {
       const offset = this.#offset;
       try {
-        const answer = await this.#open(address);
+        const answer = await this.#open(url);
         try {
           if (this.#offset === 0) await this.#countAnnounced();
           if (answer.status !== 416 && (await this.#receive(answer)) === 'later') return;
@@ -225,7 +225,7 @@ class Download {
     this.#pieceBeganAt = this.#work.ctx.now();
   }
 
-  async #open(address: string): Promise<OutsideResponse> {
+  async #open(url: string): Promise<OutsideResponse> {
     const { etag } = this.#state;
     const isResumed = this.#offset > 0 && etag !== null;
     const headers = {
@@ -236,10 +236,10 @@ class Download {
     };
     const { config } = this.#work.ctx;
     const limits = { allowPrivate: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
-    const answer = await openOutsideFile(address, headers, limits);
+    const answer = await openOutsideFile(url, headers, limits);
     try {
-      if (isResumed) this.#requireContinuation(answer, etag, address);
-      else this.#readFirstAnswer(answer, address);
+      if (isResumed) this.#requireContinuation(answer, etag, url);
+      else this.#readFirstAnswer(answer, url);
       return answer;
     } catch (error) {
       answer.close();
@@ -248,10 +248,10 @@ class Download {
   }
 
   /** Reads name, type and size of the file from the first answer. @throws JobProblem for a file that cannot be loaded */
-  #readFirstAnswer({ status, headers }: OutsideResponse, address: string): void {
+  #readFirstAnswer({ status, headers }: OutsideResponse, url: string): void {
     if (status !== 200) throw toStatusProblem(status);
     const { name } = this.#state;
-    const fileName = name ?? readNameFromResponse(headers, readNameInPath(address));
+    const fileName = name ?? readNameFromResponse(headers, readNameInPath(url));
     if (fileName === null) throw new JobProblem(sourceTypeUnknown);
     // The runtime unpacks what is encoded: its length and ranges are those of other bytes.
     const isPlain = /^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
@@ -269,7 +269,7 @@ class Download {
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
-  #requireContinuation(answer: OutsideResponse, etag: string, address: string): void {
+  #requireContinuation(answer: OutsideResponse, etag: string, url: string): void {
     const { status, headers } = answer;
     if (status === 416 && this.#state.total === null && headers.get('content-range') === `bytes */${this.#offset}`) {
       // A file of unknown length ended with a piece.
@@ -282,7 +282,7 @@ class Download {
     if (status === 200) {
       // The same file, from its first byte: the server knows no ranges.
       this.#restart();
-      this.#readFirstAnswer(answer, address);
+      this.#readFirstAnswer(answer, url);
       this.#state = { ...this.#state, etag: null };
       return;
     }

@@ -24,7 +24,7 @@ import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publishRows } from './publish.ts';
 import { sumBytes } from './receive.ts';
 import { formatStagingTable } from './staging.ts';
-import { selectZoneEdges } from './time-zones.ts';
+import { findZoneEdges } from './time-zones.ts';
 import { type JobWork, saveProgress, workOnJob } from './work.ts';
 
 const CHUNK_TIMEOUT_MS = 60_000;
@@ -67,7 +67,7 @@ async function continueLoad(work: JobWork<LoadState>): Promise<boolean> {
 async function readZoneEdges({ database, job }: JobWork<LoadState>): Promise<ZoneEdges | null> {
   const zone = requireConfirmed(job).time_zone;
   const mayMatter = zone !== null && listLoadedColumns(job).some(({ type }) => type === 'datetime');
-  return mayMatter ? selectZoneEdges(database, zone) : null;
+  return mayMatter ? findZoneEdges(database, zone) : null;
 }
 
 /** Creates the staging table without a primary key: adding it at the end is faster than keeping it during the load. */

@@ -340,34 +340,40 @@ export function toJsonProblem(file: string, form: JsonForm, { fault, line, membe
 export const parquetTextTooLarge = (file: string) =>
   makeFileProblem('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
 
-/** The code and sentence for each fault of a Parquet file. `of` is a phrase that names the column, where there is one. */
-const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string, detail: string) => string]> = {
+/** The code and sentence for each fault of a Parquet file. `inColumn` is a phrase that names the column, where there is one. */
+const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (inColumn: string, detail: string) => string]> = {
   not_parquet: ['PARQUET_UNREADABLE', () => 'não é um arquivo Parquet'],
-  damaged: ['PARQUET_UNREADABLE', (of) => `está corrompido ou incompleto e não pôde ser lido${of}`],
+  damaged: ['PARQUET_UNREADABLE', (inColumn) => `está corrompido ou incompleto e não pôde ser lido${inColumn}`],
   encrypted: ['PARQUET_ENCRYPTED', () => 'é protegido por criptografia. Envie-o sem ela'],
   codec: [
     'PARQUET_CODEC',
-    (of, codec) =>
-      `usa uma compressão que não é aceita${codec ? ` (${codec})` : ''}${of}. Use Snappy, gzip, Zstandard, Brotli ou LZ4`,
+    (inColumn, codec) =>
+      `usa uma compressão que não é aceita${codec ? ` (${codec})` : ''}${inColumn}. Use Snappy, gzip, Zstandard, Brotli ou LZ4`,
   ],
   encoding: [
     'PARQUET_ENCODING',
-    (of, encoding) => `usa uma codificação que não é aceita${encoding ? ` (${encoding})` : ''}${of}`,
+    (inColumn, encoding) => `usa uma codificação que não é aceita${encoding ? ` (${encoding})` : ''}${inColumn}`,
   ],
-  binary: ['PARQUET_BINARY', (of) => `tem bytes que não são declarados como texto${of}. Converta-os em texto`],
+  binary: [
+    'PARQUET_BINARY',
+    (inColumn) => `tem bytes que não são declarados como texto${inColumn}. Converta-os em texto`,
+  ],
   footer_too_large: ['PARQUET_TOO_LARGE', () => 'tem um rodapé grande demais. Grave-o com menos grupos de linhas'],
-  page_too_large: ['PARQUET_TOO_LARGE', (of) => `tem uma página grande demais${of}. Grave-o com páginas de até 16 MiB`],
-  row_too_long: ['RECORD_TOO_LARGE', (of) => `tem uma linha grande demais${of}`],
+  page_too_large: [
+    'PARQUET_TOO_LARGE',
+    (inColumn) => `tem uma página grande demais${inColumn}. Grave-o com páginas de até 16 MiB`,
+  ],
+  row_too_long: ['RECORD_TOO_LARGE', (inColumn) => `tem uma linha grande demais${inColumn}`],
   no_columns: ['NO_COLUMNS', () => 'não tem nenhuma coluna'],
   too_many_columns: ['TOO_MANY_COLUMNS', () => `tem colunas demais; o máximo é ${MAX_COLUMNS}`],
-  nul: ['NUL_BYTE', (of) => `contém um caractere nulo, que não é texto válido${of}`],
-  not_utf8: ['UNREADABLE_BYTES', (of) => `tem um texto que não é UTF-8 válido${of}`],
+  nul: ['NUL_BYTE', (inColumn) => `contém um caractere nulo, que não é texto válido${inColumn}`],
+  not_utf8: ['UNREADABLE_BYTES', (inColumn) => `tem um texto que não é UTF-8 válido${inColumn}`],
 };
 
 /** Converts the fault of a Parquet file to a problem. */
 export function toParquetProblem(file: string, { fault, column, detail }: ParquetProblem): JobProblem {
   const [code, sentence] = PARQUET_FAULTS[fault];
-  const of = column === undefined ? '' : ` na coluna "${column}"`;
-  const message = `O arquivo "${file}" ${sentence(of, detail ?? '')}.`;
+  const inColumn = column === undefined ? '' : ` na coluna "${column}"`;
+  const message = `O arquivo "${file}" ${sentence(inColumn, detail ?? '')}.`;
   return new JobProblem({ code, message, file, ...(column !== undefined && { column }) });
 }

@@ -83,13 +83,13 @@ const toUpload = (row: UploadRow): ResumableUpload => ({
 const UPLOAD_COUNT_LOCK = 519_204_877;
 
 /**
- * Inserts a new upload, unless the company has `most` unfinished ones that received a byte after `since`. @returns whether it was
+ * Inserts a new upload, unless the company has `maxUploads` unfinished ones that received a byte after `since`. @returns whether it was
  * inserted
  */
 export async function insertUpload(
   tx: TenantTx,
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
-  { most, since, at }: { most: number; since: string; at: string },
+  { maxUploads, since, at }: { maxUploads: number; since: string; at: string },
 ): Promise<boolean> {
   await tx.query('SELECT pg_advisory_xact_lock($1)', [UPLOAD_COUNT_LOCK]);
   const insertedRows = await tx.execute(
@@ -111,7 +111,7 @@ export async function insertUpload(
       upload.length,
       at,
       since,
-      most,
+      maxUploads,
       upload.metadata,
       JSON.stringify(upload.pieces),
       upload.evolve,

@@ -131,7 +131,7 @@ async function insertNewUpload(
   // An empty file is stored as well: its job fails, and says why.
   for (const name of upload.pieces)
     await waitForStorage(ctx.files.put(makePieceKey(toStoredFile(upload), name), new Uint8Array()));
-  const limits = { most: MAX_UNFINISHED_UPLOADS, since: computeExpiry(ctx), at: formatIsoTimestamp(now) };
+  const limits = { maxUploads: MAX_UNFINISHED_UPLOADS, since: computeExpiry(ctx), at: formatIsoTimestamp(now) };
   await database.transaction(async (tx) => {
     if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyUnfinished(MAX_UNFINISHED_UPLOADS);
     await requireFileQuota(ctx, tx, length);

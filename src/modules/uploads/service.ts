@@ -5,7 +5,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { SentBody } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { findAddressProblem } from '../../kernel/public-address.ts';
+import { findUrlProblem } from '../../kernel/public-address.ts';
 import { makeResourceArn } from '../../permissions/arn.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
@@ -124,7 +124,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sentBody: UrlUpl
   requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
   if (tableId === null) requireNoTableOptions({ mode: sentBody.mode, key: sentBody.key, evolve: sentBody.evolve });
   const mode: UploadMode = tableId === null ? 'create' : (sentBody.mode ?? 'append');
-  const problem = findAddressProblem(sentBody.url, ctx.config.ALLOW_PRIVATE_ISSUERS);
+  const problem = findUrlProblem(sentBody.url, ctx.config.ALLOW_PRIVATE_ISSUERS);
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
   const database = await requireDatabase(ctx);
   if (tableId !== null) await getTable(ctx, tableId);

@@ -7,8 +7,8 @@ interface ResponseHeaders {
 }
 
 /** Reads the file name from the path of a URL; empty if there is none. */
-export function readNameInPath(address: string): string {
-  const lastSegment = new URL(address).pathname.split('/').at(-1) ?? '';
+export function readNameInPath(url: string): string {
+  const lastSegment = new URL(url).pathname.split('/').at(-1) ?? '';
   return toSafeFileName(decodePercent(lastSegment));
 }
 

@@ -13,7 +13,7 @@ export async function isTimeZoneKnown(tx: TenantTx, zone: string): Promise<boole
 }
 
 /** Reads the first and last local times of a zone that the API can write, as seconds of the first and of the last day. */
-export async function selectZoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
+export async function findZoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
   const [row] = await tx.query<{ first: string; last: string }>(
     `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,
        extract(epoch FROM timestamp '9999-12-31' - (timestamptz '9999-12-31 00:00:00Z' AT TIME ZONE $1::text)) AS last`,

@@ -18,18 +18,18 @@ export const ROW_ID = '$id';
 const UUID_PATTERN = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
 /**
- * Makes the SQL expression for a key value of a staged row; null for a row id that is not a UUID. @param of the alias of the
+ * Makes the SQL expression for a key value of a staged row; null for a row id that is not a UUID. @param source the alias of the
  * staged table
  */
-function makeKeyValueSql(of: string, name: string): string {
-  const value = `${of}.${quoteIdentifier(name)}`;
+function makeKeyValueSql(source: string, name: string): string {
+  const value = `${source}.${quoteIdentifier(name)}`;
   return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID_PATTERN}' THEN btrim(${value})::uuid END` : value;
 }
 
-const makeKeySql = (of: string, keyColumns: string[]): string =>
-  keyColumns.map((name) => makeKeyValueSql(of, name)).join(', ');
-const qualifyColumns = (of: string, names: string[]): string =>
-  names.map((name) => `${of}.${quoteIdentifier(name)}`).join(', ');
+const makeKeySql = (source: string, keyColumns: string[]): string =>
+  keyColumns.map((name) => makeKeyValueSql(source, name)).join(', ');
+const qualifyColumns = (source: string, names: string[]): string =>
+  names.map((name) => `${source}.${quoteIdentifier(name)}`).join(', ');
 const makeSameKeySql = ({ keyColumns }: Upsert): string =>
   keyColumns
     .map((name) => `present.${quoteIdentifier(name === ROW_ID ? 'id' : name)} = ${makeKeyValueSql('staged', name)}`)
@@ -55,8 +55,8 @@ export const selectFirstNewRow = (upsert: Upsert): string => `
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row" FROM ${formatStagingTable(upsert)}
   ) AS staged WHERE ${makeIsNewSql(upsert)} ORDER BY staged."$row" LIMIT 1`;
 
-const makeTextArraySql = (of: string, names: string[]): string =>
-  `ARRAY[${names.map((name) => `${of}.${quoteIdentifier(name)}::text`).join(', ')}]`;
+const makeTextArraySql = (source: string, names: string[]): string =>
+  `ARRAY[${names.map((name) => `${source}.${quoteIdentifier(name)}::text`).join(', ')}]`;
 
 /**
  * Builds the statement that updates the table's rows that have a staged row's key but differ in other values. There must be

@@ -45,10 +45,10 @@ export function countUse(
   { companyId, at }: UsageKey,
   counter: UsageCounter,
   count: number,
-  when: SQL = sql`true`,
+  condition: SQL = sql`true`,
 ) {
   const row = { companyId, day: toDayNumber(at), mails: 0, modelCalls: 0, executions: 0, [counter]: count };
-  return insertWhen(db, usageDays, row, when)
+  return insertWhen(db, usageDays, row, condition)
     .onConflictDoUpdate({
       target: [usageDays.companyId, usageDays.day],
       set: { [counter]: sql`${usageDays[counter]} + ${count}` },

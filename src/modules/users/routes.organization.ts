@@ -54,7 +54,7 @@ export const organizationUserEndpoints = [
     },
     async ({ ctx, query }) =>
       viewList(
-        await listUsers(ctx, { accountId: query.account_id, which: toDeletionFilter(query) }, toPageRequest(query)),
+        await listUsers(ctx, { accountId: query.account_id, lifecycle: toDeletionFilter(query) }, toPageRequest(query)),
         viewOrganizationUser,
       ),
   ),

@@ -51,17 +51,17 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
 /**
  * Invalidates sign-ins that are in progress, so that they get no session; to be combined with the statement that ends the
  * sessions.
- * @param when an additional SQL condition, if any
+ * @param writeCondition an additional SQL condition, if any
  */
 export const endSignInsInProgress = (
   db: ControlDb,
   { companyId, userId }: { companyId: string; userId: string },
-  when?: SQL,
+  writeCondition?: SQL,
 ) =>
   db
     .update(users)
     .set({ sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(and(matchesId(users, companyId, userId), when));
+    .where(and(matchesId(users, companyId, userId), writeCondition));
 
 /** Replaces the hash of a password by a newer one, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>
@@ -125,7 +125,7 @@ export type UserPageRequest = PageRequest<keyof ReturnType<typeof getSortColumns
 /** The filter of a list of users: which deleted ones, which account, and which denied users it leaves out. */
 export interface UserFilter {
   accountId?: string;
-  which: 'living' | 'all';
+  lifecycle: 'living' | 'all';
   denials: Denials;
 }
 
@@ -215,7 +215,7 @@ export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER_COLUMNS> & {
   status?: UserStatus;
   groupId?: string;
   /** A further condition on the users. */
-  where?: SQL;
+  condition?: SQL;
 };
 
 /** Reads a page of a company's users that are not deleted, with the groups they are in, without denied users and groups. */
@@ -223,12 +223,12 @@ export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,
   denials: { users: Denials; groups: Denials },
-  { search, status, groupId, where, ...page }: UserSearch,
+  { search, status, groupId, condition: extraCondition, ...page }: UserSearch,
 ) {
-  const { filter, ...all } = makeCompanyQuery(companyId, { which: 'living', denials: denials.users });
+  const { filter, ...all } = makeCompanyQuery(companyId, { lifecycle: 'living', denials: denials.users });
   const searchConditions = [
     makeContainsSql([users.name, users.email], search),
-    where,
+    extraCondition,
     status && HAS_STATUS[status],
     groupId === undefined ? undefined : inArray(users.id, selectMembers(db, companyId, groupId, denials.groups)),
   ].filter((condition) => condition !== undefined);
@@ -244,11 +244,11 @@ export function readUsersWithGroups(
   );
 }
 
-const makeCompanyQuery = (companyId: string, { which, denials }: UserFilter) => ({
+const makeCompanyQuery = (companyId: string, { lifecycle, denials }: UserFilter) => ({
   table: users,
-  filter: and(eq(users.companyId, companyId), matchesDeletion(users, which), isNotDenied(users.id, denials)) as SQL,
+  filter: and(eq(users.companyId, companyId), matchesDeletion(users, lifecycle), isNotDenied(users.id, denials)) as SQL,
   ...(isNothingDenied(denials) && {
-    total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
+    total: sql`select ${lifecycle === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
   }),
 });
 

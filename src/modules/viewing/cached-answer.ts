@@ -46,25 +46,25 @@ export async function findCachedResponse(
   const digest = await computeDigest(ctx, item, values, limits);
   // Read before any of the data: what is found current by it, or stored, was read of this version or a later one.
   const versions = item.data && new DataVersions(item.data, ctx.now());
-  const address = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
+  const url = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
   const isChanging = !versions?.isSettled;
   return {
     digest,
-    key: `${address}/${isChanging ? 'changing' : versions.version}`,
+    key: `${url}/${isChanging ? 'changing' : versions.version}`,
     isChanging,
     async findResponse(maxAge = Number.POSITIVE_INFINITY) {
-      const cachedEntry = versions && seconds > 0 ? await findCached('results', address) : undefined;
+      const cachedEntry = versions && seconds > 0 ? await findCached('results', url) : undefined;
       if (!cachedEntry) return undefined;
       const about = JSON.parse(cachedEntry.about) as ResultSource & { at?: number; hasErrors?: boolean };
-      const { at = 0, hasErrors = true, ...of } = about;
-      if (!versions?.isCurrent(of) || ctx.now() - at > maxAge) return undefined;
+      const { at = 0, hasErrors = true, ...source } = about;
+      if (!versions?.isCurrent(source) || ctx.now() - at > maxAge) return undefined;
       return Object.assign(makePreparedJson(cachedEntry.body), { hasErrors });
     },
     async storeResponse(text, tables, hasErrors) {
-      const of = versions?.readVersions(tables);
-      if (!of || seconds === 0) return;
-      const entryOptions = { seconds, about: JSON.stringify({ ...of, at: ctx.now(), hasErrors }) };
-      await putCached('results', address, text, entryOptions).catch((error) => logError('result_not_kept', error));
+      const source = versions?.readVersions(tables);
+      if (!source || seconds === 0) return;
+      const entryOptions = { seconds, about: JSON.stringify({ ...source, at: ctx.now(), hasErrors }) };
+      await putCached('results', url, text, entryOptions).catch((error) => logError('result_not_kept', error));
     },
   };
 }

@@ -82,12 +82,12 @@ function viewFailure(failure: Failure, explain: boolean, locale: Locale): { erro
 }
 
 /** An error that `viewExecution` made, in JSON: no text within a result can be like it, as its quotes are escaped. */
-const ERROR_IN_JSON = /("error":\{"error_code":"\w+","message":)("(?:[^"\\]|\\.)*")/g;
+const JSON_ERROR_PATTERN = /("error":\{"error_code":"\w+","message":)("(?:[^"\\]|\\.)*")/g;
 
 /** Translates the errors of executions in JSON, which was made in English for readers of all languages. */
 export const translateErrors = (json: string, locale: Locale): string =>
   json.replaceAll(
-    ERROR_IN_JSON,
+    JSON_ERROR_PATTERN,
     (_, start: string, message: string) => start + JSON.stringify(translate(JSON.parse(message), locale)),
   );
 

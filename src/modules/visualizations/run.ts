@@ -120,9 +120,9 @@ async function runOnConnections(
   ctx: CompanyContext,
   runState: RunState,
   executions: Execution[],
-  most: number,
+  maxConnections: number,
 ): Promise<void> {
-  const wantedConnections = Math.min(most, runState.remainingRuns.length);
+  const wantedConnections = Math.min(maxConnections, runState.remainingRuns.length);
   const openedConnections: TenantSql[] = [];
   while (openedConnections.length < wantedConnections) {
     const sql = await (openedConnections.length === 0

@@ -123,12 +123,12 @@ async function readRelatedData(
     readTogether(ctx.db, selectRelatedIds(ctx.db, ctx.actor.companyId, ids)),
     hasTableEvents ? readConnectionId(ctx) : null,
   ]);
-  const of = (rows: readonly { of: string; id: string }[], id: unknown) =>
+  const selectIds = (rows: readonly { of: string; id: string }[], id: unknown) =>
     rows.filter((row) => row.of === id).map((row) => row.id);
   return (id) => ({
-    groupIds: of(lists.memberships, id),
-    permissionIds: of(lists.permissions, id),
-    policyIds: of(lists.policies, id),
+    groupIds: selectIds(lists.memberships, id),
+    permissionIds: selectIds(lists.permissions, id),
+    policyIds: selectIds(lists.policies, id),
     connectionId,
   });
 }

@@ -6,7 +6,7 @@ import type { Page } from '../../db/page.ts';
 import type { SigningSecret } from '../../db/schema/webhooks.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { findAddressProblem } from '../../kernel/public-address.ts';
+import { findUrlProblem } from '../../kernel/public-address.ts';
 import type { LogKind } from '../../logs/log.ts';
 import { makeSecretContext, type WebhookSender } from '../../objects/webhook-sender.ts';
 import { encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
@@ -142,7 +142,7 @@ const encryptSecret = async (ctx: Context, id: string, secret: string): Promise<
 });
 
 function requireAllowedUrl(ctx: Context, url: string): void {
-  const problem = findAddressProblem(url, ctx.config.ALLOW_PRIVATE_ISSUERS);
+  const problem = findUrlProblem(url, ctx.config.ALLOW_PRIVATE_ISSUERS);
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
 }
 

@@ -81,16 +81,18 @@ async function deliverAuditRecords(
 
 /**
  * Builds the delivery of a batch of audit records. Equal first and last records give the same id.
- * @param of the id of a backfill, whose batches get other ids
+ * @param idOfBackfill the id of a backfill, whose batches get other ids
  */
 async function buildBatch(
   ctx: CompanyContext,
   records: readonly LogRecord<'audit'>[],
-  of = '',
+  idOfBackfill = '',
 ): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [first, last] = [records[0], records.at(-1)] as [LogRecord, LogRecord];
-  const id = (await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, of, first.id, last.id].join('\n'))).slice(0, 24);
+  const id = (
+    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, idOfBackfill, first.id, last.id].join('\n'))
+  ).slice(0, 24);
   const fullRecords = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS_TYPE).view({ records: fullRecords } as never, undefined as never);
   return toDeliveryInput({ id, type: AUDIT_RECORDS_TYPE, at: Math.max(first.occurredAt, last.occurredAt), data });

@@ -57,10 +57,10 @@ export function askForCompany(title: string): void {
 }
 
 function loadCompanyPage(slug: string | null): void {
-  const address = new URL(location.href);
-  if (slug === null) address.searchParams.delete('company_slug');
-  else address.searchParams.set('company_slug', slug);
-  location.assign(address);
+  const url = new URL(location.href);
+  if (slug === null) url.searchParams.delete('company_slug');
+  else url.searchParams.set('company_slug', slug);
+  location.assign(url);
 }
 
 /** Shows the sign-in form with every method that the company offers; calls `onSignedIn` once the user is signed in. */

@@ -146,7 +146,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
         configuration: makeScatter(clouds, chart),
         summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
         seriesCount: clouds.clouds.length,
-        pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.of,
+        pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.dataPoint,
         entries: toEntries(clouds.clouds),
       }
     );

@@ -50,7 +50,7 @@ export interface PiePlot {
 export interface ScatterPlot {
   xLabel: string;
   yLabel: string;
-  clouds: { label: string; points: { x: number; y: number; of: DataPoint }[] }[];
+  clouds: { label: string; points: { x: number; y: number; dataPoint: DataPoint }[] }[];
   style: NumberStyle;
 }
 
@@ -202,7 +202,7 @@ export function makeScatterPlot(data: ResultData, chart: ViewChart['chart']): Sc
     label,
     points: rows.flatMap((row) => {
       const [px, py] = [toNumber(row[roles.x]), toNumber(row[y])];
-      return px === null || py === null ? [] : [{ x: px, y: py, of: toPoint(data.columns, row) }];
+      return px === null || py === null ? [] : [{ x: px, y: py, dataPoint: toPoint(data.columns, row) }];
     }),
   }));
   const getColumnName = (at: number) => data.columns[at]?.name ?? '';

@@ -10,17 +10,17 @@ export const readMailLink = (): MailLinkView | null =>
  * @returns the token; null if there is none; undefined if the page is about to reload with the stored token
  */
 export function takeToken(): string | null | undefined {
-  const address = new URL(location.href);
-  const token = address.searchParams.get('token');
+  const url = new URL(location.href);
+  const token = url.searchParams.get('token');
   const { token: storedToken } = Object(history.state) as { token?: unknown };
   if (token === null && typeof storedToken === 'string') {
-    address.searchParams.set('token', storedToken);
+    url.searchParams.set('token', storedToken);
     history.replaceState(null, '');
-    location.replace(address);
+    location.replace(url);
     return undefined;
   }
-  address.searchParams.delete('token');
-  history.replaceState(token === null ? null : { token }, '', address);
+  url.searchParams.delete('token');
+  history.replaceState(token === null ? null : { token }, '', url);
   return token;
 }
 

@@ -2,7 +2,7 @@ import type { Action } from '../../../src/permissions/actions.ts';
 import { createEmbedRecord, SIGNING_KEYS_PATH } from '../../embeds/support.ts';
 import { EVENTS_PATH, expectTypes } from '../../share-activity/support.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../../share-portal/support.ts';
-import { createSalesDashboard, createShare, makeShareRoutes } from '../../shares/support.ts';
+import { createSalesDashboard, createShare, createShareClient } from '../../shares/support.ts';
 import { callApi } from '../../support/api.ts';
 import { type Company, createAllowedUser } from '../../support/companies.ts';
 import { createConsoleGroup } from '../../support/console.ts';
@@ -168,7 +168,7 @@ const makeShareEventPath = (
   async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
     const share = await createShare(company, dashboard._id);
-    await expectSuccess(makeShareRoutes(share.token).execute());
+    await expectSuccess(createShareClient(share.token).execute());
     const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
     return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: makeRequest(events[0] as never) };
   },

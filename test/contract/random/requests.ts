@@ -6,7 +6,7 @@ export type SenderKind = 'owner' | 'weak' | 'nobody' | 'forger';
 
 /** A random request as it is sent after its placeholders were replaced by known values. */
 export interface RandomRequest {
-  who: SenderKind;
+  sender: SenderKind;
   method: string;
   /** The path with its query. */
   path: string;
@@ -69,13 +69,13 @@ function generateRequest(
       ? fc.constant(null)
       : fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: WRONG_BODY });
   return fc
-    .record({ who: SENDER, query, segments, headers: RANDOM_HEADERS, body })
-    .map(({ who, query: queryParts, segments: path, headers, body: randomBody }) => {
+    .record({ sender: SENDER, query, segments, headers: RANDOM_HEADERS, body })
+    .map(({ sender, query: queryParts, segments: path, headers, body: randomBody }) => {
       const search = queryParts.filter((part) => part !== '').join('&');
       const type: Record<string, string> =
         randomBody && 'text' in randomBody ? { 'content-type': 'application/json' } : {};
       return {
-        who,
+        sender,
         method,
         path: path.join('/') + (search && `?${search}`),
         headers: { ...type, ...headers },

@@ -1,7 +1,7 @@
 import { makeConceptCandidate, makeConceptsAnswer } from '../../knowledge/jobs.ts';
 import { createModel, makeProposal } from '../../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
-import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import type { ScriptStep as Answered } from '../../support/ai-server.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -252,7 +252,7 @@ walkRoutes(
       { total: 80, city: 'Olinda' },
       { total: 30, city: 'Recife' },
     ];
-    await expectSuccess(makeTableRoutes(company.as, ordersTableId).insert(rows));
+    await expectSuccess(createTableClient(company.as, ordersTableId).insert(rows));
     await createConcept(company.as, { name: 'Customer', type: 'entity_hint' });
     return { company };
   },

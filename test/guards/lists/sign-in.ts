@@ -22,7 +22,7 @@ export const SIGN_IN_GUARDS = [
       text: 'matchesUndeletedId(users, companyId, userId)',
       without: 'matchesId(users, companyId, userId)',
     },
-    { in: 'insertSession', text: '      when,\n', without: '', tests: SECOND_FACTOR_RACE_TESTS },
+    { in: 'insertSession', text: '      condition,\n', without: '', tests: SECOND_FACTOR_RACE_TESTS },
     {
       in: 'rotateSession',
       text: ' eq(sessions.refreshDigest, digests.presentedDigest),',
@@ -31,7 +31,7 @@ export const SIGN_IN_GUARDS = [
     },
     { in: 'endUserSession', text: 'isLiveSession(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
     { in: 'endUserSessions', text: 'ne(sessions.id, exceptSessionId)', without: 'undefined' },
-    { in: 'endUserSessions', text: '        when,\n', without: '' },
+    { in: 'endUserSessions', text: '        condition,\n', without: '' },
     { in: 'endSessionsOfInactiveUser', text: ', isInactive', without: '', tests: USER_RACE_TESTS },
   ]),
   ...makeGuards('src/modules/sign-in/network-store.ts', RACE_TESTS, [
@@ -68,7 +68,7 @@ export const SIGN_IN_GUARDS = [
     { in: 'endPending', text: ', AFTER_CHANGE', without: '' },
   ]),
   ...makeGuards('src/modules/sign-in/proof-store.ts', SECOND_FACTOR_RACE_TESTS, [
-    { in: 'useProof', text: '            when,', without: '' },
+    { in: 'useProof', text: '            condition,', without: '' },
     { in: 'useProofAfterChange', text: ', AFTER_CHANGE', without: '' },
     { in: 'usePassword', text: 'matchesUndeletedId(users, user.companyId, user.id)', without: 'eq(users.id, user.id)' },
     { in: 'usePassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '' },
@@ -137,7 +137,7 @@ export const SIGN_IN_GUARDS = [
       without: 'matchesId(users, companyId, userId)',
     },
     { in: 'prepareResetStatements', text: ', AFTER_CHANGE', without: '' },
-    { in: 'prepareResetStatements', text: ', { when: wasReset }', without: '' },
+    { in: 'prepareResetStatements', text: ', { condition: wasReset }', without: '' },
     {
       in: 'prepareResetStatements',
       text: 'isNull(passwordResets.usedAt),\n          wasReset,',
@@ -223,7 +223,7 @@ export const SIGN_IN_GUARDS = [
       tests: PASSKEY_ROUTE_TESTS,
     },
     { in: 'removePasskey', text: 'getOwner(ctx), AFTER_CHANGE)', without: 'getOwner(ctx))' },
-    { in: 'logInWithPasskey', text: ', { when: AFTER_CHANGE }', without: '' },
+    { in: 'logInWithPasskey', text: ', { condition: AFTER_CHANGE }', without: '' },
   ]),
   ...makeGuards('drizzle/0039_passkeys.sql', PASSKEY_RACE_TESTS, [
     { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },

@@ -20,7 +20,12 @@ export const USAGE_GUARDS = [
     { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts per day' },
   ]),
   ...makeGuards('src/modules/usage/queries.ts', QUOTA_TESTS, [
-    { in: 'countUse', text: 'row, when)', without: 'row, sql`true`)', title: 'the quota of AI model calls per day' },
+    {
+      in: 'countUse',
+      text: 'row, condition)',
+      without: 'row, sql`true`)',
+      title: 'the quota of AI model calls per day',
+    },
   ]),
   ...makeGuards(
     'src/modules/schedules/run-store.ts',

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
-import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
 import { type Company, createProvisionedCompany } from '../../support/companies.ts';
 import { readRecords } from '../../support/log.ts';
@@ -257,7 +257,7 @@ describe('the result of a tool', () => {
   it('has at most 102,400 bytes of text and of structured content, and says where it was cut', async () => {
     const id = await createTable(company.as, 'long', [column('name'), column('more')]);
     const rows = Array.from({ length: 900 }, (_, index) => ({ name: `é${index}`.padEnd(100, 'é'), more: 'x' }));
-    await expectSuccess(makeTableRoutes(company.as, id).insert(rows));
+    await expectSuccess(createTableClient(company.as, id).insert(rows));
     const { body, text, data } = await owner.tool('query_rows', { table_id: id, per_page: 900 });
     const { structuredContent } = body.result;
     expect([structuredContent.cut, structuredContent.note]).toEqual([true, expect.stringMatching(/^CUT: .*each list/)]);
@@ -273,7 +273,7 @@ describe('the result of a tool', () => {
 
   it('keeps all rows if cutting long texts is enough', async () => {
     const id = await createTable(company.as, 'texts', [column('name')]);
-    await expectSuccess(makeTableRoutes(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
+    await expectSuccess(createTableClient(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
     const { data, body } = await owner.tool('query_rows', { table_id: id });
     expect(data.records.map(({ name }: { name: string }) => name)).toEqual([`${'😀'.repeat(1000)}…`, 'short']);
     expect(body.result.structuredContent.cut).toBe(true);
@@ -430,10 +430,10 @@ describe('/mcp/', () => {
 describe('GET /.well-known/oauth-protected-resource', () => {
   it.each(['', '/mcp', '/mcp/'])('names the resource and its authorization server: %j', async (pathSuffix) => {
     const { status, headers, body } = await callApi('GET', `/.well-known/oauth-protected-resource${pathSuffix}?any=1`);
-    const of = pathSuffix.replace(/\/$/, '');
+    const resourcePath = pathSuffix.replace(/\/$/, '');
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);
     expect(body).toEqual({
-      resource: `${BASE_URL}${of}`,
+      resource: `${BASE_URL}${resourcePath}`,
       resource_name: 'Data Console',
       resource_documentation: `${BASE_URL}/docs`,
       authorization_servers: [BASE_URL],

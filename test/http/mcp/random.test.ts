@@ -4,7 +4,7 @@ import { beforeAll, expect, inject, it } from 'vitest';
 import { AGENT_TOOLS } from '../../../src/app.ts';
 import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
-import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { createSalesDashboard } from '../../shares/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -32,7 +32,7 @@ async function createCompanyData(word: string): Promise<CompanyData> {
   const company = await createProvisionedCompany();
   const sales = await createSalesTable(company);
   const notes = await createTable(company.as, `notes_${word}`, [column('region'), column('text')]);
-  await expectSuccess(makeTableRoutes(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
+  await expectSuccess(createTableClient(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
   const { dashboard, rows } = await createSalesDashboard(company, { name: word });
   const concept = await createConcept(company.as, { name: word, description: word, status: 'active' });
   const itemMaker = createItemMaker(
@@ -175,7 +175,7 @@ async function readControlDatabase(): Promise<string> {
 }
 
 const readTableRows = async ({ company, ids }: CompanyData) =>
-  Promise.all(ids.slice(0, 2).map(async (id) => (await makeTableRoutes(company.as, id).rows()).body));
+  Promise.all(ids.slice(0, 2).map(async (id) => (await createTableClient(company.as, id).rows()).body));
 
 it(`${callCount} random calls of MCP write nothing, show nothing of another company, and cause no server error`, {
   timeout: Math.max(60_000, callCount * 100),

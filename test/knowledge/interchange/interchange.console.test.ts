@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { sendOvertaken } from '../../support/overtake.ts';
@@ -25,7 +25,7 @@ async function createTables({ as }: Company): Promise<void> {
   ]);
   const [anna, bruno] = await insertRows(as, customers, [{ city: 'Recife' }, { city: "L'Aquila" }]);
   await expectSuccess(
-    makeTableRoutes(as, orders).insert([
+    createTableClient(as, orders).insert([
       { total: 10, state: 'paid', day: '2026-01-05', customer_id: anna },
       { total: 30, state: 'paid', day: '2026-01-06', customer_id: bruno },
       { total: 5, state: "can't", day: '2026-02-01', customer_id: anna },

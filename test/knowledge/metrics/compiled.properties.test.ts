@@ -80,9 +80,9 @@ function compileGeneratedQuery({ tables, relations }: Generated, query: Generate
 }
 
 /** Returns the compiled query, or the reason why there is none. */
-function computeOutcome(of: Generated, query: Generated['queries'][number]): CompiledQuery | string {
+function computeOutcome(generated: Generated, query: Generated['queries'][number]): CompiledQuery | string {
   try {
-    return compileGeneratedQuery(of, query);
+    return compileGeneratedQuery(generated, query);
   } catch (error) {
     if (error instanceof Failure) return error.reason;
     throw error;

@@ -153,7 +153,7 @@ export class Oracle {
     if (this.#reasons.size > 0) throw new QueryRefused(this.#reasons);
     const emptyGroup = new Map<string, OracleValue>();
     if (query.dimensions.length === 0 && groups.size === 0) groups.set('[]', emptyGroup);
-    return new Map([...groups].map(([key, values]) => [key, evaluate.map((of) => of(values))]));
+    return new Map([...groups].map(([key, values]) => [key, evaluate.map((compute) => compute(values))]));
   }
 
   /** Adds the aggregates of a metric to the groups. @returns a function that computes the metric from a group's aggregates */

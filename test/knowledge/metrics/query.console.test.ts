@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
-import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { runBeforeNextStatement } from '../../support/tunnel.ts';
@@ -287,8 +287,8 @@ it('a metric query returns nothing of a denied table that took the name of an al
   });
   expect((await queryMetrics(deniedCaller, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
   const { outcome } = await runBeforeNextStatement(company.id, /sum\(f\."swapped"\)/, async () => [
-    (await makeTableRoutes(asOwner, open).put({ display_name: 'swap_was_open' })).status,
-    (await makeTableRoutes(asOwner, secret).put({ display_name: 'swap_open' })).status,
+    (await createTableClient(asOwner, open).put({ display_name: 'swap_was_open' })).status,
+    (await createTableClient(asOwner, secret).put({ display_name: 'swap_open' })).status,
   ]);
   // Refused, or unknown while the item is checked again.
   const { status } = await queryMetrics(deniedCaller, { metrics: ['Swapped'] });
@@ -558,7 +558,7 @@ describe('the relations of a metric query', () => {
       'twofold_many.one_key = twofold_one.key',
       'twofold_many.other_key = twofold_one.key',
     ]);
-    await makeTableRoutes(asOwner, one).index(['key'], true);
+    await createTableClient(asOwner, one).index(['key'], true);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
     const mapped_relations = ['twofold_many.one_key = twofold_one.key'];
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { mapped_relations } });
@@ -571,7 +571,7 @@ describe('the relations of a metric query', () => {
   it('must end in a unique column, and never lead from one row to many', async () => {
     const { ask, one, many } = await createRelatedTables('fan', ['fan_many.one_key = fan_one.key']);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
-    const { body: index } = await makeTableRoutes(asOwner, one).index(['key'], true);
+    const { body: index } = await createTableClient(asOwner, one).index(['key'], true);
     await insertRows(asOwner, one, [{ label: 'a', key: 1 }]);
     await insertRows(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
     expect((await ask()).body.rows).toEqual([
@@ -585,16 +585,16 @@ describe('the relations of a metric query', () => {
       'SEMANTIC_QUERY_FANS_OUT',
       ['fan ones', 'fan key'],
     ]);
-    await makeTableRoutes(asOwner, one).deleteIndex(index.id);
-    await makeTableRoutes(asOwner, one).index(['key', 'label'], true);
+    await createTableClient(asOwner, one).deleteIndex(index.id);
+    await createTableClient(asOwner, one).index(['key', 'label'], true);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
   });
 
   it('are followed against their direction if both ends are unique', async () => {
     const { ask, one, many } = await createRelatedTables('ring', ['ring_one.key = ring_many.one_key']);
-    await makeTableRoutes(asOwner, one).index(['key'], true);
+    await createTableClient(asOwner, one).index(['key'], true);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
-    await makeTableRoutes(asOwner, many).index(['one_key'], true);
+    await createTableClient(asOwner, many).index(['one_key'], true);
     expect((await ask()).status).toBe(200);
     // In a circle there is a way in the direction that was declared.
     await mapping('ring closed', { mapped_relations: ['ring_many.other_key = ring_one.key'] });
@@ -603,7 +603,7 @@ describe('the relations of a metric query', () => {
 
   it('count only while their item is active and without errors', async () => {
     const { ask, one, owner } = await createRelatedTables('gone', ['gone_many.one_key = gone_one.key']);
-    await makeTableRoutes(asOwner, one).index(['key'], true);
+    await createTableClient(asOwner, one).index(['key'], true);
     expect((await ask()).status).toBe(200);
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'draft' } });
     expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');

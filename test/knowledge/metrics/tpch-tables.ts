@@ -5,7 +5,7 @@ const nextRandom = (exclusiveMax: number): number => {
   state = (state * 48_271) % 2_147_483_647;
   return state % exclusiveMax;
 };
-const pickOne = <T>(of: readonly T[]): T => of[nextRandom(of.length)] as T;
+const pickOne = <T>(values: readonly T[]): T => values[nextRandom(values.length)] as T;
 const addDays = (from: string, days: number): string =>
   new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10);
 const makeAmount = (exclusiveMax: number): string =>

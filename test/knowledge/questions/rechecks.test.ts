@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
-import { column, makeTableRoutes } from '../../managed-tables/support.ts';
+import { column, createTableClient } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { selectRow, sendOvertaken } from '../../support/overtake.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -46,7 +46,7 @@ describe('a verified question', () => {
 
   it('is stale while its table lacks a column, and once it is deleted', async () => {
     const { id, table } = await createQuestion(asOwner);
-    const routes = makeTableRoutes(asOwner, table.id);
+    const routes = createTableClient(asOwner, table.id);
     await routes.put({ columns: [{ ...column('c', 'integer'), previous_name: 'a' }, column('b')] });
     await expect.poll(() => readState(id)).toEqual(['stale', expect.any(String)]);
     await routes.put({ columns: [{ ...column('a', 'integer'), previous_name: 'c' }, column('b')] });

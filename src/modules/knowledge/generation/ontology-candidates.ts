@@ -37,7 +37,7 @@ export const listSuggestedNodeIds = (suggestedCreations: SuggestedCreation[]): s
  * Builds the ontology that the model may refer to. `suggested`: pending or staged suggestions; `accepted`: the nodes created from
  * accepted suggestions, by suggestion.
  */
-export function buildKnownOntology(of: {
+export function buildKnownOntology(ontology: {
   hintResources: Resource[];
   nodes: Resource<OntologyNode>[];
   relations: Resource[];
@@ -47,17 +47,17 @@ export function buildKnownOntology(of: {
   const knownOntology: KnownOntology = {
     nodesByKey: new Map(),
     nodesByUniqueKey: new Map(),
-    relationKeys: new Set(of.relations.map(({ uniqueKey }) => uniqueKey)),
-    conceptIds: new Set(of.hintResources.map(({ id }) => id)),
+    relationKeys: new Set(ontology.relations.map(({ uniqueKey }) => uniqueKey)),
+    conceptIds: new Set(ontology.hintResources.map(({ id }) => id)),
   };
   const addNode = (key: string, uniqueKey: string, node: KnownNode) => {
     knownOntology.nodesByKey.set(key, node);
     knownOntology.nodesByUniqueKey.set(uniqueKey, node);
   };
-  for (const { id, content, uniqueKey } of of.nodes) {
+  for (const { id, content, uniqueKey } of ontology.nodes) {
     addNode(`node:${id}`, uniqueKey, { nodeId: id, suggestionId: null, name: content.name });
   }
-  for (const { id, targetType, targetName, payload } of of.suggestedCreations) {
+  for (const { id, targetType, targetName, payload } of ontology.suggestedCreations) {
     if (targetType === 'ontology_node_create') {
       const uniqueKey = makeNodeKey(payload);
       if (!knownOntology.nodesByUniqueKey.has(uniqueKey)) {
@@ -66,7 +66,7 @@ export function buildKnownOntology(of: {
     } else if (targetType === 'ontology_relation_create') {
       const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as RelationEnds;
       const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
-      const resolveNodeId = (end: string | null) => of.nodeIdsBySuggestion.get(end ?? '') ?? end;
+      const resolveNodeId = (end: string | null) => ontology.nodeIdsBySuggestion.get(end ?? '') ?? end;
       knownOntology.relationKeys.add(makeRelationKey(resolveNodeId(subject), payload.predicate, resolveNodeId(object)));
     }
   }

@@ -63,7 +63,7 @@ const makeTargetsNotDeniedConditions = (denialsByType: Record<ResourceType, Deni
 /** Reads a page of a company's jobs of one type, newest first, without jobs on a denied target. */
 export function readJobs(
   db: ControlDb,
-  of: { companyId: string; type: JobType },
+  jobFilter: { companyId: string; type: JobType },
   {
     targetType,
     status,
@@ -72,8 +72,8 @@ export function readJobs(
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
-    eq(jobs.companyId, of.companyId),
-    eq(jobs.type, of.type),
+    eq(jobs.companyId, jobFilter.companyId),
+    eq(jobs.type, jobFilter.type),
     targetType === undefined ? undefined : eq(jobs.targetType, targetType),
     status === undefined ? undefined : eq(jobs.status, status),
     ...makeTargetsNotDeniedConditions(denialsByType),

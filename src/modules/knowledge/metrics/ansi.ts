@@ -41,11 +41,11 @@ export function writeAnsiMetric(model: Model, item: SemanticItem): AnsiSql | nul
   const budget = new TextBudget(MAX_SQL_LENGTH);
   let visitCount = 0;
   let isSemiAdditive = false;
-  const compileFormula = (of: SemanticItem, outerFilters: readonly Expression[]): string => {
+  const compileFormula = (semanticItem: SemanticItem, outerFilters: readonly Expression[]): string => {
     visitCount += 1;
     if (visitCount > MAX_NESTED_METRICS)
       throw new ExpressionError(`it is made of more than ${MAX_NESTED_METRICS} metrics`);
-    const metric = model.getMetric(of);
+    const metric = model.getMetric(semanticItem);
     isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outerFilters, ...metric.filters];
     tables.push(...metric.tables, ...listTables([metric.formula, ...metric.filters]));

@@ -176,13 +176,14 @@ function removeTimeColumn(item: ItemDefinition, tables: readonly Table[]): ItemD
 
 /** Parses the aggregations `last` and `first`, which make a metric semi-additive over the only mapped date or time column. */
 function parseSemiAdditive(item: ItemDefinition, tables: readonly Table[]): SemiAdditive | null {
-  const which = (item.aggregation ?? '').trim().toLowerCase();
-  if (which !== 'last' && which !== 'first') return null;
+  const aggregation = (item.aggregation ?? '').trim().toLowerCase();
+  if (aggregation !== 'last' && aggregation !== 'first') return null;
   const timeColumns = item.mapped_columns.flatMap((text) => {
     const column = requireOnlyColumn({ ...item, mapped_columns: [text] }, tables);
     return isTimeType(column.type) ? [column] : [];
   });
   const [by, another] = timeColumns;
-  if (!by || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);
-  return { moment: which, timeExpression: by };
+  if (!by || another)
+    throw new ExpressionError(`\`${aggregation}\` takes one date or datetime among the mapped columns`);
+  return { moment: aggregation, timeExpression: by };
 }

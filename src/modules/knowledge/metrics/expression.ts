@@ -58,19 +58,19 @@ export class ExpressionError extends Error {}
 export class TextBudget {
   #characters: number;
   #parts = 5_000;
-  readonly #most: number;
+  readonly #maxCharacters: number;
 
   /** @param characters the maximum length of the text; its parts are values, columns, calls and metrics, 5,000 at most */
   constructor(characters: number) {
     this.#characters = characters;
-    this.#most = characters;
+    this.#maxCharacters = characters;
   }
 
   /** Spends part of the budget. @throws ExpressionError where it is exceeded */
   spend(characters: number, parts = 0): void {
     this.#characters -= characters;
     this.#parts -= parts;
-    if (this.#characters < 0) throw new ExpressionError(`it would be longer than ${this.#most} characters`);
+    if (this.#characters < 0) throw new ExpressionError(`it would be longer than ${this.#maxCharacters} characters`);
     if (this.#parts < 0) throw new ExpressionError('it would have more than 5000 parts');
   }
 }

@@ -71,8 +71,8 @@ export function extractTimePart(unit: string, time: Expression): Expression {
   if (!EXTRACTION_UNITS.has(unit))
     throw new ExpressionError(`extract takes one of ${[...EXTRACTION_UNITS].join(', ')}`);
   if (time.type !== 'interval') convertToType('datetime', time);
-  const of = time.kind === 'text' || time.kind === 'null' ? convertToType('datetime', time) : time;
-  return sql('decimal')`extract(${unit} FROM ${of})`;
+  const timestamp = time.kind === 'text' || time.kind === 'null' ? convertToType('datetime', time) : time;
+  return sql('decimal')`extract(${unit} FROM ${timestamp})`;
 }
 
 /** The supported functions. Constructs with a syntax of their own are in the parser. */

@@ -187,12 +187,12 @@ function parseValues(
   if (!acceptsOperator({ type }, operator)) return { field: 'op', problem: 'cannot be used with this dimension' };
   const takesList = operator === 'in' || operator === 'nin';
   if (!takesList && sentValues.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
-  const of = operator === 'is_null' ? 'boolean' : type;
+  const operandType = operator === 'is_null' ? 'boolean' : type;
   const values = sentValues.map((value) =>
-    of === 'datetime' ? toComparedText(of, operator, value) : encodeValue(of, value),
+    operandType === 'datetime' ? toComparedText(operandType, operator, value) : encodeValue(operandType, value),
   );
   const validValues = values.filter((value) => value !== undefined);
   return validValues.length === values.length
     ? { values: validValues }
-    : { field: 'values', problem: describeExpectation(of) };
+    : { field: 'values', problem: describeExpectation(operandType) };
 }

@@ -54,9 +54,9 @@ export const listUnarchivedResources = (
   ctx: CompanyContext,
   { type, facet, mentionedIn, limit }: { type: ResourceType; facet?: string; mentionedIn?: string; limit: number },
 ): Promise<Resource[]> => {
-  const of = { companyId: ctx.actor.companyId, resourceType: type };
+  const scope = { companyId: ctx.actor.companyId, resourceType: type };
   const options = { facet, ...(mentionedIn !== undefined && { mentionedIn: normalizeName(mentionedIn) }) };
-  return store.selectUnarchived(ctx.db, { ...of, ...options }, limit).all();
+  return store.selectUnarchived(ctx.db, { ...scope, ...options }, limit).all();
 };
 
 /** Counts the resources of a type (and facet) that are not archived. */
@@ -73,12 +73,12 @@ export async function listResources<C extends Content>(
   page: { page: number; perPage: number },
 ) {
   const searchText = filter.search === undefined ? undefined : toSearchText(filter.search);
-  const of = {
+  const scope = {
     companyId: ctx.actor.companyId,
     resourceType: definition.type,
     denials: findDeniedInLists(ctx.actor, definition.type),
   };
-  const resourcePage = await store.readResources(ctx.db, of, { ...filter, search: searchText }, page);
+  const resourcePage = await store.readResources(ctx.db, scope, { ...filter, search: searchText }, page);
   return { ...resourcePage, records: resourcePage.records as Resource<C>[] };
 }
 

@@ -45,7 +45,7 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
  */
 export const selectUnarchived = (
   db: ControlDb,
-  of: { companyId: string; resourceType: ResourceType; facet?: string; mentionedIn?: string },
+  scope: { companyId: string; resourceType: ResourceType; facet?: string; mentionedIn?: string },
   limit: number,
 ) =>
   db
@@ -53,14 +53,14 @@ export const selectUnarchived = (
     .from(resources)
     .where(
       and(
-        eq(resources.companyId, of.companyId),
-        eq(resources.resourceType, of.resourceType),
+        eq(resources.companyId, scope.companyId),
+        eq(resources.resourceType, scope.resourceType),
         ne(resources.status, 'archived'),
-        of.facet === undefined ? undefined : eq(resources.facet, of.facet),
+        scope.facet === undefined ? undefined : eq(resources.facet, scope.facet),
       ),
     )
     .orderBy(
-      ...(of.mentionedIn === undefined ? [] : [sql`instr(${of.mentionedIn}, ${resources.uniqueKey}) > 0 desc`]),
+      ...(scope.mentionedIn === undefined ? [] : [sql`instr(${scope.mentionedIn}, ${resources.uniqueKey}) > 0 desc`]),
       sql`${resources.updatedAt} desc, ${resources.id} desc`,
     )
     .limit(limit);
@@ -90,19 +90,19 @@ export interface ResourceFilter {
 /** Reads a page of a company's resources of one type, newest first, without denied ones. */
 export function readResources(
   db: ControlDb,
-  of: { companyId: string; resourceType: ResourceType; denials: Denials },
+  scope: { companyId: string; resourceType: ResourceType; denials: Denials },
   { status, facet, search, subjectId, objectId }: ResourceFilter,
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
-    eq(resources.companyId, of.companyId),
-    eq(resources.resourceType, of.resourceType),
+    eq(resources.companyId, scope.companyId),
+    eq(resources.resourceType, scope.resourceType),
     status === undefined ? ne(resources.status, 'archived') : eq(resources.status, status),
     facet === undefined ? undefined : eq(resources.facet, facet),
     search === undefined ? undefined : sql`instr(${resources.searchText}, ${search}) > 0`,
     subjectId === undefined ? undefined : eq(resources.subjectId, subjectId),
     objectId === undefined ? undefined : eq(resources.objectId, objectId),
-    isNotDenied(resources.id, of.denials),
+    isNotDenied(resources.id, scope.denials),
   ) as SQL;
   return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
 }
@@ -163,14 +163,14 @@ export const selectFormsNoCycle = (
 /** Reads a page of a resource's versions, newest first. */
 export const readVersions = (
   db: ControlDb,
-  of: { companyId: string; resourceId: string },
+  scope: { companyId: string; resourceId: string },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) =>
   readPage(
     db,
     {
       table: versions,
-      filter: and(eq(versions.companyId, of.companyId), eq(versions.resourceId, of.resourceId)) as SQL,
+      filter: and(eq(versions.companyId, scope.companyId), eq(versions.resourceId, scope.resourceId)) as SQL,
     },
     { ...part, by: versions.version, descending: true },
   );

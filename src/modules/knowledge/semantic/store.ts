@@ -9,10 +9,10 @@ import { existsSql, makeIdListSql } from '../../../db/statements.ts';
  */
 export const selectDependentItems = (
   db: ControlDb,
-  of: { companyId: string; tables: readonly string[]; after: string },
+  scope: { companyId: string; tables: readonly string[]; after: string },
   limit: number,
 ) => {
-  const tables = sql`json_each(${JSON.stringify(of.tables)})`;
+  const tables = sql`json_each(${JSON.stringify(scope.tables)})`;
   const tableNames = sql`(select value from ${tables})`;
   const isDependent = sql`(
     exists (select 1 from json_each(${resources.content}, '$.mapped_tables') as t where t.value in ${tableNames})
@@ -26,11 +26,11 @@ export const selectDependentItems = (
     .from(resources)
     .where(
       and(
-        eq(resources.companyId, of.companyId),
+        eq(resources.companyId, scope.companyId),
         eq(resources.resourceType, 'semantic'),
         ne(resources.status, 'archived'),
-        gt(resources.id, of.after),
-        of.tables.length > 0 ? isDependent : undefined,
+        gt(resources.id, scope.after),
+        scope.tables.length > 0 ? isDependent : undefined,
       ),
     )
     .orderBy(asc(resources.id))

@@ -36,10 +36,10 @@ export const makeInsertStatements = (
  * Makes statements that publish a job's staged suggestions, with the last of its batches. Concepts replace the pending
  * suggestions of earlier jobs.
  */
-export function makePublishStatements(ctx: CompanyContext, jobId: string, of: 'concepts' | 'ontology'): Statement[] {
+export function makePublishStatements(ctx: CompanyContext, jobId: string, kind: 'concepts' | 'ontology'): Statement[] {
   const { companyId } = ctx.actor;
   const publishStatement = store.publishStagedSuggestions(ctx.db, companyId, jobId, ctx.now());
-  return of === 'concepts'
+  return kind === 'concepts'
     ? [store.supersedeConcepts(ctx.db, companyId, jobId, ctx.now()), publishStatement]
     : [publishStatement];
 }

@@ -32,11 +32,11 @@ export class InferenceError extends Error {
   readonly code: InferenceErrorCode;
   readonly location: ErrorLocation;
 
-  constructor(code: InferenceErrorCode, message: string, where: ErrorLocation = {}) {
+  constructor(code: InferenceErrorCode, message: string, location: ErrorLocation = {}) {
     super(message);
     this.name = 'InferenceError';
     this.code = code;
-    this.location = where;
+    this.location = location;
   }
 }
 
