@@ -167,7 +167,7 @@ export interface Origin {
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
-/** Opens a context; `close` runs its cleanups. @param options `nearest` allows a replica, at most five seconds old */
+/** Opens a context; `close` runs its cleanups. @param options.nearest allows a replica, at most five seconds old */
 export function openContext<A extends Actor>(
   origin: Origin,
   actor: A,

@@ -61,7 +61,7 @@ export function viewListedProject(project: NeonProject): raw.ProjectListItem {
   };
 }
 
-/** Makes the operations of a project's creation; `running` until `operationsMs` have passed. `now` in milliseconds. */
+/** Makes the operations of a project's creation; `running` until they end. `now` in milliseconds. */
 export function viewOperations(project: NeonProject, now: number): raw.Operation[] {
   return project.operations.map((operation) => ({
     id: operation.id,

@@ -41,8 +41,7 @@ export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => 
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
 /**
- * Lets commits change access while `work` runs; no commit is applied after `deadline` (ms). Only for
- * `ctx.changeAccess`.
+ * Runs `work` as a dry run: each batch is executed by the database and rolled back, see `DryRunSession`.
  */
 export const runDryRun = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DryRunSession).runDryRun(observed, work);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { formatIsoTimestamp } from '../kernel/fields.ts';
 
-/** Converts `snake_case` to `camelCase`. */
+/** Converts a name in snake case to camel case. */
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;

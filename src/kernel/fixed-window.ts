@@ -29,7 +29,7 @@ export class FixedWindows {
     this.#lengthMs = lengthMs;
   }
 
-  /** Returns the state that `take` would return for this key, without counting a request. */
+  /** Returns the state that `countRequest` would return for this key, without counting a request. */
   getState(key: string, limit: number, now: number): LimitState {
     const { count, endsAt } = this.#openWindow(key, now);
     return { limit, remaining: Math.max(0, limit - count), resetAt: endsAt, allowed: count < limit };

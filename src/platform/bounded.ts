@@ -1,8 +1,8 @@
 import { concatBytes } from '../kernel/bytes.ts';
 
 /**
- * Reads a stream up to `limit` bytes; null if it is longer. @param options `leavesRest` leaves the rest of a longer stream
- * unread; else the stream is cancelled
+ * Reads a stream up to `limit` bytes; null if it is longer.
+ * @param options.leavesRest leaves the rest of a longer stream unread; else the stream is cancelled
  */
 export async function readBounded(
   stream: ReadableStream<Uint8Array> | null,

@@ -27,7 +27,7 @@ export class AddressRefused extends Error {
 
 /**
  * Fetches from a URL that customers choose: the URL must be public, and so must all addresses that its name currently leads to.
- * Redirects are not followed. @param allowPrivate the same as in {@link addressProblem}; names are then not looked up @throws
+ * Redirects are not followed. @param allowPrivate the same as of {@link findUrlProblem}; names are then not looked up @throws
  * AddressRefused, and the errors of `fetch`
  */
 export async function fetchOutside(url: string, init: RequestInit, allowPrivate: boolean): Promise<Response> {

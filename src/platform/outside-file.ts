@@ -34,8 +34,8 @@ export interface OutsideResponse {
 
 /**
  * Opens a file of any size at a URL that customers choose: each URL of the redirects is checked by the rules for outside
- * addresses, and no credentials of ours are sent. @param limits `allowPrivate` the same as in {@link fetchOutside}; `silenceMs`
- * the longest time without bytes @throws OutsideFailed
+ * addresses, and no credentials of ours are sent. @param limits.allowPrivate the same as of {@link fetchOutside}
+ * @param limits.silenceMs the longest time without bytes @throws OutsideFailed
  */
 export async function openOutsideFile(
   url: string,

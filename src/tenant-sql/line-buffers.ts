@@ -32,8 +32,8 @@ export class LineBuffers {
   }
 
   /**
-   * Takes the next lines; null where none come before `ended`. They stay valid until the second call after this, so that they can
-   * be written.
+   * Takes the next lines; null where none come before `endPromise` settles. They stay valid until the second call after this,
+   * so that they can be written.
    */
   async takeLines(endPromise: Promise<unknown>): Promise<LineBytes | null> {
     const [before] = this.#taken.length === 2 ? this.#taken.splice(0, 1) : [];

@@ -6,7 +6,7 @@ import { forgetPrincipals } from '../support/known-principals.ts';
 
 const makeId = (kind: string, n: number) => `${kind}${n}`.padEnd(24, '0');
 
-/** Makes a group whose policy document is about `resourceLength` characters long. */
+/** Makes a group whose policy document is at least `length` characters long. */
 function makeGroup(n: number, length = 0): GroupGrants {
   const { id, document } = getManagedPolicyByName('FullAdmin');
   const [statement] = document.statements;

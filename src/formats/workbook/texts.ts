@@ -32,7 +32,7 @@ export class SharedTexts {
     return this.#count;
   }
 
-  /** Finds the bytes that hold a text, from `start` to `end`. */
+  /** Returns the page of bytes that holds a text, from `getStart` to `getEnd`. */
   getBytes(index: number): Uint8Array {
     return this.#pages[toPage(this.#findPlace(index))] as Uint8Array;
   }

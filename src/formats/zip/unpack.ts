@@ -17,7 +17,7 @@ export const createZipSource = (bytes: Uint8Array): ZipSource => ({
 
 const STORED_METHOD = 0;
 
-/** Passes an entry's bytes to `take` and checks size and checksum. @throws ZipDamaged as soon as they differ */
+/** Passes an entry's bytes to `takePiece` and checks size and checksum. @throws ZipDamaged as soon as they differ */
 export async function unpackZipEntry(
   zip: ZipSource,
   entry: ZipEntry,

@@ -129,8 +129,8 @@ const splitTypeLists = (schema: object): object =>
   });
 
 /**
- * Makes the request that a call of a tool sends to its route. @param schema of the tool's arguments @throws if arguments are
- * missing, unknown, or sent twice. The route checks their values
+ * Makes the request that a call of a tool sends to its route, which checks the values of the arguments.
+ * @param schema.properties the schemas of the tool's arguments @throws if arguments are missing, unknown, or sent twice
  */
 export function toRouteInput(
   tool: Tool,

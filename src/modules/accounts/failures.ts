@@ -1,9 +1,6 @@
 import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken } from '../../kernel/failure.ts';
 
-/**
- * The account does not exist.
- * @param field the field that names the account: `id` of the path, or `account_id` of a body
- */
+/** The account does not exist that a field names: `id` of the path, or `account_id` of a body. */
 export const accountNotFound = defineNotFoundBy('account', ['id', 'account_id']);
 export const accountAlreadyDeleted = defineAlreadyDeleted('account');
 

@@ -78,7 +78,7 @@ async function* listFileKeys({ files }: Context, prefix: string): AsyncGenerator
   }
 }
 
-/** Makes a function that stores lines as records. @param read parses a record from a line: null where it is none */
+/** Makes a function that stores lines as records. @param parseLine parses a record from a line: null where it is none */
 function makeRecordImporter<K extends LogKind>(
   kind: K,
   parseLine: (line: string) => LogRecords[K] | null,

@@ -105,7 +105,7 @@ type DashboardDefinition = { layout: readonly Widget[]; filters: readonly Filter
  * Returns the filters of a dashboard to store: a caller who is denied a visualization cannot newly apply a filter to
  * it, as the kind of its parameter, which would not be checked, is unknown to the caller. Stored filters still apply to
  * the same visualizations.
- * @param denied ids of the visualizations that the caller is denied
+ * @param deniedVisualizations ids of the visualizations that the caller is denied
  */
 export function restrictFilters(
   { layout, filters }: DashboardDefinition,

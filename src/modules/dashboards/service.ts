@@ -211,8 +211,8 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 
 /**
  * Runs the visualizations of a dashboard with `values`.
- * @param limits the failures by which some visualizations are not run, the slugs whose values are enforced, the number
- * of connections that may be used at once, and the only visualization to run
+ * @param limits.refusals the failures by which some visualizations are not run @param limits.enforced the slugs whose values are
+ * enforced @param limits.only the only visualization to run
  * @returns one execution for each visualization, in the order of the layout
  */
 export async function runDashboard(

@@ -21,7 +21,7 @@ export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
  * depend on the number of rows. While a batch is processed, the next one is fetched. The first batch may be empty.
  * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the
  * transaction
- * @param limits `batchRows` is the maximum number of rows of a batch
+ * @param limits.batchRows the maximum number of rows of a batch
  * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` the rows may fit
  */
 export async function* streamUserSql(

@@ -1,9 +1,8 @@
 import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken, invalid } from '../../kernel/failure.ts';
 
 /**
- * The group does not exist.
- * @param field the field that names the group: `id` of the path, or `member_id` or `group_ids` of a body; for a field
- * of a body, also the unknown ids
+ * The group does not exist that a field names: `id` of the path, or `member_id` or `group_ids` of a body, with the unknown
+ * ids.
  */
 export const groupNotFound = defineNotFoundBy('group', ['id', 'group_ids', 'member_id']);
 

@@ -1,6 +1,6 @@
 import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
 
-/** @param field the field that names the permission: `id` of the path, or `permissionIds` of a body with the unknown ids */
+/** The permission does not exist that a field names: `id` of the path, or `permissionIds` of a body, with the unknown ids. */
 export const permissionNotFound = defineNotFoundBy('permission', ['id', 'permissionIds']);
 
 export const foreignPermissionTarget = defineFailure('permission.foreign_target', 'forbidden', {

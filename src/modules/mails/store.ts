@@ -72,7 +72,7 @@ export const giveUpRequests = (db: ControlDb, kind: MailRequestRecord['kind'], c
 /** The mail kinds that are counted for a day. */
 const KINDS_COUNTED_DAILY = ['invitation', 'schedule_consent'] as const;
 
-/** Deletes finished requests no longer counted: daily counted kinds before `countedADay`, other kinds before `others`. */
+/** Deletes finished requests no longer counted: daily counted kinds before `dailyCutoff`, others before `otherCutoff`. */
 export const deleteFinishedRequests = (db: ControlDb, cutoffs: { dailyCutoff: number; otherCutoff: number }) =>
   db
     .delete(mailRequests)

@@ -214,8 +214,8 @@ export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit:
 }
 
 /**
- * Ends a sweep, and schedules the next one at `next` (ms), or none if null; a sweep scheduled meanwhile stays. @param sizes the
- * sizes that the sweep has measured
+ * Ends a sweep, and schedules the next one at `nextSweepAt` (ms), or none if null; a sweep scheduled meanwhile stays.
+ * @param sizes the sizes that the sweep has measured
  */
 export async function finishSweep(
   ctx: Pick<Context, 'db'>,

@@ -183,7 +183,7 @@ export async function endDataChange(db: ControlDb, companyId: string, id: string
     .where(isOfCompany(companyId));
 }
 
-/** Claims due databases, the longest waiting first, and postpones their next sweep to `next` meanwhile. */
+/** Claims due databases, the longest waiting first, and postpones their next sweep to `nextSweepAt` meanwhile. */
 export async function claimDueRows(
   db: ControlDb,
   { now, nextSweepAt, limit }: { now: number; nextSweepAt: number; limit: number },

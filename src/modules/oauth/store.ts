@@ -221,7 +221,7 @@ export const selectActiveGrant = (
       ),
     );
 
-/** Exchanges the refresh token `presented` for `next`, if it is the newest, and the company is not suspended. */
+/** Exchanges the refresh token that was presented for the next one, if it is the newest, and the company is not suspended. */
 export const rotateGrant = (
   db: ControlDb,
   key: { companyId: string; sessionId: string },

@@ -250,7 +250,7 @@ export async function refreshTokens(
     throw invalidGrant();
   }
   const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: after.scopes };
-  return issueTokens(ctx, grant, rotation.tokenOf(after), scopes);
+  return issueTokens(ctx, grant, rotation.makeToken(after), scopes);
 }
 
 const toInvalidGrant = (error: unknown): never => {

@@ -14,7 +14,7 @@ const MESSAGE_BATCH_SIZE = 1000;
 /**
  * Prepares a message about a change. Its statement stores the message if the previous statement of the batch changed a
  * row; call `send` with the rows that the statement returned. If sending fails, the scheduled run sends it. @param
- * options `work`: does directly what the message requests, so that it need not be sent
+ * options.work does directly what the message requests, so that it need not be sent
  */
 export function prepareMessage(
   ctx: Context,

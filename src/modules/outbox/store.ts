@@ -19,7 +19,7 @@ export const deleteRows = (db: ControlDb, rows: readonly OutboxRow[]) => db.dele
 export const setDueAt = (db: ControlDb, rows: readonly OutboxRow[], dueAt: number) =>
   db.update(outbox).set({ dueAt }).where(isRowAmong(rows));
 
-/** Claims due messages of any active company, the longest waiting first, until `next`. */
+/** Claims due messages of any active company, the longest waiting first, until `nextDueAt`. */
 export const claimDueMessages = (
   db: ControlDb,
   { now, nextDueAt, limit }: { now: number; nextDueAt: number; limit: number },

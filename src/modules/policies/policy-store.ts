@@ -28,8 +28,9 @@ export type PolicySearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
 /**
  * Counts the managed and the company's own policies, and reads a page of them: managed policies by their id alone. By type, own
- * policies are the newest first. @param managed the listed managed policies, which exist only in the code @param names only own
- * policies with one of these names
+ * policies are the newest first.
+ * @param search.managedPolicies the listed managed policies, which exist only in the code
+ * @param search.ownPolicyNames lists only own policies with one of these names
  */
 export async function readPolicies(
   db: ControlDb,

@@ -72,7 +72,7 @@ export async function requireServiceAccountForKey(ctx: PrincipalContext, id: str
   return serviceAccount;
 }
 
-/** Lists a page of a service account's keys, revoked ones included, without the keys that are `denied`. */
+/** Lists a page of a service account's keys, revoked ones included, without those that `denials` match. */
 export async function listKeys(
   ctx: PrincipalContext,
   serviceAccountId: string,

@@ -11,7 +11,7 @@ export type Session = typeof sessions.$inferSelect;
 
 /**
  * Inserts a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read, or the
- * company is suspended. @param options.when a further condition, if any
+ * company is suspended. @param options.condition a further condition, if any
  */
 export const insertSession = (
   db: ControlDb,
@@ -66,8 +66,8 @@ export const selectLiveSession = (
     );
 
 /**
- * Exchanges the refresh token `presented` for `next`, if it is the newest. It may be presented again until `retryUntil`, while
- * its successor is the newest. The session ends `sessionMs` after the sign-in at the latest. While the company is suspended
+ * Exchanges the refresh token that was presented for the next one, if it is the newest. It may be presented again until
+ * `retryUntil`, while its successor is the newest. The session ends `sessionMs` after the sign-in at the latest. While the company is suspended
  * nothing is exchanged, so that the token works when it is active again.
  */
 export const rotateSession = (
@@ -139,8 +139,8 @@ export const endUserSession = (db: ControlDb, owner: SessionOwner, sessionId: st
     .returning({ id: sessions.id });
 
 /**
- * Ends a user's sessions, all but `except`.
- * @param options.when a further condition, if any
+ * Ends a user's sessions, all but `exceptSessionId`.
+ * @param options.condition a further condition, if any
  */
 export const endUserSessions = (
   db: ControlDb,

@@ -141,7 +141,7 @@ export async function refreshPortalSession(
     await commitAccess(ctx, makeAffectedPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
     throw invalidToken();
   }
-  return { outsider: live.outsider, tokens: await issuePortalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
+  return { outsider: live.outsider, tokens: await issuePortalTokens(ctx, live.outsider, rotation.makeToken(live)) };
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */

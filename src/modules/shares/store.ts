@@ -72,7 +72,7 @@ export const insertShare = (db: ControlDb, record: ShareRow, version: number) =>
 
 /**
  * Updates fields of a share that is not revoked, while these dashboards are the versions that were read and its new context, if
- * any, exists. Options are written as a whole, and only if they still equal those of `before`.
+ * any, exists. Options are written as a whole, and only if they still equal those of `storedShare`.
  */
 export const updateShare = (
   db: ControlDb,

@@ -9,7 +9,7 @@ type User = typeof users.$inferSelect;
 /** The data that a right code consumes: the time step of the authenticator, or the digests a backup code may be stored under. */
 export type CodeProof = { step: number } | { backupDigests: string[] };
 
-/** Uses a code. Changes a row only if the code was not used before and `when` holds, if given. */
+/** Uses a code. Changes a row only if the code was not used before and `condition` holds, if given. */
 export const useProof = (
   db: ControlDb,
   factor: { companyId: string; id: string },

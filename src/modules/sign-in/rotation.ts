@@ -25,7 +25,7 @@ export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | '
  * Exchanges a refresh token for its successor (RFC 9700 §4.14). After `rotate`, `isDone` tells from the live session whether the
  * token was the newest, or the one before while its successor was unused. Any other token was copied: `endCopied` ends the
  * session. The successor's id is derived from the presented token's, so that a retry gets the same token though it is not stored.
- * @returns `readInvitationToken` makes the successor from what the live session stores
+ * @returns `makeToken` makes the successor from what the live session stores
  */
 export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
   prepareClaimedRotation(ctx, claims, {
@@ -56,7 +56,7 @@ export async function prepareClaimedRotation<Rotate, End>(
     isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
       previousDigest === digests.presentedDigest && (previousUntil ?? 0) >= now,
     endCopied: store.end(company_id, sid, now),
-    tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
+    makeToken: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
       jti: nextTokenId,
       issuedAt: (previousUntil ?? now + RETRY_WINDOW_MS) - RETRY_WINDOW_MS,

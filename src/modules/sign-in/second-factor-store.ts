@@ -24,8 +24,8 @@ export const selectFactor = (db: ControlDb, companyId: string, userId: string) =
     .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.userId, userId)));
 
 /**
- * Stores a new authenticator in place of an unconfirmed one; a confirmed one stays. @param afterProof only if the statement
- * before it in the batch changed a row
+ * Stores a new authenticator in place of an unconfirmed one; a confirmed one stays. @param options.requiresProof whether
+ * to store it only if the statement before it in the batch changed a row
  */
 export const replaceFactor = (db: ControlDb, record: SecondFactor, { requiresProof }: { requiresProof: boolean }) =>
   insertWhen(db, secondFactors, record, requiresProof ? AFTER_CHANGE : sql`true`).onConflictDoUpdate({

@@ -36,8 +36,8 @@ export interface TokenPair {
 }
 
 /**
- * Prepares a new session of `user`: the statements that store it, and the tokens to answer once it is stored. @param options.when
- * a further condition, if any
+ * Prepares a new session of `user`: the statements that store it, and the tokens to answer once it is stored. @param
+ * options.condition a further condition, if any
  */
 export async function prepareSession(ctx: Context, user: User, { condition }: { condition?: Condition } = {}) {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
@@ -86,7 +86,7 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
     await commitAccess(ctx, makeAffectedPrincipals(key.companyId, key.userId), { ended: rotation.endCopied });
     throw invalidToken();
   }
-  return makeTokenPair(ctx, live.user, rotation.tokenOf(live));
+  return makeTokenPair(ctx, live.user, rotation.makeToken(live));
 }
 
 /** Ends the caller's session: neither of its tokens works from then on. */

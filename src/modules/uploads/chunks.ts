@@ -33,9 +33,9 @@ export interface Chunk {
   plan: LoadPlan;
   /** The position in the file where the rows start. */
   startPosition: Position;
-  /** The bytes of the file from `from` on. */
+  /** The bytes of the file from `startPosition` on. */
   fileBytes: Uint8Array;
-  /** Whether `block` reaches the end of the file. */
+  /** Whether `fileBytes` reach the end of the file. */
   isLast: boolean;
   /** The number of the file's bytes that the rows take. */
   fileByteCount: number;

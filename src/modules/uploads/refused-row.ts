@@ -5,8 +5,8 @@ import type { JobError, WorkedJob } from './job.ts';
 import { JobProblem } from './problems.ts';
 
 /**
- * Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `key` the values of its key
- * columns.
+ * Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `keyValues` the values of its
+ * key columns.
  */
 export class RowRefused extends Error {
   readonly row: number;

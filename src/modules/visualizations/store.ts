@@ -51,8 +51,8 @@ export const readVisualizations = (db: ControlDb, companyId: string, listRequest
   readNewest(db, visualizations, companyId, listRequest);
 
 /**
- * Updates the visualization while it is still the version that was read. @param unpublished whether to update only
- * while no endpoint of the Data API publishes the visualization @param unseen the time (ms), if any, at which nobody
+ * Updates the visualization while it is still the version that was read. @param options.onlyUnpublished whether to
+ * update only while no endpoint of the Data API publishes the visualization @param options.unseenAt the time (ms), if any, at which nobody
  * else may see the visualization
  */
 export const updateVisualization = (

@@ -1,7 +1,7 @@
 import { ApiProblem, type CallOptions, callApi } from '../api.ts';
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
-/** Calls the API like `call`, but with the error messages of this page's texts. */
+/** Calls the API like `callApi`, but with the error messages of this page's texts. */
 export async function callWithTexts<T>(path: string, options: CallOptions = {}): Promise<T> {
   try {
     return await callApi<T>(path, options);

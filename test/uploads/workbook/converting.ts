@@ -31,7 +31,7 @@ interface ConvertedSheet {
   sheet: SheetFacts;
 }
 
-/** Converts a workbook in messages of `budget` bytes; its state is passed through JSON between them. */
+/** Converts a workbook in messages of `bytesPerCall` bytes; its state is passed through JSON between them. */
 export async function convertWorkbook(
   workbook: Uint8Array,
   bytesPerCall = 1 << 20,

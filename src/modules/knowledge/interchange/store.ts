@@ -6,8 +6,8 @@ import { makeIdListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 /**
- * Selects the active resources of a company with an id after this one, ordered by id, without denied ones. @param denied by type
- *
+ * Selects the active resources of a company with an id after this one, ordered by id, without denied ones.
+ * @param denialsByType what the caller is denied, by type of resource
  */
 export const selectActiveResources = (
   db: ControlDb,

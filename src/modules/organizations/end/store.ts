@@ -41,7 +41,7 @@ export const beginErasures = (db: ControlDb, now: number) =>
     )
     .onConflictDoNothing();
 
-/** Claims erasures that are due, and postpones them to `next`. */
+/** Claims erasures that are due, and postpones them to `nextDueAt`. */
 export const claimDueErasures = (
   db: ControlDb,
   { now, nextDueAt, limit }: { now: number; nextDueAt: number; limit: number },

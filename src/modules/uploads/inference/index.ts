@@ -12,9 +12,9 @@
  *   const plan = planLoad(file, columns);                // 'raw': the file's own bytes; 'convert': parsed and rewritten
  *   let position = plan.start;
  *   while (position.offset < plan.end) {
- *     const chunk = convertNextChunk(plan, position, bytesFrom(position.offset, atLeast chunk.wants), reachesEndOfFile);
- *     // COPY t (<plan.copyColumns>) FROM STDIN WITH (<plan.copyOptions>)  ←  chunk.data (chunk.rows rows)
- *     position = chunk.position;
+ *     const chunk = convertNextChunk(plan, position, bytesFrom(position.offset, atLeast chunk.minBlockBytes), reachesEndOfFile);
+ *     // COPY t (<plan.copyColumns>) FROM STDIN WITH (<plan.copyOptions>)  ←  chunk.copyBytes (chunk.rowCount rows)
+ *     position = chunk.nextPosition;
  *   }
  * Sessions that load have `SET LOCAL DateStyle = <plan.dateStyle>` and `SET LOCAL TimeZone` (confirm's, or UTC).
  * All failures are `InferenceError` (code, Portuguese message, where: file, line, column, value).

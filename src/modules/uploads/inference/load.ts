@@ -44,7 +44,7 @@ export interface LoadPlan {
 /** The complete records of a block, as input of COPY. */
 export interface LoadChunk {
   copyBytes: Uint8Array;
-  /** Number of rows in `data`. */
+  /** Number of rows in `copyBytes`. */
   rowCount: number;
   /** The position where the next chunk starts. */
   nextPosition: Position;
