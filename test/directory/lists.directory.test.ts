@@ -239,18 +239,28 @@ describe('a SCIM list', () => {
     [USERS_PATH, 'emails'],
     [USERS_PATH, 'emails.value'],
     [USERS_PATH, 'active'],
+    [USERS_PATH, 'urn:ietf:params:scim:schemas:core:2.0:User:userName'],
     [GROUPS_PATH, 'id'],
     [GROUPS_PATH, 'externalId'],
   ])('%s is ordered by %s', async (path, sortBy) => {
     const readSorted = async (sortOrder: string) =>
       (await expectSuccess(searchDirectory(path, { sortBy, sortOrder }))).Resources.map(
-        (each: Record<string, unknown>) => (sortBy.startsWith('emails') ? each.userName : (each[sortBy] ?? '')),
+        (each: Record<string, unknown>) => each[sortBy.replace(/^emails.*/, 'userName').replace(/^urn:.*:/, '')] ?? '',
       );
     const ascendingValues = await readSorted('ascending');
     expect(ascendingValues.length).toBeGreaterThan(1);
     expect(ascendingValues).toEqual(ascendingValues.toSorted((first: never, other: never) => (first < other ? -1 : 1)));
     expect(await readSorted('descending')).toEqual(ascendingValues.toReversed());
   });
+
+  it.each(['title', 'name.familyName', 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager.value'])(
+    'is in the default order if no user has the attribute %s',
+    async (sortBy) => {
+      const readIds = async (query: Record<string, string>) =>
+        (await expectSuccess(searchDirectory(USERS_PATH, query))).Resources.map(({ id }: { id: string }) => id);
+      expect(await readIds({ sortBy })).toEqual(await readIds({}));
+    },
+  );
 
   it.each([
     [{ count: '0' }, 0],
@@ -263,12 +273,15 @@ describe('a SCIM list', () => {
     expect([totalResults, itemsPerPage, Resources.length]).toEqual([4, items, items]);
   });
 
-  it.each([{ count: 'ten' }, { startIndex: '1.5' }, { sortBy: 'title' }, { sortBy: 'userName', sortOrder: 'up' }])(
-    'refuses %j',
-    async (query) => {
-      expect(readRefusal(await searchDirectory(USERS_PATH, Object(query)))).toEqual([400, 'invalidValue']);
-    },
-  );
+  it.each([
+    { count: 'ten' },
+    { startIndex: '1.5' },
+    { sortBy: 'shoeSize' },
+    { sortBy: 'urn:ietf:params:scim:schemas:core:2.0:Group:userName' },
+    { sortBy: 'userName', sortOrder: 'up' },
+  ])('refuses %j', async (query) => {
+    expect(readRefusal(await searchDirectory(USERS_PATH, Object(query)))).toEqual([400, 'invalidValue']);
+  });
 
   it('refuses an unknown parameter, and names it', async () => {
     const { status, body } = await searchDirectory(USERS_PATH, { surprise: '1' });

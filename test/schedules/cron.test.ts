@@ -90,6 +90,7 @@ describe('a cron expression', () => {
     '30 6 1 JAN,JUL *',
     '0 0 29 2 *',
     '0  8 * * 7',
+    '0\t8\t*\t*\t7',
     // Ten minutes apart over midnight, but never on two days running.
     '0,50 0,23 1 * *',
     '5-59/15 * * * *',

@@ -34,7 +34,7 @@ import {
   type UserInput,
 } from './input.ts';
 import { matchesFilter } from './match-filter.ts';
-import type { ResourceKind } from './schemas.ts';
+import { isInSchema, isUnstoredAttribute, type ResourceKind } from './schemas.ts';
 
 /** The filter, order and page of a list. */
 export interface Search {
@@ -63,22 +63,22 @@ const MAX_MEMBERS = 50_000;
 
 const USER_ORDERS = {
   id: 'id',
-  externalid: 'external_id',
-  username: 'email',
+  externalId: 'external_id',
+  userName: 'email',
   emails: 'email',
   'emails.value': 'email',
   active: 'is_active',
-  displayname: 'name',
+  displayName: 'name',
   'name.formatted': 'name',
   'meta.created': 'created_at',
-  'meta.lastmodified': 'updated_at',
+  'meta.lastModified': 'updated_at',
 } as const;
 const GROUP_ORDERS = {
   id: 'id',
-  externalid: 'external_id',
-  displayname: 'name_in_any_case',
+  externalId: 'external_id',
+  displayName: 'name_in_any_case',
   'meta.created': 'created_at',
-  'meta.lastmodified': 'changed_with_members_at',
+  'meta.lastModified': 'changed_with_members_at',
 } as const;
 
 /** Returns the users that match a filter, except those hidden from the caller; the oldest first by default. */
@@ -90,7 +90,7 @@ export async function searchUsers(
   return listUsersWithGroups(ctx, {
     ...toPage(search),
     search: '',
-    by: chooseOrder(USER_ORDERS, search, isAnyKind),
+    by: chooseOrder('User', USER_ORDERS, search, isAnyKind),
     condition: compileCondition(ctx, 'User', search, isAnyKind),
   });
 }
@@ -102,7 +102,7 @@ export async function searchGroups(
   includesMembers: boolean,
   isAnyKind = false,
 ): Promise<ResourcePage<DirectoryGroup>> {
-  const page = { ...toPage(search), by: chooseOrder(GROUP_ORDERS, search, isAnyKind) };
+  const page = { ...toPage(search), by: chooseOrder('Group', GROUP_ORDERS, search, isAnyKind) };
   const { total, records } = await listGroupsWhere(ctx, compileCondition(ctx, 'Group', search, isAnyKind), page);
   if (!includesMembers || records.length === 0)
     return { total, records: records.map((group) => ({ group, members: null })) };
@@ -135,11 +135,20 @@ const toPage = ({ startIndex, count, descending }: Search) => ({
   descending,
 });
 
-function chooseOrder<O extends Readonly<Record<string, string>>>(orders: O, { sortBy }: Search, isAnyKind: boolean) {
+/** Chooses the order of a list. By an attribute that no record has, records are in the default order. */
+function chooseOrder<O extends Readonly<Record<string, string>>>(
+  kind: ResourceKind,
+  orders: O,
+  { sortBy }: Search,
+  isAnyKind: boolean,
+) {
   if (sortBy === undefined) return 'created_at';
-  const name = sortBy.toLowerCase();
-  if (Object.hasOwn(orders, name)) return orders[name] as O[keyof O];
-  if (isAnyKind) return 'created_at';
+  const [, schema, path = ''] = /^(?:(urn:.*):)?(.*)$/is.exec(sortBy.toLowerCase()) ?? [];
+  const order = Object.keys(orders).find((name) => name.toLowerCase() === path);
+  if (order !== undefined && isInSchema(schema, kind)) return orders[order] as O[keyof O];
+  const [attribute = ''] = path.split('.', 1);
+  const isEmptyPart = isInSchema(schema, kind) && Object.keys(orders).some((name) => name.startsWith(`${attribute}.`));
+  if (isAnyKind || isEmptyPart || isUnstoredAttribute(kind, schema, attribute)) return 'created_at';
   throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}.`);
 }
 

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 /** The shortest time between two occurrences, in milliseconds. */
 export const MIN_INTERVAL_MS = 15 * 60 * 1000;
 
-const FIVE_FIELDS_PATTERN = /^[^\s@]+(?: +[^\s@]+){4}$/;
+const FIVE_FIELDS_PATTERN = /^[^\s@]+(?:[ \t]+[^\s@]+){4}$/;
 
 /**
  * Parses an expression as Vixie cron does, by the clock of the time zone. Of the two day fields, either can name a day; where one
@@ -12,7 +12,7 @@ const FIVE_FIELDS_PATTERN = /^[^\s@]+(?: +[^\s@]+){4}$/;
  * comes twice in autumn is the first of both; times that recur by `*` or a step keep their intervals through both changes.
  */
 function parseCron(cron: string, timeZone: string): Cron {
-  const [minute, hour, dayOfMonth = '', month, dayOfWeek = ''] = cron.split(/ +/);
+  const [minute, hour, dayOfMonth = '', month, dayOfWeek = ''] = cron.split(/[ \t]+/);
   const mustMatchBothDays = dayOfMonth.startsWith('*') || dayOfWeek.startsWith('*');
   // The library ends each week that ends with `sun` on day 7, also one that begins with Sunday.
   const normalizedDays = dayOfWeek.replaceAll(/(?<![^,])(?:0+|sun)-sun(?![^,/])/gi, '0-0');
@@ -82,7 +82,7 @@ export function findCronProblem(cron: string, now: number): string | undefined {
   if (cron === '') return 'must not be empty';
   if (!FIVE_FIELDS_PATTERN.test(cron))
     return 'must have five fields: minute, hour, day of the month, month, day of the week';
-  const parts = cron.split(/ +/);
+  const parts = cron.split(/[ \t]+/);
   for (const [index, field] of CRON_FIELDS.entries()) {
     for (const item of (parts[index] as string).split(',')) {
       const problem = findItemProblem(item, field);
@@ -95,7 +95,7 @@ export function findCronProblem(cron: string, now: number): string | undefined {
 
 /** Tells whether times are too close, on a day without a clock change: `0,10 8 * * *` is as wrong as every ten minutes. */
 function isTooFrequent(cron: string, now: number): boolean {
-  const [minute, hour, ...day] = cron.split(/ +/);
+  const [minute, hour, ...day] = cron.split(/[ \t]+/);
   const midnight = Math.floor(now / DAY_MS) * DAY_MS;
   const times = listOccurrences(`${minute} ${hour} * * *`, midnight, midnight + DAY_MS);
   const [first = 0, ...others] = times;
