@@ -11,7 +11,7 @@ export interface EvalQuestion {
 export type Row = (string | number | boolean | null)[];
 
 /** Answer of the system to a question. */
-export interface EvalAnswer {
+export interface SystemAnswer {
   kind: 'answer' | 'refusal' | 'clarification';
   result: { rows: Row[] } | null;
 }
@@ -31,7 +31,7 @@ const formatComparable = (rows: readonly Row[]): string =>
   JSON.stringify(rows.map((row) => row.map(normalizeCell).sort().join()).sort());
 
 /** Judges whether the answer to a question is right. */
-export function judge({ kind, rows, readings = [] }: EvalQuestion, evalAnswer: EvalAnswer): Judgement {
+export function judge({ kind, rows, readings = [] }: EvalQuestion, evalAnswer: SystemAnswer): Judgement {
   if (evalAnswer.kind !== 'answer')
     return kind === 'answer' || (kind === 'clarification' && evalAnswer.kind === 'refusal') ? 'refused' : 'right';
   const right = [...(rows ? [rows] : []), ...readings.map((reading) => reading.rows)].map(formatComparable);

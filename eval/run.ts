@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ApiError, createClient, withKey, withToken } from '../client/client.ts';
 import { Problem, runCommand } from '../operations/problem.ts';
-import { type EvalAnswer, type Judgement, judge, parseQuestions } from './judge.ts';
+import { type Judgement, judge, parseQuestions, type SystemAnswer } from './judge.ts';
 
 /** Retries of a request: rate limits count by the minute, and a missing provider is not waited for long. */
 const RETRIES = 2;
@@ -37,7 +37,7 @@ await runCommand(async () => {
         ? new Problem(`"${evalQuestion.question}" was answered ${error.status}: ${error.message}`)
         : error;
     });
-    const judgement = judge(evalQuestion, answer as EvalAnswer);
+    const judgement = judge(evalQuestion, answer as SystemAnswer);
     counts[judgement] += 1;
     if (judgement !== 'right')
       console.log(`${judgement.padEnd(9)}${evalQuestion.question}\n         ${answer.kind}: ${answer.explanation}`);

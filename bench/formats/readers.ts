@@ -106,7 +106,7 @@ async function readXls(path: string, size: number): Promise<number> {
       },
       end: async () => undefined,
     }),
-    reserve: async () => undefined,
+    reserveMemory: async () => undefined,
   });
   return rows;
 }

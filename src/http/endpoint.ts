@@ -231,7 +231,7 @@ export interface Contract {
    * For a write with a body: ways to change members that the record's GET shows but that no body member of the same name changes
    * on this surface. The value names another member of the body, or a route of another surface.
    */
-  changedBy?: Readonly<Record<string, string>>;
+  changers?: Readonly<Record<string, string>>;
   /** For a POST whose body is built from a member that the GET of the path's record shows: the name of that member. */
   bodySourceField?: string;
   /** For the audit trail: the body's field with the ids that are attached to the path's resource, or to the created one. */

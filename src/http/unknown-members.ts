@@ -46,7 +46,7 @@ export function findPathRecord(contract: Contract, endpoints: readonly Endpoint[
     findChanger: (member) => {
       const changingWrite = writes.find((write) => write.alsoChanges?.includes(member) || isReplacement(write, member));
       return (
-        contract.changedBy?.[member] ?? (changingWrite && `${changingWrite.method.toUpperCase()} ${changingWrite.path}`)
+        contract.changers?.[member] ?? (changingWrite && `${changingWrite.method.toUpperCase()} ${changingWrite.path}`)
       );
     },
   };
@@ -83,7 +83,7 @@ export async function findUnknownProblems(
   const isAccepted = ({ path, value, counterpartObjects }: UnknownMember): boolean => {
     if ((shownRecord === undefined || path.length > 1) && isInView(contract, record, path)) return true;
     const name = path.at(-1) as string;
-    const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
+    const source = path.length === 1 ? (contract.changers?.[name] ?? '') : '';
     // A repeated request finds the record as it left it.
     const isEarlier = (counterpart: UnknownMember['counterpartObjects'][number]) =>
       sentNames.includes(source) && isEarlierValue(value, counterpart[name], counterpart[source]);
@@ -140,8 +140,8 @@ function staysUnchangedIfOmitted(schema: Schema | undefined): boolean {
 function toProblem(member: UnknownMember, { findChanger }: PathRecord): FieldProblem {
   const { path, counterpartObjects } = member;
   if (counterpartObjects.length === 0) return makeUnknownProblem(member);
-  const changedBy = path.length === 1 ? findChanger(path[0] as string) : undefined;
-  return { field: path.join('.'), message: changedBy ? `is changed by ${changedBy}` : 'cannot be changed' };
+  const changer = path.length === 1 ? findChanger(path[0] as string) : undefined;
+  return { field: path.join('.'), message: changer ? `is changed by ${changer}` : 'cannot be changed' };
 }
 
 export const makeUnknownProblem = ({ path }: UnknownMember): FieldProblem => ({

@@ -17,7 +17,7 @@ const DIFFERING_NAMES = { _id: 'id', organization_id: 'companyId' } as const;
 const TIME_SUFFIX = '_at';
 type CodeValue<Name extends string, Shown> = Name extends `${string}${typeof TIME_SUFFIX}` ? Shown | number : Shown;
 
-/** Record in the code, by the schema of its answer: each time may be a number. */
+/** Type of a record inside the service, by the type of its answer: names in camel case, and times also as milliseconds. */
 type RecordOf<Shown> = {
   [Name in keyof Shown as Name extends string ? CodeName<Name> : never]: Name extends string
     ? CodeValue<Name, Shown[Name]>

@@ -116,10 +116,10 @@ export class JsonWalker {
     throw new SyntaxError();
   }
 
-  #walkLiteral(word: string): void {
-    for (let index = 0; index < word.length; index += 1)
-      if (this.bytes[this.at + index] !== word.charCodeAt(index)) throw new SyntaxError();
-    this.at += word.length;
+  #walkLiteral(literal: string): void {
+    for (let index = 0; index < literal.length; index += 1)
+      if (this.bytes[this.at + index] !== literal.charCodeAt(index)) throw new SyntaxError();
+    this.at += literal.length;
   }
 
   #walkNumber(): void {

@@ -7,8 +7,11 @@ import { formatLateTable } from './tables.ts';
 
 /** The event counts of one part of the analytics. */
 export interface Counts {
+  /** Number of times that a viewer opened a share or an embed. */
   resolved: number;
+  /** Number of executions for viewers. */
   executed: number;
+  /** Number of refused requests of viewers. */
   denied: number;
   unique_viewers: number;
 }

@@ -88,7 +88,7 @@ export async function mergeLateRecords(mover: Mover, kind: LogKind): Promise<boo
   for (const record of newRecords) recordsById.set(record.id, record);
   const hasNewRecords = newRecords.length > 0;
   const allRecords = [...recordsById.values()].sort((a, b) => compareKeys(toKey(a), toKey(b)));
-  const parts = hasNewRecords ? await writeParts(mover, kind, allRecords, (oldPart?.version ?? 0) + 1) : [];
+  const parts = hasNewRecords ? await writeDayFiles(mover, kind, allRecords, (oldPart?.version ?? 0) + 1) : [];
   storage.transactionSync(() => {
     if (hasNewRecords && oldPart) {
       deletePart(sql, kind, oldPart);
@@ -136,7 +136,7 @@ function takeFirst(records: Iterable<LogRecord>): LogRecord[] {
 }
 
 /** Writes records of a day, the oldest first, into as many files as they need. */
-export async function writeParts(
+export async function writeDayFiles(
   mover: Mover,
   kind: LogKind,
   dayRecords: LogRecord[],

@@ -2,7 +2,7 @@ import { clock } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { LOG_KINDS, type LogKey, type LogKind, type LogRecord } from './log.ts';
-import { type Mover, writeParts } from './move-to-files.ts';
+import { type Mover, writeDayFiles } from './move-to-files.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, findPartAfter, insertPart } from './parts.ts';
 import { type Person, redactValue } from './redaction.ts';
@@ -87,7 +87,7 @@ export async function redactPart(
     records.push(redactedRecord);
   }
   if (changedCount > 0) {
-    const writtenParts = await writeParts(mover, kind, records.reverse(), part.version + 1);
+    const writtenParts = await writeDayFiles(mover, kind, records.reverse(), part.version + 1);
     mover.storage.transactionSync(() => {
       deletePart(sql, kind, part);
       // Should the deletion fail, the object deletes it later.

@@ -9,7 +9,7 @@ import { logError } from '../platform/log.ts';
 const WINDOW_MS = 1000;
 
 /** The storage key of the current minute's record of requests without a company. */
-const STRANGERS_KEY = 'strangers';
+const COMPANYLESS_KEY = 'strangers';
 
 export const formatLimiterName = (ip: string | null): string => (ip === null ? 'unknown' : toNetwork(ip));
 
@@ -27,16 +27,16 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
    */
   async countStranger(record: AuditRecord): Promise<void> {
     const { storage } = this.ctx;
-    const storedRecord = await storage.get<AuditRecord>(STRANGERS_KEY);
-    if (storedRecord) return storage.put(STRANGERS_KEY, { ...storedRecord, count: storedRecord.count + 1 });
-    await storage.put(STRANGERS_KEY, { ...record, ip: record.ip && toNetwork(record.ip) });
+    const storedRecord = await storage.get<AuditRecord>(COMPANYLESS_KEY);
+    if (storedRecord) return storage.put(COMPANYLESS_KEY, { ...storedRecord, count: storedRecord.count + 1 });
+    await storage.put(COMPANYLESS_KEY, { ...record, ip: record.ip && toNetwork(record.ip) });
     await storage.setAlarm(Date.now() + MINUTE_MS);
   }
 
   /** Sends the record of the ended minute to the audit queue. */
   override async alarm(): Promise<void> {
     const { storage } = this.ctx;
-    const minuteRecord = await storage.get<AuditRecord>(STRANGERS_KEY);
+    const minuteRecord = await storage.get<AuditRecord>(COMPANYLESS_KEY);
     if (!minuteRecord) return;
     try {
       await this.env.AUDIT.send(minuteRecord);
@@ -45,11 +45,16 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
       logError('strangers_not_queued', error);
       return storage.setAlarm(Date.now() + MINUTE_MS);
     }
-    const { count, ...record } = (await storage.get<AuditRecord>(STRANGERS_KEY)) ?? minuteRecord;
+    const { count, ...record } = (await storage.get<AuditRecord>(COMPANYLESS_KEY)) ?? minuteRecord;
     if (count === minuteRecord.count) return storage.deleteAll();
     // Requests that were counted during the sending belong to the next minute.
     const now = Date.now();
-    await storage.put(STRANGERS_KEY, { ...record, id: newId(now), occurredAt: now, count: count - minuteRecord.count });
+    await storage.put(COMPANYLESS_KEY, {
+      ...record,
+      id: newId(now),
+      occurredAt: now,
+      count: count - minuteRecord.count,
+    });
     await storage.setAlarm(now + MINUTE_MS);
   }
 }

@@ -1,7 +1,7 @@
 import type { ParameterKind } from '../sql-templates/parameters.ts';
 import type { Branding } from './branding.ts';
 
-/** The data of a dashboard or visualization for a viewer's page, and the results that are returned, in the JSON that is sent. */
+// The JSON that viewer pages get: a dashboard or visualization, and the results of executing it.
 
 /** A filter that the viewer may use. */
 export interface ViewFilter {

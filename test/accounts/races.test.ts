@@ -25,7 +25,7 @@ const createAccount = (): Promise<{ id: string; name: string }> =>
 const changeAccount = (id: string, json: Record<string, unknown>, env?: Record<string, string>) =>
   admin.patch(`/accounts/${id}`, { json, ...(env && { env }) });
 const deleteAccount = (id: string, env?: Record<string, string>) => admin.delete(`/accounts/${id}`, env ? { env } : {});
-const ACCOUNT_UPDATE = /^update "accounts"/;
+const ACCOUNT_UPDATE_PATTERN = /^update "accounts"/;
 const listDefaultIds = async (): Promise<string[]> =>
   (await expectSuccess(admin.get('/accounts?quantity=100'))).results
     .filter((account: { is_default: boolean }) => account.is_default)
@@ -35,7 +35,7 @@ describe('the default account', () => {
   it('stays the default when the account that is to replace it is deleted meanwhile', async () => {
     const [before, { id }] = [await listDefaultIds(), await createAccount()];
     const deleteConcurrently = () => expectSuccess(deleteAccount(id));
-    const answer = await sendOvertaken(ACCOUNT_UPDATE, deleteConcurrently, (env) =>
+    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, deleteConcurrently, (env) =>
       changeAccount(id, { is_default: true }, env),
     );
     expect(answer.status).toBe(404);
@@ -45,7 +45,7 @@ describe('the default account', () => {
   it('stays the default when the account that is to replace it is deactivated meanwhile', async () => {
     const [before, { id }] = [await listDefaultIds(), await createAccount()];
     const answer = await sendOvertaken(
-      ACCOUNT_UPDATE,
+      ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(changeAccount(id, { is_active: false })),
       (env) => changeAccount(id, { is_default: true }, env),
     );
@@ -56,7 +56,7 @@ describe('the default account', () => {
   it('is a single account when another account becomes the default at the same time', async () => {
     const [{ id }, rival] = [await createAccount(), await createAccount()];
     const answer = await sendOvertaken(
-      ACCOUNT_UPDATE,
+      ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(changeAccount(rival.id, { is_default: true })),
       (env) => changeAccount(id, { is_default: true }, env),
     );
@@ -73,7 +73,7 @@ describe('the default account', () => {
   it('is not deactivated when it becomes the default meanwhile', async () => {
     const { id } = await createAccount();
     const makeDefaultConcurrently = () => expectSuccess(changeAccount(id, { is_default: true }));
-    const answer = await sendOvertaken(ACCOUNT_UPDATE, makeDefaultConcurrently, (env) =>
+    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, makeDefaultConcurrently, (env) =>
       changeAccount(id, { is_active: false }, env),
     );
     expect(answer.status).toBe(409);
@@ -83,7 +83,7 @@ describe('the default account', () => {
   it('is not deleted when it becomes the default meanwhile', async () => {
     const { id } = await createAccount();
     const answer = await sendOvertaken(
-      ACCOUNT_UPDATE,
+      ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(changeAccount(id, { is_default: true })),
       (env) => deleteAccount(id, env),
     );
@@ -95,7 +95,7 @@ describe('an account', () => {
   it('is not changed once it is deleted', async () => {
     const { id, name } = await createAccount();
     const deleteConcurrently = () => expectSuccess(deleteAccount(id));
-    const answer = await sendOvertaken(ACCOUNT_UPDATE, deleteConcurrently, (env) =>
+    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, deleteConcurrently, (env) =>
       changeAccount(id, { name: 'Too late' }, env),
     );
     expect(answer.status).toBe(404);
@@ -105,7 +105,7 @@ describe('an account', () => {
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await createAccount();
     const answer = await sendOvertaken(
-      ACCOUNT_UPDATE,
+      ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(deleteAccount(id)),
       (env) => deleteAccount(id, env),
     );
@@ -119,14 +119,14 @@ describe('an account', () => {
       await createGrouplessUser(company),
     ];
     const bindConcurrently = () => bindUser(company, groupId, user.id, id);
-    const answer = await sendOvertaken(ACCOUNT_UPDATE, bindConcurrently, (env) => deleteAccount(id, env));
+    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, bindConcurrently, (env) => deleteAccount(id, env));
     expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
   });
 
   it('is not deleted when it gets a service account meanwhile', async () => {
     const { id } = await createAccount();
     const answer = await sendOvertaken(
-      ACCOUNT_UPDATE,
+      ACCOUNT_UPDATE_PATTERN,
       () => createKeyedAccount(company, [], id),
       (env) => deleteAccount(id, env),
     );
@@ -138,7 +138,7 @@ describe('an account', () => {
     await expectSuccess(deleteAccount(id));
     const restoreAccount = (env?: Record<string, string>) =>
       admin.post(`/admin/restore/account/${id}`, env ? { env } : {});
-    const answer = await sendOvertaken(ACCOUNT_UPDATE, () => expectSuccess(restoreAccount()), restoreAccount);
+    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, () => expectSuccess(restoreAccount()), restoreAccount);
     expect(answer.status).toBe(409);
   });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 /** Matches a call of `delete` on a variable or member whose name says that it holds an R2 bucket. */
-const DELETE_CALL = /\b(?:files|bucket|FILES|r2)\??\.delete\(/gi;
+const DELETE_CALL_PATTERN = /\b(?:files|bucket|FILES|r2)\??\.delete\(/gi;
 
 const HELPER_FILE = 'src/platform/stored-files.ts';
 
@@ -10,7 +10,7 @@ const deletingFiles = ['src', 'operations', 'local'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) =>
-      [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(DELETE_CALL)].map(
+      [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(DELETE_CALL_PATTERN)].map(
         ([call]) => `${folder}/${file}: ${call}`,
       ),
     ),

@@ -129,7 +129,7 @@ export function findNamedOperations(file: string, text: string, operations: read
 }
 
 /** Folders whose files must be used by several folders. */
-const COMMON_FOLDERS = /^(kernel|tenant-sql)\//;
+const COMMON_FOLDERS_PATTERN = /^(kernel|tenant-sql)\//;
 
 /**
  * Returns one line for each file of a common folder that a single other folder or module imports, and no file of its own folder.
@@ -138,7 +138,7 @@ const COMMON_FOLDERS = /^(kernel|tenant-sql)\//;
 export function findUsedByOne(imports: readonly Import[]): string[] {
   const users = new Map<string, Set<string>>();
   for (const { from, to } of imports) {
-    if (COMMON_FOLDERS.test(to)) users.set(to, (users.get(to) ?? new Set()).add(findOwner(from)));
+    if (COMMON_FOLDERS_PATTERN.test(to)) users.set(to, (users.get(to) ?? new Set()).add(findOwner(from)));
   }
   const usesDriver = (file: string) => imports.some(({ from, to }) => from === file && to.startsWith('@neondatabase/'));
   return [...users]
@@ -149,13 +149,13 @@ export function findUsedByOne(imports: readonly Import[]): string[] {
 const findOwner = (file: string): string => (getModule(file) ? `modules/${getModule(file)}` : getFolder(file));
 
 /** Words of the domain. Only the file of failures may use them in the kernel, as failures are worded for every API. */
-const DOMAIN_WORDS =
+const DOMAIN_WORDS_PATTERN =
   /\w*(?:compan(?:y|ies)|dashboard|visualization|embed(?!ded)|outsider|viewer|tenant|polic(?:y|ies)|permission|principal|branding|\bsql)\w*/gi;
 
 /** Returns one line for each word of the domain in the code of a `kernel` file. */
 export function findDomainWords(file: string, text: string): string[] {
   if (!file.startsWith('kernel/') || file === 'kernel/failure.ts') return [];
-  const domainWords = new Set([...removeComments(text).matchAll(DOMAIN_WORDS)].map(([word]) => word));
+  const domainWords = new Set([...removeComments(text).matchAll(DOMAIN_WORDS_PATTERN)].map(([word]) => word));
   return [...domainWords].map(
     (word) => `src/${file} speaks of ${word}: kernel/ knows no domain. Move it to a folder that does.`,
   );
@@ -219,12 +219,12 @@ export const findMisplacedSnapshots = (file: string, text: string): string[] =>
     .map((path) => `test/${file} writes ${path}: generated files stand in a folder generated/.`);
 
 /** The files that may use HTTP globals: they send HTTP requests, or return responses of the runtime. */
-const HTTP_LAYERS =
+const HTTP_LAYERS_PATTERN =
   /^(platform|tenant-sql|formats|http|web)\/|^modules\/.*\/routes\.[\w.-]+$|^(app|api|background|index|context)\.ts$/;
 
 /** Returns one line for each use of HTTP globals in a file outside the HTTP layers. */
 export function findHttpUses(file: string, text: string): string[] {
-  if (HTTP_LAYERS.test(file)) return [];
+  if (HTTP_LAYERS_PATTERN.test(file)) return [];
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'|`[^`]*`/g, '');
   const globalNames = new Set([...code.matchAll(/(?<![\w.])(?:Request|Response|Headers)\b/g)].map(([name]) => name));
   return [...globalNames].map(

@@ -135,7 +135,7 @@ describe('the view count of a share', () => {
     expect(await getViewCount()).toBe(1);
   });
 
-  it('takes events that are older than the log from the count of the earlier version', async () => {
+  it('leaves out events from before the log began, which the count stored by the earlier version includes', async () => {
     await storeEvents(makeEvent(NOON_MS - 60_001), makeEvent(NOON_MS - 59_000));
     expect(await getViewCount()).toBe(1);
     advanceClock(200 * DAY_MS);

@@ -26,7 +26,7 @@ const count = inject('randomRequests');
 const MAX_ANSWER_MS = 20_000;
 
 /** Documented 5xx errors that are not faults of the API: of the model, the identity provider, or a database being created. */
-const DOCUMENTED_FAILURES = /AI_PROVIDER_|AI_OUTPUT_INVALID|SSO_PROVIDER_UNAVAILABLE/;
+const DOCUMENTED_FAILURES_PATTERN = /AI_PROVIDER_|AI_OUTPUT_INVALID|SSO_PROVIDER_UNAVAILABLE/;
 
 let company: Company;
 let owner: Caller;
@@ -160,7 +160,7 @@ async function findProblem(request: RandomRequest): Promise<string | undefined> 
         ...listIds(body).filter((id) => !protectedValues.has(id)),
       );
     countByStatus.set(status, (countByStatus.get(status) ?? 0) + 1);
-    return status >= 500 && !DOCUMENTED_FAILURES.test(JSON.stringify(body))
+    return status >= 500 && !DOCUMENTED_FAILURES_PATTERN.test(JSON.stringify(body))
       ? `${status} ${JSON.stringify(body)}`
       : undefined;
   } catch (error) {

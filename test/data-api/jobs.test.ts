@@ -293,12 +293,12 @@ describe('the download link of a Data API result', () => {
 });
 
 describe('the processing of a Data API job', () => {
-  const SUCCESS_UPDATE = /^update "data_jobs" set .*"row_count" = \?/;
+  const SUCCESS_UPDATE_PATTERN = /^update "data_jobs" set .*"row_count" = \?/;
 
   it('writes one result when its message is delivered twice at the same time', async () => {
     const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
     await sendOvertaken(
-      SUCCESS_UPDATE,
+      SUCCESS_UPDATE_PATTERN,
       async () => expect(await deliverMessage(message)).toBe('done'),
       (racingEnv) => deliverMessage(message, racingEnv),
     );
@@ -326,7 +326,7 @@ describe('the processing of a Data API job', () => {
   it('does not undo the result of a later attempt when the first attempt was taken for interrupted too early', async () => {
     const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
     await sendOvertaken(
-      SUCCESS_UPDATE,
+      SUCCESS_UPDATE_PATTERN,
       async () => {
         advanceClock(200_000);
         expect(await deliverMessage(message)).toBe('done');
@@ -345,7 +345,7 @@ describe('the processing of a Data API job', () => {
     const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
     const laterAttempt = env.CONTROL_DB.prepare('update data_jobs set attempt = 2 where id = ?1').bind(id);
     await sendOvertaken(
-      SUCCESS_UPDATE,
+      SUCCESS_UPDATE_PATTERN,
       () => laterAttempt.run(),
       (racingEnv) => deliverMessage(message, racingEnv),
     );

@@ -17,14 +17,14 @@ const changeEndpoint = (id: string, json: object, env: Record<string, string> = 
   company.as.put(`${ENDPOINTS_PATH}/${id}`, { json, env });
 const renameEndpoint = (id: string, env: Record<string, string> = {}) =>
   company.as.put(`${VISUALIZATIONS_PATH}/${id}`, { json: FORMAT_VISUALIZATION, env });
-const ENDPOINT_INSERT = /^insert into "viz_api_endpoints"/;
-const ENDPOINT_UPDATE = /^update "viz_api_endpoints"/;
+const ENDPOINT_INSERT_PATTERN = /^insert into "viz_api_endpoints"/;
+const ENDPOINT_UPDATE_PATTERN = /^update "viz_api_endpoints"/;
 
 describe('a Data API endpoint', () => {
   it('is not created when its visualization is deleted at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
     const answer = await sendOvertaken(
-      ENDPOINT_INSERT,
+      ENDPOINT_INSERT_PATTERN,
       () => expectSuccess(company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`)),
       (env) => publishVisualization(_id, 'deleted-meanwhile', env),
     );
@@ -34,7 +34,7 @@ describe('a Data API endpoint', () => {
   it('is not created when its visualization gets a parameter called format at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
     const answer = await sendOvertaken(
-      ENDPOINT_INSERT,
+      ENDPOINT_INSERT_PATTERN,
       () => expectSuccess(renameEndpoint(_id)),
       (env) => publishVisualization(_id, 'format-meanwhile', env),
     );
@@ -46,14 +46,14 @@ describe('a Data API endpoint', () => {
     const { _id } = await publishSql(company, 'SELECT 1 AS one');
     const other = await postVisualization(company.as, 'SELECT 2 AS two');
     const renamedAnswer = await sendOvertaken(
-      ENDPOINT_UPDATE,
+      ENDPOINT_UPDATE_PATTERN,
       () => expectSuccess(renameEndpoint(other._id)),
       (env) => changeEndpoint(_id, { visualization_id: other._id }, env),
     );
     expect(renamedAnswer.status).toBe(422);
     const deletedVisualization = await postVisualization(company.as, 'SELECT 3 AS three');
     const deleted = await sendOvertaken(
-      ENDPOINT_UPDATE,
+      ENDPOINT_UPDATE_PATTERN,
       () => expectSuccess(company.as.delete(`${VISUALIZATIONS_PATH}/${deletedVisualization._id}`)),
       (env) => changeEndpoint(_id, { visualization_id: deletedVisualization._id }, env),
     );
@@ -63,7 +63,7 @@ describe('a Data API endpoint', () => {
   it('keeps another field that a concurrent request changes', async () => {
     const { _id } = await publishSql(company, 'SELECT 1 AS one');
     const answer = await sendOvertaken(
-      ENDPOINT_UPDATE,
+      ENDPOINT_UPDATE_PATTERN,
       () => expectSuccess(changeEndpoint(_id, { description: 'Meanwhile.' })),
       (env) => changeEndpoint(_id, { cache_seconds: 7 }, env),
     );
@@ -73,7 +73,7 @@ describe('a Data API endpoint', () => {
   it('is not created when another endpoint takes its slug at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
     const answer = await sendOvertaken(
-      ENDPOINT_INSERT,
+      ENDPOINT_INSERT_PATTERN,
       () => expectSuccess(publishVisualization(_id, 'both-want-it')),
       (env) => publishVisualization(_id, 'both-want-it', env),
     );

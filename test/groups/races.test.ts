@@ -37,7 +37,7 @@ const countAttachedPolicies = (groupId: string) => countRows('group_policies whe
 const countPermissions = (groupId: string) => countRows('group_permissions where group_id = ?', groupId);
 
 describe('the binding of a principal to a group', () => {
-  const BINDING_INSERT = /^insert into "group_bindings"/;
+  const BINDING_INSERT_PATTERN = /^insert into "group_bindings"/;
   const makeBindingRequest = (
     groupId: string,
     principal_id: string,
@@ -52,7 +52,7 @@ describe('the binding of a principal to a group', () => {
     { path, json }: ReturnType<typeof makeBindingRequest>,
     runConcurrently: () => Promise<unknown>,
   ) => {
-    const { status, body } = await sendOvertaken(BINDING_INSERT, runConcurrently, (env) =>
+    const { status, body } = await sendOvertaken(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
       admin.post(path, { json, env }),
     );
     return [status, body.error, body.details?.field];
@@ -179,9 +179,9 @@ describe('legacy permissions of a group', () => {
 });
 
 describe('the addition of a user to groups', () => {
-  const BINDING_INSERT = /^insert into "group_bindings"/;
+  const BINDING_INSERT_PATTERN = /^insert into "group_bindings"/;
   const joinOvertaken = (userId: string, groupIds: string[], runConcurrently: () => Promise<unknown>) =>
-    sendOvertaken(BINDING_INSERT, runConcurrently, (env) =>
+    sendOvertaken(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
       asOwner.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }),
     );
 
@@ -212,7 +212,7 @@ describe('the addition of a user to groups', () => {
     await addToGroups(company, member.id, powerful);
     const { as: assigner } = await aColleague(company, { can: ['users:assign_groups'] });
     const answer = await sendOvertaken(
-      BINDING_INSERT,
+      BINDING_INSERT_PATTERN,
       () => expectSuccess(asOwner.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] } })),
       (env) => assigner.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] }, env }),
     );

@@ -13,7 +13,7 @@ const LOCK_PATTERN = /changes\(\) > 0|\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)\b
 const CONSTRAINT_PATTERN = /UNIQUE INDEX `?\w+`?|PRIMARY KEY\(`[^)]*\)|FOREIGN KEY [^\n]*|CREATE TRIGGER [^\n]*/g;
 
 /** Files of Durable Objects, and of the time windows they count in: a single object decides alone, in its code and its SQL. */
-const OBJECT_FILES = /^src\/(?:objects\/|kernel\/fixed-window\.ts)/;
+const OBJECT_FILES_PATTERN = /^src\/(?:objects\/|kernel\/fixed-window\.ts)/;
 /** Comparisons, conditions of `if` and `while`, terms of a `WHERE`, and keys of several columns. */
 const OBJECT_CONDITION_PATTERN = new RegExp(
   [
@@ -37,7 +37,7 @@ export function findGuards(file: string, source: string): FoundCondition[] {
       end: start + text.length,
     }));
   if (file.endsWith('.sql') || file.includes('managed-database/migrations/')) return findMatches(CONSTRAINT_PATTERN);
-  if (OBJECT_FILES.test(file))
+  if (OBJECT_FILES_PATTERN.test(file))
     return findMatches(OBJECT_CONDITION_PATTERN).filter(({ start }) => !isComment(source, start));
   return [
     ...(/(?:store|queries)\.ts$/.test(file) ? findWriteConditions(source) : []),

@@ -9,7 +9,7 @@ export interface RemovalOutcome {
 }
 
 /** Matches the runner's message about a test that timed out, which on a busy machine proves nothing. */
-const TIMEOUT_MESSAGE = /^(?:Test|Hook) timed out in \d+ms/;
+const TIMEOUT_MESSAGE_PATTERN = /^(?:Test|Hook) timed out in \d+ms/;
 
 /** Starts the project's tests once, in the folder of a copy. */
 export async function startTests(folder: string) {
@@ -56,7 +56,7 @@ export async function startTests(folder: string) {
       vitest.invalidateFile(join(folder, guard.file));
       const failedTests = modules.flatMap(listTests).filter((test) => test.result().state === 'failed');
       const coveringTest = failedTests.find(
-        (test) => !listMessages(test).some((message) => TIMEOUT_MESSAGE.test(message)),
+        (test) => !listMessages(test).some((message) => TIMEOUT_MESSAGE_PATTERN.test(message)),
       );
       if (coveringTest)
         return { heldBy: `“${coveringTest.fullName}” fails: ${listMessages(coveringTest)[0]?.split('\n')[0]}` };

@@ -280,7 +280,7 @@ describe('an answer kept for an idempotency key', () => {
     expect(readStatusAndCode(await attachPolicy())).toEqual([409, 'IdempotencyAccessChanged']);
   });
 
-  it('is replayed while a change of its sender’s permissions is announced, but not made', async () => {
+  it('is replayed while a change of its sender’s permissions has begun, but is not committed', async () => {
     const { id, as } = await createPerson();
     const [key, name] = [makeKey(), makeName()];
     const createVisualization = () => as.post('/v1/visualizations', makeKeyedRequest(key, { name, sql: 'SELECT 1' }));

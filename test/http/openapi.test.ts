@@ -78,11 +78,13 @@ describe('/openapi.json', () => {
     expect(sharedDescriptions.map((sameOperations) => sameOperations.map(({ operationId }) => operationId))).toEqual(
       [],
     );
-    const sentence = /^[A-Z`].{15,}[.:]/;
+    const sentencePattern = /^[A-Z`].{15,}[.:]/;
     const describedOperations = operations.filter(
       ({ summary, description }) => summary !== description.replace(/\.$/, ''),
     );
-    expect(describedOperations.filter(({ description }) => sentence.test(description))).toHaveLength(operations.length);
+    expect(describedOperations.filter(({ description }) => sentencePattern.test(description))).toHaveLength(
+      operations.length,
+    );
   });
 
   it('has defaults of body members in descriptions only, so that generated clients need not send them', async () => {

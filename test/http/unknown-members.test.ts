@@ -220,10 +220,10 @@ describe('a record that is read and sent back in a PUT', () => {
     const formatRoute = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
     const routes = contracts.map(formatRoute);
     const wrongNames = contracts.flatMap((contract) => {
-      const { body, alsoChanges = [], changedBy = {} } = contract;
+      const { body, alsoChanges = [], changers = {} } = contract;
       const fields = Object.keys((body && getKnownMembers(body)) ?? {});
-      const unknownNames = Object.values(changedBy).filter((name) => ![...fields, ...routes].includes(name));
-      const ownNames = fields.length === 0 ? [] : alsoChanges.filter((name) => !fields.includes(changedBy[name] ?? ''));
+      const unknownNames = Object.values(changers).filter((name) => ![...fields, ...routes].includes(name));
+      const ownNames = fields.length === 0 ? [] : alsoChanges.filter((name) => !fields.includes(changers[name] ?? ''));
       return [...unknownNames, ...ownNames].map((name) => `${formatRoute(contract)}: ${name}`);
     });
     expect(wrongNames).toEqual([]);

@@ -12,9 +12,9 @@ import { createConcept, KNOWLEDGE_PATH } from './support.ts';
 const JOBS_PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
 const BUSINESS_DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
 /** Matches the batch that records an answer of the model. */
-const RECORD_BATCH = /^insert into "knowledge_suggestions"/;
+const RECORD_BATCH_PATTERN = /^insert into "knowledge_suggestions"/;
 /** Matches the batch that ends a job as failed or cancelled. */
-const END_BATCH = /^delete from "knowledge_suggestions"/;
+const END_BATCH_PATTERN = /^delete from "knowledge_suggestions"/;
 
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 type RunnerMessage = Parameters<JobRunner['deliver']>[0];
@@ -64,7 +64,7 @@ describe('a message that is delivered twice', () => {
     );
     const { id, message } = await startGeneration(runner);
     const deliverConcurrently = () => runner.deliver(message);
-    await sendOvertaken(RECORD_BATCH, deliverConcurrently, (env) => runner.deliver(message, env));
+    await sendOvertaken(RECORD_BATCH_PATTERN, deliverConcurrently, (env) => runner.deliver(message, env));
     expect(await runner.model.asked()).toHaveLength(1);
     expect(await runner.job(id)).toMatchObject({ processed_count: 1, suggestion_count: 1 });
     await runner.run();
@@ -84,7 +84,7 @@ describe('a message that is delivered twice', () => {
       await deliverLater(runner, message);
       await runner.deliver(runner.messages.shift() as RunnerMessage);
     };
-    await sendOvertaken(RECORD_BATCH, deliverTwoBatches, (env) => runner.deliver(message, env));
+    await sendOvertaken(RECORD_BATCH_PATTERN, deliverTwoBatches, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ processed_count: 2, suggestion_count: 2 });
     expect(await listPending(asOwner, `&job_id=${id}`)).toHaveLength(2);
   });
@@ -101,7 +101,7 @@ describe('a message that is delivered twice', () => {
       const [suggestion] = await listPending(asOwner);
       await expectSuccess(asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${suggestion._id}/reject`, { json: {} }));
     };
-    await sendOvertaken(RECORD_BATCH, reviewSuggestion, (env) => runner.deliver(message, env));
+    await sendOvertaken(RECORD_BATCH_PATTERN, reviewSuggestion, (env) => runner.deliver(message, env));
     expect(await listPending(asOwner)).toEqual([]);
     expect(await listPending(asOwner, '&status=rejected')).toHaveLength(1);
   });
@@ -115,7 +115,7 @@ describe('a message that is delivered twice', () => {
     );
     const { id, message } = await startGeneration(runner);
     const deliverConcurrently = () => deliverLater(runner, message);
-    await sendOvertaken(END_BATCH, deliverConcurrently, (env) => runner.deliver(message, env));
+    await sendOvertaken(END_BATCH_PATTERN, deliverConcurrently, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ status: 'running', processed_count: 1, last_error: null });
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
@@ -130,10 +130,10 @@ describe('a message that is delivered twice', () => {
         .bind(Date.now() + 60 * 60_000, id)
         .run();
     const FILES = { get: async () => Promise.reject(new Error('R2 is away')) };
-    const RELEASE_UPDATE = /^update "knowledge_jobs" set "usage"/;
-    expect(await sendOvertaken(RELEASE_UPDATE, takeOverJob, (env) => runner.deliver(message, { ...env, FILES }))).toBe(
-      'again',
-    );
+    const RELEASE_UPDATE_PATTERN = /^update "knowledge_jobs" set "usage"/;
+    expect(
+      await sendOvertaken(RELEASE_UPDATE_PATTERN, takeOverJob, (env) => runner.deliver(message, { ...env, FILES })),
+    ).toBe('again');
     await runner.deliver(message);
     expect(await runner.model.asked()).toEqual([]);
   });
@@ -145,7 +145,7 @@ describe('a job that is cancelled', () => {
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const cancelDuringAnswer = async () =>
       expect(await expectSuccess(cancelJob(id))).toMatchObject({ status: 'cancelled', ended_at: expect.any(String) });
-    await sendOvertaken(RECORD_BATCH, cancelDuringAnswer, (env) => runner.deliver(message, env));
+    await sendOvertaken(RECORD_BATCH_PATTERN, cancelDuringAnswer, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({
       status: 'cancelled',
       processed_count: 0,
@@ -162,7 +162,7 @@ describe('a job that is cancelled', () => {
     const runner = await createJobRunner(asOwner, { status: 401 });
     const { id, message } = await startGeneration(runner);
     const cancelConcurrently = () => expectSuccess(cancelJob(id));
-    await sendOvertaken(END_BATCH, cancelConcurrently, (env) => runner.deliver(message, env));
+    await sendOvertaken(END_BATCH_PATTERN, cancelConcurrently, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ status: 'cancelled', last_error: null });
   });
 
@@ -170,7 +170,7 @@ describe('a job that is cancelled', () => {
     const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const answer = await sendOvertaken(
-      END_BATCH,
+      END_BATCH_PATTERN,
       () => runner.deliver(message),
       (env) => cancelJob(id, env),
     );

@@ -19,8 +19,8 @@ const changeItem = (id: string, json: unknown, env: Record<string, string> = {})
   asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json, env });
 const readKind = async (id: string) => (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`))).kind;
 
-const RESOURCE_UPDATE = /^update "knowledge_resources"/;
-const RESOURCE_INSERT = /^insert into "knowledge_resources"/;
+const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
+const RESOURCE_INSERT_PATTERN = /^insert into "knowledge_resources"/;
 const IN_USE_ERROR = [409, 'SEMANTIC_ITEM_IN_USE'];
 
 it.each(['metric', 'entity'])(
@@ -74,7 +74,7 @@ it('the kind of a metric can be changed even if a formula of another company con
 it('the kind of an item cannot be changed if a reference to it is written just before', async () => {
   const id = await createItemOfConcept();
   const referConcurrently = () => createItemOfConcept({ depends_on_metrics: [id] });
-  const created = await sendOvertaken(RESOURCE_UPDATE, referConcurrently, (env) =>
+  const created = await sendOvertaken(RESOURCE_UPDATE_PATTERN, referConcurrently, (env) =>
     changeItem(id, { kind: 'entity' }, env),
   );
   expect([readStatusAndCode(created), await readKind(id)]).toEqual([IN_USE_ERROR, 'metric']);
@@ -85,7 +85,7 @@ it('the kind of an item cannot be changed if a reference to it is written just b
     await createItemOfConcept({ formula: '{{Something else}}' }),
   ];
   const changeAnswer = await sendOvertaken(
-    RESOURCE_UPDATE,
+    RESOURCE_UPDATE_PATTERN,
     () => expectSuccess(changeItem(builder, { formula: `{{${name}}}` })),
     (env) => changeItem(another, { kind: 'entity' }, env),
   );
@@ -97,7 +97,7 @@ it('an item cannot refer to a metric whose kind was changed just before', async 
   const json = { kind: 'metric', name: makeName('Late'), description: 'x', depends_on_metrics: [id] };
   const concepts = (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records;
   const created = await sendOvertaken(
-    RESOURCE_INSERT,
+    RESOURCE_INSERT_PATTERN,
     () => expectSuccess(changeItem(id, { kind: 'entity' })),
     (env) =>
       asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
@@ -106,7 +106,7 @@ it('an item cannot refer to a metric whose kind was changed just before', async 
 
   const [another, late] = [await createItemOfConcept(), await createItemOfConcept()];
   const changeConcurrently = () => expectSuccess(changeItem(another, { kind: 'entity' }));
-  const changeAnswer = await sendOvertaken(RESOURCE_UPDATE, changeConcurrently, (env) =>
+  const changeAnswer = await sendOvertaken(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
     changeItem(late, { depends_on_metrics: [another] }, env),
   );
   expect(readInvalidFields(changeAnswer)).toEqual(['depends_on_metrics.0']);

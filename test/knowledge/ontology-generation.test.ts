@@ -292,10 +292,10 @@ describe('a generation of an ontology', () => {
     const runner = await createJobRunner(asOwner, relationAnswer, relationAnswer, makeOntologyAnswer([]));
     await expectSuccess(asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env }));
     await runner.deliver(runner.messages.shift() as never);
-    const ACCEPTED_QUERY = /from "knowledge_suggestions" where .*"id" in \(select/s;
+    const ACCEPTED_QUERY_PATTERN = /from "knowledge_suggestions" where .*"id" in \(select/s;
     const secondMessage = runner.messages.shift() as never;
     const acceptConcurrently = () => expectSuccess(acceptSuggestion(customer));
-    const deliveryResult = await sendOvertaken(ACCEPTED_QUERY, acceptConcurrently, (env) =>
+    const deliveryResult = await sendOvertaken(ACCEPTED_QUERY_PATTERN, acceptConcurrently, (env) =>
       runner.deliver(secondMessage, env),
     );
     expect(deliveryResult).toBe('done');

@@ -20,14 +20,14 @@ const acceptSuggestion = (id: string, env: Record<string, string> = {}) =>
   asOwner.post(`${SUGGESTIONS_PATH}/${id}/accept`, { env });
 const readVersions = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
 
-const RESOURCE_INSERT = /^insert into "knowledge_resources"/;
-const RESOURCE_UPDATE = /^update "knowledge_resources"/;
+const RESOURCE_INSERT_PATTERN = /^insert into "knowledge_resources"/;
+const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
 
 describe('the creation of a concept', () => {
   it('is refused when another concept of its name is created first', async () => {
     const json = { name: makeName('race'), description: 'What it is.' };
     const createAgain = (env: Record<string, string> = {}) => asOwner.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await sendOvertaken(RESOURCE_INSERT, () => expectSuccess(createAgain()), createAgain);
+    const answer = await sendOvertaken(RESOURCE_INSERT_PATTERN, () => expectSuccess(createAgain()), createAgain);
     expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
 });
@@ -38,7 +38,7 @@ describe('a change of a concept', () => {
     const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
       asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
     const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
-    const { status, body } = await sendOvertaken(RESOURCE_UPDATE, changeConcurrently, (env) =>
+    const { status, body } = await sendOvertaken(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
       changeConcept({ aliases: ['a'] }, env),
     );
     expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
@@ -67,7 +67,7 @@ describe('a dependency that closes a cycle', () => {
   it('is refused when the parent of a node is moved below it meanwhile', async () => {
     const [one, other] = [await createNode(asOwner), await createNode(asOwner)];
     const answer = await sendOvertaken(
-      RESOURCE_UPDATE,
+      RESOURCE_UPDATE_PATTERN,
       () => expectSuccess(patchItem(`/ontology/nodes/${other}`, { parent_node_id: one })),
       (env) => patchItem(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
     );
@@ -80,7 +80,7 @@ describe('a dependency that closes a cycle', () => {
       await createItem(asOwner, { kind: 'entity' }),
     ];
     const answer = await sendOvertaken(
-      RESOURCE_UPDATE,
+      RESOURCE_UPDATE_PATTERN,
       () => expectSuccess(patchItem(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
       (env) => patchItem(`/semantic/${metric}`, { depends_on_entities: [entity] }, env),
     );
@@ -92,7 +92,7 @@ describe('a suggestion that somebody else accepts first', () => {
   it('changes its target once', async () => {
     const { id, conceptId } = await createSuggestion(asOwner);
     const acceptConcurrently = () => expectSuccess(acceptSuggestion(id));
-    const answer = await sendOvertaken(RESOURCE_UPDATE, acceptConcurrently, (env) => acceptSuggestion(id, env));
+    const answer = await sendOvertaken(RESOURCE_UPDATE_PATTERN, acceptConcurrently, (env) => acceptSuggestion(id, env));
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
     expect(await readVersions(conceptId)).toBe(2);
@@ -102,7 +102,7 @@ describe('a suggestion that somebody else accepts first', () => {
     const name = makeName('Once');
     const { id } = await createPromotion(asOwner, { name, description: 'x' });
     const answer = await sendOvertaken(
-      RESOURCE_INSERT,
+      RESOURCE_INSERT_PATTERN,
       () => expectSuccess(acceptSuggestion(id)),
       (env) => acceptSuggestion(id, env),
     );
@@ -127,7 +127,7 @@ describe('a suggestion that somebody else accepts first', () => {
     const first = await createSuggestion(asOwner, 'One.');
     const secondSuggestion = await createSuggestion(asOwner, 'Two.', first.conceptId);
     const acceptConcurrently = () => expectSuccess(acceptSuggestion(first.id));
-    const answer = await sendOvertaken(RESOURCE_UPDATE, acceptConcurrently, (env) =>
+    const answer = await sendOvertaken(RESOURCE_UPDATE_PATTERN, acceptConcurrently, (env) =>
       acceptSuggestion(secondSuggestion.id, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);

@@ -129,7 +129,7 @@ describe('the official conformance suite for MCP servers', () => {
   );
 
   it('fails every check that is listed as not offered', () => {
-    expect(excusedChecks.filter((each) => !failedExcuses.has(each))).toEqual([]);
+    expect(excusedChecks.filter((checkId) => !failedExcuses.has(checkId))).toEqual([]);
   });
 
   it('has the checks that are not offered listed in docs/mcp.md', async () => {

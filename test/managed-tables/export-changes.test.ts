@@ -9,9 +9,9 @@ import { column, createTable, createTableClient, readRaw, runBehindApi } from '.
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
 /** Matches the statement that locks the table before its columns are read. */
-const LOCK_STATEMENT = /LOCK TABLE/;
+const LOCK_STATEMENT_PATTERN = /LOCK TABLE/;
 /** Matches the statement that reads rows after the table is locked. */
-const READ_STATEMENT = /COPY|min_scale|bool_or/;
+const READ_STATEMENT_PATTERN = /COPY|min_scale|bool_or/;
 
 let company: Company;
 let name: string;
@@ -48,7 +48,7 @@ const beginExport = (format: ExportFormat, extraQuery = '') =>
   readRaw(company, table.exportPath(`?format=${format}${extraQuery}`));
 
 describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
-  const readStatement = format === 'ndjson' ? /AS batch/ : READ_STATEMENT;
+  const readStatement = format === 'ndjson' ? /AS batch/ : READ_STATEMENT_PATTERN;
 
   it.each(['delete', 'truncate'] as const)('is complete before another request can %s the table', async (change) => {
     const concurrentChange = await runBeforeNextStatement(company.id, readStatement, () => table[change]());
@@ -60,7 +60,7 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
   it('has the name and columns that the table has when it begins', async () => {
     const renameTable = () =>
       table.put({ display_name: `${name}_new`, columns: [column('t'), column('d', 'integer')] });
-    const concurrentRename = await runBeforeNextStatement(company.id, LOCK_STATEMENT, renameTable);
+    const concurrentRename = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, renameTable);
     const response = await beginExport(format);
     expect([response.status, ROW_COUNTERS[format](await response.arrayBuffer())]).toEqual([200, ROW_COUNT]);
     expect(response.headers.get('content-disposition')).toContain(`"${name}_new.${format}"`);
@@ -68,7 +68,7 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
   });
 
   it('answers 404 when the table is deleted before it begins', async () => {
-    const concurrentDeletion = await runBeforeNextStatement(company.id, LOCK_STATEMENT, () => table.delete());
+    const concurrentDeletion = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, () => table.delete());
     expect((await beginExport(format)).status).toBe(404);
     expect((await concurrentDeletion.outcome).status).toBe(204);
   });
@@ -90,11 +90,11 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
 
 it('values of an export have the type that their column has when it begins', async () => {
   const convertToInteger = () => table.put({ columns: [column('t'), column('d', 'integer')] });
-  const concurrentConversion = await runBeforeNextStatement(company.id, LOCK_STATEMENT, convertToInteger);
+  const concurrentConversion = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, convertToInteger);
   expect((await table.export('?filter[d][eq]=7')).body).toMatch(/,7,7\r\n$/);
   expect((await concurrentConversion.outcome).status).toBe(200);
   const convertToDecimal = () => table.put({ columns: [column('t'), column('d', 'decimal')] });
-  const secondConversion = await runBeforeNextStatement(company.id, LOCK_STATEMENT, convertToDecimal);
+  const secondConversion = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, convertToDecimal);
   const { schema } = parquetMetadata(await (await beginExport('parquet')).arrayBuffer());
   expect(schema.at(-1)).toMatchObject({ name: 'd', converted_type: 'DECIMAL' });
   expect((await secondConversion.outcome).status).toBe(200);

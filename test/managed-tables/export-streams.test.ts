@@ -15,10 +15,10 @@ import { column, createTable, createTableClient, runBehindApi } from './support.
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
 /** Matches the statement of the first batch. */
-const FIRST_BATCH = /COPY/;
+const FIRST_BATCH_PATTERN = /COPY/;
 /** Matches the statements of later batches. */
-const LATER_BATCH = /console_value/;
-const LATER_ROWS = /"id" > \$1/;
+const LATER_BATCH_PATTERN = /console_value/;
+const LATER_ROWS_PATTERN = /"id" > \$1/;
 /** The numbers of bytes after which a reader pauses. */
 const PAUSE_AFTER_BYTES = [10_000_000, 30_000_000, Number.POSITIVE_INFINITY];
 
@@ -116,7 +116,7 @@ describe('an export of a table', () => {
   it.each(['', '?sort_by=-n'])(
     'shows the rows of one moment, even if rows are deleted meanwhile (%s)',
     async (query) => {
-      const concurrentDeletion = await runBeforeNextStatement(company.id, LATER_BATCH, () =>
+      const concurrentDeletion = await runBeforeNextStatement(company.id, LATER_BATCH_PATTERN, () =>
         runSql(`DELETE FROM public.${name}`),
       );
       expect(countRows((await table.export(query)).body)).toBe(ROW_COUNT);
@@ -141,10 +141,10 @@ describe('an export of a table', () => {
   });
 
   it.each([
-    ['csv', LATER_BATCH],
-    ['ndjson', LATER_ROWS],
-    ['xlsx', LATER_ROWS],
-    ['parquet', LATER_ROWS],
+    ['csv', LATER_BATCH_PATTERN],
+    ['ndjson', LATER_ROWS_PATTERN],
+    ['xlsx', LATER_ROWS_PATTERN],
+    ['parquet', LATER_ROWS_PATTERN],
   ])('ends as a broken stream when its database connection is lost (%s)', async (format, statement) => {
     await disturbTunnel(company.id, { statement: statement.source, effect: 'lose_answer' });
     const { response, ended } = await beginExport(`?format=${format}`);
@@ -155,7 +155,7 @@ describe('an export of a table', () => {
   });
 
   it('is refused with 503 when its database connection is lost before it begins', async () => {
-    await disturbTunnel(company.id, { statement: FIRST_BATCH.source, effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: FIRST_BATCH_PATTERN.source, effect: 'lose_answer' });
     expect((await table.export()).status).toBe(503);
   });
 
@@ -201,8 +201,8 @@ describe('an export of a table', () => {
   });
 
   it.each([
-    ['csv', LATER_BATCH],
-    ['ndjson', LATER_ROWS],
+    ['csv', LATER_BATCH_PATTERN],
+    ['ndjson', LATER_ROWS_PATTERN],
   ])('ends as a broken stream, and releases the table, when it takes too long (%s)', async (format, statement) => {
     shortenExports(3000);
     const cut = Promise.withResolvers<void>();
@@ -226,7 +226,7 @@ describe('an export of a table', () => {
 
   it(`is refused with 429 while ${MAX_CONCURRENT_EXPORTS} others of the company are read`, async () => {
     const pausedBatch = Promise.withResolvers<void>();
-    const { outcome } = await runBeforeNextStatement(company.id, LATER_BATCH, () => pausedBatch.promise);
+    const { outcome } = await runBeforeNextStatement(company.id, LATER_BATCH_PATTERN, () => pausedBatch.promise);
     const first = await beginExport();
     const openExports = [];
     for (let count = 1; count < MAX_CONCURRENT_EXPORTS; count += 1) openExports.push(await beginExport());

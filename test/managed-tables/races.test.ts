@@ -131,13 +131,13 @@ describe('rows that are inserted while their table is deleted', () => {
 });
 
 describe('the row count of a table', () => {
-  const LOCK_STATEMENT = /FOR KEY SHARE/;
+  const LOCK_STATEMENT_PATTERN = /FOR KEY SHARE/;
 
   it.each([
-    ['inserted', LOCK_STATEMENT],
+    ['inserted', LOCK_STATEMENT_PATTERN],
     ['inserted', /INSERT INTO "public"/],
     ['deleted', /DELETE FROM "public"/],
-    ['deleted', LOCK_STATEMENT],
+    ['deleted', LOCK_STATEMENT_PATTERN],
     ['deleted', /COMMIT/],
     ['inserted', /COMMIT/],
   ])('is exact when rows are %s and other rows are written before %s', async (writeKind, statement) => {
@@ -157,7 +157,7 @@ describe('the row count of a table', () => {
   });
 
   it.each([
-    ['truncated before rows are inserted', LOCK_STATEMENT, [2]],
+    ['truncated before rows are inserted', LOCK_STATEMENT_PATTERN, [2]],
     ['truncated before rows are written', /INSERT INTO "public"/, [2]],
     ['truncated when rows are written', /COMMIT/, []],
   ])('is exact when the table is %s', async (_when, statement, left) => {

@@ -86,13 +86,13 @@ describe('a deleted table', () => {
 });
 
 describe('the restoration of a deleted table', () => {
-  const RESTORE_STATEMENT = /SET deleted_at = NULL/;
+  const RESTORE_STATEMENT_PATTERN = /SET deleted_at = NULL/;
   const createTableNamed = (display_name: string) =>
     company.as.post(TABLES_PATH, { json: { display_name, columns: TABLE_COLUMNS } });
 
   it('is answered 404 when the table was restored by another request meanwhile', async () => {
     const { routes } = await createDeletedTable();
-    const { outcome } = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () => routes.restore());
+    const { outcome } = await runBeforeNextStatement(company.id, RESTORE_STATEMENT_PATTERN, () => routes.restore());
     const lateAnswer = await routes.restore();
     expect([(await outcome).status, lateAnswer.status]).toEqual([200, 404]);
     expect((await routes.rows()).body.total).toBe(2);
@@ -100,7 +100,7 @@ describe('the restoration of a deleted table', () => {
 
   it('succeeds, or is refused with 409, when another table of the name is created at the same moment', async () => {
     const first = await createDeletedTable();
-    const creationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () =>
+    const creationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT_PATTERN, () =>
       createTableNamed(first.name),
     );
     expect((await first.routes.restore()).status).toBe(409);
@@ -119,7 +119,9 @@ describe('the restoration of a deleted table', () => {
     const { name, routes: first } = await createDeletedTable();
     const secondTable = createTableClient(company.as, await createTable(company.as, name, TABLE_COLUMNS));
     await secondTable.delete();
-    const restorationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () => secondTable.restore());
+    const restorationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT_PATTERN, () =>
+      secondTable.restore(),
+    );
     const { status, body } = await first.restore();
     expect([status, body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
     expect((await restorationBefore.outcome).status).toBe(200);

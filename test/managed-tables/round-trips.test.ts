@@ -12,7 +12,7 @@ beforeAll(async () => {
   company = await createProvisionedCompany();
 });
 
-const runFarAway = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
+const runWithFarDatabase = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
 
 async function createNumberedTable(name: string, rows: number) {
   const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
@@ -23,10 +23,10 @@ async function createNumberedTable(name: string, rows: number) {
 
 it('a page of rows takes one round trip more than the connection, or two when the isolate has not cached the table', async () => {
   const table = await createNumberedTable('far_pages', 5);
-  const first = await runFarAway(() => table.rows('?sort_by=-n&per_page=2'));
+  const first = await runWithFarDatabase(() => table.rows('?sort_by=-n&per_page=2'));
   expect(listValues(first.outcome, 'n')).toEqual([5, 4]);
   expect(first.trips).toBe(5);
-  const secondPage = await runFarAway(() => table.rows('?sort_by=n&per_page=2&page=2'));
+  const secondPage = await runWithFarDatabase(() => table.rows('?sort_by=n&per_page=2&page=2'));
   expect(listValues(secondPage.outcome, 'n')).toEqual([3, 4]);
   expect(secondPage.trips).toBe(4);
 });
@@ -34,22 +34,24 @@ it('a page of rows takes one round trip more than the connection, or two when th
 it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
   const table = await createNumberedTable('far_filters', 9);
   await table.rows();
-  const filteredPage = await runFarAway(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
+  const filteredPage = await runWithFarDatabase(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
   expect([filteredPage.outcome.body.total, listValues(filteredPage.outcome, 'n')]).toEqual([2, [3, 4]]);
   expect(filteredPage.trips).toBe(4);
-  const first = await runFarAway(() => table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'));
+  const first = await runWithFarDatabase(() =>
+    table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'),
+  );
   expect([first.outcome.body.total, listValues(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
   const cursor = encodeURIComponent(first.outcome.body.next_cursor);
-  const next = await runFarAway(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
+  const next = await runWithFarDatabase(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
   expect(listValues(next.outcome, 'n')).toEqual([5, 4, 3]);
   expect([first.trips, next.trips]).toEqual([4, 4]);
 });
 
 it('a table, the list of tables and the list of its uploads each take one round trip more than the connection', async () => {
   const table = await createNumberedTable('far_tables', 1);
-  expect((await runFarAway(() => table.get())).trips).toBe(4);
-  expect((await runFarAway(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
-  expect((await runFarAway(() => table.loads())).trips).toBe(4);
+  expect((await runWithFarDatabase(() => table.get())).trips).toBe(4);
+  expect((await runWithFarDatabase(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+  expect((await runWithFarDatabase(() => table.loads())).trips).toBe(4);
 });
 
 it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
@@ -71,7 +73,7 @@ it('a change of columns takes as many round trips for a hundred columns as for o
       ),
       previous_name: name,
     }));
-    const { outcome, trips } = await runFarAway(() => table.put({ columns }));
+    const { outcome, trips } = await runWithFarDatabase(() => table.put({ columns }));
     expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
     return trips;
   };

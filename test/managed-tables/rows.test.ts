@@ -4,7 +4,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
 
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let company: Company;
 let createdCount = 0;
 
@@ -57,7 +57,7 @@ describe('the insertion of rows', () => {
     const answer = await table.rows();
     expect(answer.body).toMatchObject({ total: 5, quantity: 5 });
     const records = answer.body.records.map(({ id, ...rest }: { id: string }) => {
-      expect(id).toMatch(UUID_V7);
+      expect(id).toMatch(UUID_V7_PATTERN);
       return rest;
     });
     const nullRow = { t: null, i: null, d: null, b: null, day: null, at: null };

@@ -10,7 +10,7 @@ interface ExpectedToken {
   client: string;
   scopes: string;
   refresh: string;
-  program: Caller;
+  as: Caller;
   isEnded: boolean;
 }
 
@@ -51,7 +51,7 @@ type ModelCommand = (model: OAuthModel, nextRandom: (exclusiveMax: number) => nu
 async function authorizeClient(model: OAuthModel, client: string, scopes: string): Promise<void> {
   const { tokens, program } = await authorizeOauthClient(model.person.as, { client, scope: scopes });
   endGrants(model, (heldToken) => heldToken.client === client);
-  model.held.push({ client, scopes, refresh: tokens.refresh_token, program, isEnded: false });
+  model.held.push({ client, scopes, refresh: tokens.refresh_token, as: program, isEnded: false });
 }
 
 const groups = (model: OAuthModel) => `/v1/users/${model.person.id}/groups`;
@@ -98,7 +98,7 @@ const COMMANDS: Record<string, ModelCommand> = {
     const { status, body } = await refreshTokens(heldToken.client, heldToken.refresh);
     expect(status).toBe(heldToken.isEnded ? 400 : 200);
     if (!heldToken.isEnded)
-      Object.assign(heldToken, { refresh: body.refresh_token, program: createCaller(body.access_token) });
+      Object.assign(heldToken, { refresh: body.refresh_token, as: createCaller(body.access_token) });
   },
   'be deactivated and come back': async (model) => {
     await expectSuccess(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));
@@ -112,10 +112,10 @@ const mayList = (scopes: string, resource: string) =>
   scopes === '*:list' || scopes === `${resource}:list` || scopes === `${resource}:*`;
 
 async function expectTokenAccess(model: OAuthModel): Promise<void> {
-  for (const { program, scopes, isEnded } of model.held) {
+  for (const { as, scopes, isEnded } of model.held) {
     for (const resource of ['groups', 'users']) {
       const expected = isEnded ? 401 : model.isMember && mayList(scopes, resource) ? 200 : 403;
-      expect([resource, scopes, (await program.get(`/v1/${resource}`)).status]).toEqual([resource, scopes, expected]);
+      expect([resource, scopes, (await as.get(`/v1/${resource}`)).status]).toEqual([resource, scopes, expected]);
     }
   }
 }

@@ -36,7 +36,7 @@ interface PreflightCase {
   settings?: Partial<EnvironmentSettings>;
   vars?: Record<string, string>;
   env?: NodeJS.ProcessEnv;
-  neon?: { plan?: 'free' | 'launch' | 'scale'; projects?: number };
+  neon?: { plan?: 'free' | 'launch' | 'scale'; projectCount?: number };
 }
 
 /** Checks the settings of production. @returns the notes of the check, or the error that it throws */
@@ -46,7 +46,7 @@ async function checkSettings({
   env = { NEON_API_KEY: 'organization' },
   neon = {},
 }: PreflightCase = {}) {
-  const projects = Array.from({ length: neon.projects ?? 0 }, (_, at) => ({ id: `p-${at}`, name: `p-${at}` }));
+  const projects = Array.from({ length: neon.projectCount ?? 0 }, (_, at) => ({ id: `p-${at}`, name: `p-${at}` }));
   await writeFile(join(folder, 'projects.json'), JSON.stringify(projects));
   const account = await startNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
   cleanups.unshift(account.close);
@@ -164,7 +164,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     [
       'there is no room for another company',
-      { neon: { projects: 100 } },
+      { neon: { projectCount: 100 } },
       /100 of the 100 projects .*no further company could get a database/,
     ],
   ])('says what has to be done when %s', async (_, { before, ...given }, message) => {
@@ -195,7 +195,7 @@ describe('the preflight of a deployment that can succeed', () => {
       "NEON_API_KEY is a person's and ends with them",
     ],
     ['no Neon key', { env: {} }, 'Neon: not looked at'],
-    ['few projects left at Neon', { neon: { projects: 80 } }, 'Warning: Neon: 80 of the 100'],
+    ['few projects left at Neon', { neon: { projectCount: 80 } }, 'Warning: Neon: 80 of the 100'],
     [
       'a mail domain covered by a wildcard',
       {

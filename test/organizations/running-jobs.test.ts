@@ -66,10 +66,10 @@ async function createDueSchedule(company: Company) {
 }
 
 /** Matches the last write of a load before its commit. */
-const INSERT_OUTBOX_EVENT = /^insert into "outbox"/;
-const INSERT_DELIVERY = /^insert into "schedule_deliveries"/;
-const SELECT_EXPORTED_GROUPS = /^\s*select place[\s\S]* from "groups"/;
-const INSERT_SESSION = /^insert into "sessions"/;
+const INSERT_OUTBOX_EVENT_PATTERN = /^insert into "outbox"/;
+const INSERT_DELIVERY_PATTERN = /^insert into "schedule_deliveries"/;
+const SELECT_EXPORTED_GROUPS_PATTERN = /^\s*select place[\s\S]* from "groups"/;
+const INSERT_SESSION_PATTERN = /^insert into "sessions"/;
 
 const logIn = ({ slug, owner }: Company, changedEnv: Record<string, string>) =>
   callApi('POST', '/v1/auth/login', {
@@ -82,7 +82,7 @@ describe('when a company is suspended meanwhile,', () => {
     const company = await createProvisionedCompany();
     const { id, queue, message } = await createLoad(company);
     const suspendCompany = () => suspend(company);
-    await sendOvertaken(INSERT_OUTBOX_EVENT, suspendCompany, (changedEnv) =>
+    await sendOvertaken(INSERT_OUTBOX_EVENT_PATTERN, suspendCompany, (changedEnv) =>
       deliverMessage(message, { ...queue.env, ...changedEnv }),
     );
     expect((await company.as.get('/v1/managed-tables')).status).toBe(403);
@@ -113,7 +113,7 @@ describe('when a company is suspended meanwhile,', () => {
     const { id, queue, message } = await createDueSchedule(company);
     const mailCountBefore = countMailsTo(company.owner.email);
     const deliveryResult = await sendOvertaken(
-      INSERT_DELIVERY,
+      INSERT_DELIVERY_PATTERN,
       () => suspend(company),
       (changedEnv) => deliverMessage(message, { ...queue.env, ...changedEnv, EMAIL }),
     );
@@ -136,7 +136,7 @@ describe('when a company is suspended meanwhile,', () => {
     const company = await createOwnedCompany();
     const { id, queue } = await startExport(company);
     await sendOvertaken(
-      SELECT_EXPORTED_GROUPS,
+      SELECT_EXPORTED_GROUPS_PATTERN,
       () => suspend(company),
       (changedEnv) => deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, ...changedEnv }),
     );
@@ -173,7 +173,7 @@ describe('when a company is erased meanwhile,', () => {
     const company = await createProvisionedCompany();
     const { queue, message } = await createLoad(company);
     const eraseMeanwhile = () => eraseCompany(company);
-    await sendOvertaken(INSERT_OUTBOX_EVENT, eraseMeanwhile, (changedEnv) =>
+    await sendOvertaken(INSERT_OUTBOX_EVENT_PATTERN, eraseMeanwhile, (changedEnv) =>
       deliverMessage(message, { ...queue.env, ...changedEnv }),
     );
     expect(await deliverMessage(message, queue.env)).toBe('done');
@@ -186,7 +186,7 @@ describe('when a company is erased meanwhile,', () => {
     const { queue, message } = await createDueSchedule(company);
     const mailCountBefore = countMailsTo(company.owner.email);
     await sendOvertaken(
-      INSERT_DELIVERY,
+      INSERT_DELIVERY_PATTERN,
       () => eraseCompany(company),
       (changedEnv) => deliverMessage(message, { ...queue.env, ...changedEnv, EMAIL }),
     );
@@ -204,7 +204,7 @@ describe('when a company is erased meanwhile,', () => {
     const { key, uploadId } = notedUpload;
     const message = queue.messages.shift() as JobMessage;
     const eraseMeanwhile = () => eraseCompany(company);
-    await sendOvertaken(SELECT_EXPORTED_GROUPS, eraseMeanwhile, (changedEnv) =>
+    await sendOvertaken(SELECT_EXPORTED_GROUPS_PATTERN, eraseMeanwhile, (changedEnv) =>
       deliverMessage(message, { ...queue.env, ...changedEnv }),
     );
     expect(await deliverMessage(message, queue.env)).toBe('done');
@@ -216,7 +216,7 @@ describe('when a company is erased meanwhile,', () => {
   it('a sign-in begins no session', async () => {
     const company = await createOwnedCompany();
     const lateSignIn = await sendOvertaken(
-      INSERT_SESSION,
+      INSERT_SESSION_PATTERN,
       () => eraseCompany(company),
       (changedEnv) => logIn(company, changedEnv),
     );

@@ -40,7 +40,7 @@ const changePassword = (user: Awaited<ReturnType<typeof createAllowedUser>>) =>
   );
 
 describe('a sign-in with a passkey', () => {
-  const CHALLENGE_INSERT = /^insert into "spent_passkey_challenges"/;
+  const CHALLENGE_INSERT_PATTERN = /^insert into "spent_passkey_challenges"/;
 
   it('is refused when the challenge is used meanwhile', async () => {
     const { id, authenticator } = await createKeyHolder();
@@ -48,7 +48,7 @@ describe('a sign-in with a passkey', () => {
     const [first, second] = [await authenticator.get(options), await authenticator.get(options)];
     const sessionsBefore = await countSessions(id);
     const signInConcurrently = () => expectSuccess(verifyPasskey(company.slug, first));
-    const answer = await sendOvertaken(CHALLENGE_INSERT, signInConcurrently, (env) =>
+    const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, signInConcurrently, (env) =>
       verifyPasskey(company.slug, second, env),
     );
     expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
@@ -59,7 +59,7 @@ describe('a sign-in with a passkey', () => {
     const { id, authenticator } = await createKeyHolder();
     const sessionsBefore = await countSessions(id);
     const signInWithCopy = () => expectSuccess(signInWithPasskey(company.slug, authenticator, { counter: 9 }));
-    const answer = await sendOvertaken(CHALLENGE_INSERT, signInWithCopy, (env) =>
+    const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, signInWithCopy, (env) =>
       signInWithPasskey(company.slug, authenticator, { counter: 9 }, env),
     );
     expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
@@ -70,7 +70,7 @@ describe('a sign-in with a passkey', () => {
   it('is refused without a counter when the authenticator begins to count meanwhile', async () => {
     const { id, authenticator } = await createKeyHolder();
     const signInWithCounter = () => expectSuccess(signInWithPasskey(company.slug, authenticator, { counter: 1 }));
-    const answer = await sendOvertaken(CHALLENGE_INSERT, signInWithCounter, (env) =>
+    const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, signInWithCounter, (env) =>
       signInWithPasskey(company.slug, authenticator, { counter: 0 }, env),
     );
     expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
@@ -87,7 +87,7 @@ describe('a sign-in with a passkey', () => {
     ] as const) {
       const { id, as, authenticator, passkey } = await createKeyHolder();
       const removePasskeyOrUser = () => expectSuccess(leave(`${PASSKEYS_PATH}/${passkey._id}`, as, id));
-      const answer = await sendOvertaken(CHALLENGE_INSERT, removePasskeyOrUser, (env) =>
+      const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, removePasskeyOrUser, (env) =>
         signInWithPasskey(company.slug, authenticator, {}, env),
       );
       expect(readStatusAndCode(answer)).toEqual(expected);
@@ -103,7 +103,7 @@ describe('a sign-in with a passkey', () => {
       () => expectSuccess(as.patch(path, { json: { name: 'Renamed' } })),
       () => expectSuccess(as.delete(`${PASSKEYS_PATH}/${other._id}`, { json: { password: PASSWORD } })),
     ]) {
-      const answer = await sendOvertaken(CHALLENGE_INSERT, change, (env) =>
+      const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, change, (env) =>
         signInWithPasskey(company.slug, authenticator, {}, env),
       );
       expect(readStatusAndCode(answer)).toEqual([401, 'UNAUTHORIZED']);
@@ -112,7 +112,7 @@ describe('a sign-in with a passkey', () => {
 });
 
 describe('a new passkey', () => {
-  const USER_UPDATE = /^update "users" set "updated_at"/;
+  const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
   const addOvertaken = async (
     user: Awaited<ReturnType<typeof createAllowedUser>>,
     concurrentChange: () => Promise<unknown>,
@@ -120,7 +120,7 @@ describe('a new passkey', () => {
     const response = await (await createAuthenticator()).create(
       await expectSuccess(requestRegistrationOptions(user.as)),
     );
-    return sendOvertaken(USER_UPDATE, concurrentChange, (env) =>
+    return sendOvertaken(USER_UPDATE_PATTERN, concurrentChange, (env) =>
       user.as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD }, env }),
     );
   };
@@ -162,7 +162,7 @@ describe('a new passkey', () => {
     const addResponse = (response: unknown, env?: Record<string, string>) =>
       user.as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD }, ...(env && { env }) });
     const answer = await sendOvertaken(
-      USER_UPDATE,
+      USER_UPDATE_PATTERN,
       () => expectSuccess(addResponse(first)),
       (env) => addResponse(second, env),
     );
@@ -177,17 +177,18 @@ describe('a passkey', () => {
     const path = `${PASSKEYS_PATH}/${user.passkey._id}`;
     const countPasskeys = () => countRows('passkeys where user_id = ?', user.id);
     const deletePasskey = (env: Record<string, string>) => user.as.delete(path, { json: { password: PASSWORD }, env });
-    const USER_UPDATE = /^update "users" set "updated_at"/;
+    const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
     const secondHolder = await createKeyHolder();
     const other = `${PASSKEYS_PATH}/${secondHolder.passkey._id}`;
     const deleteOther = (env?: Record<string, string>) =>
       secondHolder.as.delete(other, { json: { password: PASSWORD }, ...(env && { env }) });
-    expect((await sendOvertaken(USER_UPDATE, () => expectSuccess(deleteOther()), deleteOther)).status).toBe(404);
+    expect((await sendOvertaken(USER_UPDATE_PATTERN, () => expectSuccess(deleteOther()), deleteOther)).status).toBe(
+      404,
+    );
     expect(listMailsTo(secondHolder.email)).toHaveLength(2);
-    expect(readStatusAndCode(await sendOvertaken(USER_UPDATE, () => changePassword(user), deletePasskey))).toEqual([
-      400,
-      'INVALID_CREDENTIALS',
-    ]);
+    expect(
+      readStatusAndCode(await sendOvertaken(USER_UPDATE_PATTERN, () => changePassword(user), deletePasskey)),
+    ).toEqual([400, 'INVALID_CREDENTIALS']);
     expect([await countPasskeys(), await readSessionEpoch(user.id)]).toEqual([1, 2]);
   });
 });

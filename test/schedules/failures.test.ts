@@ -265,7 +265,7 @@ describe('a scheduled mail that the mail service', () => {
 });
 
 describe('an interrupted attempt of a scheduled run', () => {
-  const SENT_UPDATE = /^update "schedule_deliveries"/;
+  const SENT_UPDATE_PATTERN = /^update "schedule_deliveries"/;
 
   it('between sending a mail and recording it sends no mail twice', async () => {
     const [first, second] = [await createReader(), await createReader()];
@@ -273,7 +273,7 @@ describe('an interrupted attempt of a scheduled run', () => {
       recipients: [{ user_id: first.id }, { user_id: second.id }],
     });
     const queue = await createWaitingRun(schedule);
-    await deliverHeld(queue, createFailingEnv(SENT_UPDATE));
+    await deliverHeld(queue, createFailingEnv(SENT_UPDATE_PATTERN));
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 0]);
     advanceClock(MINUTE_MS);
     await deliverHeld(queue);

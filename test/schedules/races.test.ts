@@ -15,15 +15,15 @@ beforeAll(async () => {
   me = { user_id: company.owner.id };
 });
 
-const SCHEDULE_INSERT = /^insert into "schedules"/;
-const SCHEDULE_UPDATE = /^update "schedules"/;
+const SCHEDULE_INSERT_PATTERN = /^insert into "schedules"/;
+const SCHEDULE_UPDATE_PATTERN = /^update "schedules"/;
 const makePath = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
 
 describe('a schedule', () => {
   it('is not created for a dashboard that is deleted meanwhile', async () => {
     const target = await postDashboard(company.as, [chart]);
     const answer = await sendOvertaken(
-      SCHEDULE_INSERT,
+      SCHEDULE_INSERT_PATTERN,
       () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me] }), env }),
     );
@@ -37,7 +37,7 @@ describe('a schedule', () => {
     const other = await createAllowedUser(company);
     const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
     const answer = await sendOvertaken(
-      SCHEDULE_UPDATE,
+      SCHEDULE_UPDATE_PATTERN,
       () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.put(makePath(schedule), { json, env }),
     );
@@ -49,7 +49,7 @@ describe('a schedule', () => {
     const schedule = await createSchedule(company.as, chart, { recipients: [me] });
     const other = await createAllowedUser(company);
     const answer = await sendOvertaken(
-      SCHEDULE_UPDATE,
+      SCHEDULE_UPDATE_PATTERN,
       () =>
         expectSuccess(
           company.as.put(makePath(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } }),
@@ -65,7 +65,7 @@ describe('a schedule', () => {
     const { as, id } = await createAllowedUser(company, { can: ['visualizations:schedule'], on });
     const schedule = await createSchedule(as, chart, { recipients: [me] });
     const answer = await sendOvertaken(
-      SCHEDULE_UPDATE,
+      SCHEDULE_UPDATE_PATTERN,
       () => expectSuccess(company.as.put(makePath(schedule), { json: { target_id: otherChart._id } })),
       (env) => as.put(makePath(schedule), { json: { recipients: [{ user_id: id }] }, env }),
     );

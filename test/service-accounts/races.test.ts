@@ -39,9 +39,11 @@ describe('a service account', () => {
 
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await createKeyedAccount(company);
-    const deletionStatement = /^update "service_accounts" set "updated_at"/;
+    const deletionStatementPattern = /^update "service_accounts" set "updated_at"/;
     const deleteConcurrently = () => deleteServiceAccount(id);
-    const answer = await sendOvertaken(deletionStatement, deleteConcurrently, (env) => admin.delete(path(id), { env }));
+    const answer = await sendOvertaken(deletionStatementPattern, deleteConcurrently, (env) =>
+      admin.delete(path(id), { env }),
+    );
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 

@@ -34,7 +34,7 @@ const refreshTokens = (token: string) =>
   callApi('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });
 const listContexts = (token: string) => createCaller(token).get('/api/v1/share-portal/contexts');
 /** Matches the statement that counts an attempt and marks the code as used. */
-const CODE_UPDATE = /^update "passwordless_codes"/;
+const CODE_UPDATE_PATTERN = /^update "passwordless_codes"/;
 const makeWrongCode = (code: string) => (code === '0000-0000' ? '0000-0001' : '0000-0000');
 
 describe('a sign-in to the portal', () => {
@@ -85,7 +85,7 @@ describe('a sign-in to the portal', () => {
     await requestCode(company, email);
     const code = readPortalCode(email);
     const lateSignIn = await sendOvertaken(
-      CODE_UPDATE,
+      CODE_UPDATE_PATTERN,
       () => expectSuccess(verifyCode(company, email, code)),
       (env) => verifyCode(company, email, code, env),
     );
@@ -101,7 +101,9 @@ describe('a sign-in to the portal', () => {
         expect([status, body.error_code]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const lateSignIn = await sendOvertaken(CODE_UPDATE, guessCodes, (env) => verifyCode(company, email, code, env));
+    const lateSignIn = await sendOvertaken(CODE_UPDATE_PATTERN, guessCodes, (env) =>
+      verifyCode(company, email, code, env),
+    );
     expect([lateSignIn.status, lateSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 

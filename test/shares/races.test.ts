@@ -236,7 +236,7 @@ describe('a member of a share context', () => {
       json: { member_type: 'external_email', email },
       ...(env && { env }),
     });
-  const memberInsert = /^insert into "share_members"/;
+  const memberInsertPattern = /^insert into "share_members"/;
 
   it('is not added if the grants of the context change meanwhile', async () => {
     const [dashboard, { id }] = [await postDashboard(asOwner, []), await createShareContext(company, [])];
@@ -244,7 +244,7 @@ describe('a member of a share context', () => {
       expectSuccess(
         asOwner.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [makeDashboardGrant(dashboard._id)] } }),
       );
-    expect((await sendOvertaken(memberInsert, changeGrants, (env) => addMember(id, env))).status).toBe(409);
+    expect((await sendOvertaken(memberInsertPattern, changeGrants, (env) => addMember(id, env))).status).toBe(409);
     expect(await countRows('share_members where context_id = ?', id)).toBe(0);
   });
 
@@ -253,7 +253,7 @@ describe('a member of a share context', () => {
     expect(
       (
         await sendOvertaken(
-          memberInsert,
+          memberInsertPattern,
           () => expectSuccess(addMember(id)),
           (env) => addMember(id, env),
         )
@@ -276,7 +276,7 @@ describe('a member of a share context', () => {
           json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
         }),
       );
-    expect((await sendOvertaken(memberInsert, addLastMember, (env) => addMember(id, env))).status).toBe(422);
+    expect((await sendOvertaken(memberInsertPattern, addLastMember, (env) => addMember(id, env))).status).toBe(422);
     expect(await countRows('share_members where context_id = ?', id)).toBe(10_000);
   });
 });

@@ -205,11 +205,11 @@ describe('a mailed code', () => {
   it('works once', async () => {
     const { email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
-    const codeUpdate = /^update "passwordless_codes"/;
+    const codeUpdatePattern = /^update "passwordless_codes"/;
     expect(
       (
         await sendOvertaken(
-          codeUpdate,
+          codeUpdatePattern,
           () => expectSuccess(verifyCode(email, code)),
           (env) => verifyCode(email, code, env),
         )

@@ -119,7 +119,7 @@ it('a deleted table is kept in the trash for 30 days, and then dropped by the sw
 });
 
 describe('a deleted table that a sweep is about to drop', () => {
-  const TABLE_DELETION = /DELETE FROM console\.managed_tables/;
+  const TABLE_DELETION_PATTERN = /DELETE FROM console\.managed_tables/;
   /** Runs `work` by the real clock, which the sweeps of these tests are weeks ahead of. */
   const runByRealClock = async <T>(work: () => Promise<T>): Promise<T> => {
     const { now } = clock;
@@ -142,7 +142,7 @@ describe('a deleted table that a sweep is about to drop', () => {
 
   it('is kept when it is restored just before the sweep drops it', async () => {
     const { id, routes } = await createDeletedTable('de_volta');
-    const { outcome } = await runBeforeNextStatement(company.id, TABLE_DELETION, () =>
+    const { outcome } = await runBeforeNextStatement(company.id, TABLE_DELETION_PATTERN, () =>
       runByRealClock(() => routes.restore()),
     );
     await runSweep(queue, 30 * DAY_MS + HOUR_MS);
@@ -155,7 +155,7 @@ describe('a deleted table that a sweep is about to drop', () => {
   it('is kept when it is restored and deleted again just before the sweep drops it', async () => {
     const { id, routes } = await createDeletedTable('de_novo');
     const restoreAndDelete = async () => [(await routes.restore()).status, (await routes.delete()).status];
-    const { outcome } = await runBeforeNextStatement(company.id, TABLE_DELETION, async () => {
+    const { outcome } = await runBeforeNextStatement(company.id, TABLE_DELETION_PATTERN, async () => {
       const statuses = await runByRealClock(restoreAndDelete);
       await queryDatabase(company, (database) =>
         database.execute(`UPDATE console.managed_tables SET deleted_at = now() + interval '30 days' WHERE id = $1`, [

@@ -20,12 +20,12 @@ import {
 } from './support.ts';
 
 /** Matches a statement before a load has locked anything: concurrent work that runs here is completed first. */
-const SELECT_JOB_STATUS = /SELECT status, step, state/;
+const SELECT_JOB_STATUS_PATTERN = /SELECT status, step, state/;
 /**
  * Matches a statement when a load has moved its rows and holds its locks until it commits: concurrent work that runs here waits
  * for the locks.
  */
-const DROP_STAGING_TABLE = /DROP TABLE/;
+const DROP_STAGING_TABLE_PATTERN = /DROP TABLE/;
 
 let company: Company;
 beforeAll(async () => {
@@ -54,7 +54,7 @@ async function expectConsistentTable(id: string): Promise<void> {
 }
 
 describe('a reader of rows that are replaced', () => {
-  it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, DROP_STAGING_TABLE, /COMMIT/])(
+  it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, DROP_STAGING_TABLE_PATTERN, /COMMIT/])(
     'gets the old rows, without waiting, while the load reaches %s',
     async (statement) => {
       const { id, routes } = await createNumberTable(6);
@@ -91,8 +91,8 @@ describe('two loads into one table', () => {
     ['upsert', 'replace'],
   ])('%s and %s', (first, second) => {
     it.each([
-      ['the first is done before the second locks anything', SELECT_JOB_STATUS, true],
-      ['the first waits for the second', DROP_STAGING_TABLE, false],
+      ['the first is done before the second locks anything', SELECT_JOB_STATUS_PATTERN, true],
+      ['the first waits for the second', DROP_STAGING_TABLE_PATTERN, false],
     ])('end as if one load came after the other: %s', async (_order, statement, isFirstLoadFirst) => {
       const { id } = await createNumberTable(OLD_NUMBERS.length);
       const firstJob = await createStagedJob(company, id, A, first, getKey(first));
@@ -214,19 +214,19 @@ describe('a load beside manual changes of the same table', () => {
 
   it('is done after changes that come before its locks', async () => {
     const CHANGE_STATUSES = [200, 204, 201];
-    const appendedRows = await changeTableAt(SELECT_JOB_STATUS, 'append');
+    const appendedRows = await changeTableAt(SELECT_JOB_STATUS_PATTERN, 'append');
     expect(appendedRows).toEqual({ statuses: CHANGE_STATUSES, rows: [99, 2, 3, 77, 78, ...LOADED_NUMBERS] });
-    expect(await changeTableAt(SELECT_JOB_STATUS, 'replace')).toEqual({
+    expect(await changeTableAt(SELECT_JOB_STATUS_PATTERN, 'replace')).toEqual({
       statuses: CHANGE_STATUSES,
       rows: LOADED_NUMBERS,
     });
   });
 
   it('is done before changes that wait for its locks', async () => {
-    const appendedRows = await changeTableAt(DROP_STAGING_TABLE, 'append');
+    const appendedRows = await changeTableAt(DROP_STAGING_TABLE_PATTERN, 'append');
     expect(appendedRows).toEqual({ statuses: [200, 204, 201], rows: [99, 2, 3, ...LOADED_NUMBERS, 77, 78] });
     // What it replaces is gone for whoever waited.
-    const replacedRows = await changeTableAt(DROP_STAGING_TABLE, 'replace');
+    const replacedRows = await changeTableAt(DROP_STAGING_TABLE_PATTERN, 'replace');
     expect(replacedRows).toEqual({ statuses: [404, 404, 201], rows: [...LOADED_NUMBERS, 77, 78] });
   });
 });
@@ -262,8 +262,8 @@ describe('an upload into a table', () => {
 
   it.each(changes)('keeps the table from being %s once the upload has begun', async (_what, change) => {
     const { id, routes } = await createNumberTable(3);
-    const jobInsert = /INSERT INTO console\.upload_jobs/;
-    const { outcome } = await runBeforeNextStatement(company.id, jobInsert, () => change(routes));
+    const jobInsertPattern = /INSERT INTO console\.upload_jobs/;
+    const { outcome } = await runBeforeNextStatement(company.id, jobInsertPattern, () => change(routes));
     const startAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
     expect([startAnswer.status, (await outcome).status]).toEqual([201, 409]);
     expect(await readNumbers(id)).toEqual([0, 1, 2]);
@@ -292,11 +292,13 @@ describe('the confirmation of an upload job', () => {
     const { columns } = (await readJob(company, jobId)).inferred_schema;
     return (display_name: string) => confirmJob(company, jobId, { display_name, columns }, queue);
   };
-  const jobConfirmation = /SET status = 'inserting'/;
+  const jobConfirmationPattern = /SET status = 'inserting'/;
 
   it('is refused when another request confirms the job at the same moment', async () => {
     const confirmAs = await createWaitingJob();
-    const { outcome } = await runBeforeNextStatement(company.id, jobConfirmation, () => confirmAs('confirmada_antes'));
+    const { outcome } = await runBeforeNextStatement(company.id, jobConfirmationPattern, () =>
+      confirmAs('confirmada_antes'),
+    );
     const lateConfirmation = await confirmAs('confirmada_depois');
     expect([(await outcome).status, lateConfirmation.status]).toEqual([200, 400]);
     expect(lateConfirmation.body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
@@ -304,7 +306,7 @@ describe('the confirmation of an upload job', () => {
 
   it('is refused when another job is confirmed with the same table name at the same moment', async () => {
     const [first, second] = [await createWaitingJob(), await createWaitingJob()];
-    const { outcome } = await runBeforeNextStatement(company.id, jobConfirmation, () => first('disputada'));
+    const { outcome } = await runBeforeNextStatement(company.id, jobConfirmationPattern, () => first('disputada'));
     const lateConfirmation = await second('disputada');
     expect([(await outcome).status, lateConfirmation.status]).toEqual([200, 400]);
     expect(lateConfirmation.body.error_code).toBe('MANAGED_TABLE_DUPLICATE_NAME');

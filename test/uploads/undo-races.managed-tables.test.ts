@@ -7,13 +7,13 @@ import { createStagedJob, makeFileOf } from './staged-job.ts';
 import { createHeldQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
 /** Matches a statement before an undo has locked anything: concurrent work that runs here is completed first. */
-const SELECT_UNDO_STATE = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
+const SELECT_UNDO_STATE_PATTERN = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
 /**
  * Matches a statement when an undo has changed the rows, and holds its locks until it commits: concurrent work waits for them.
  */
-const SET_UNDONE_AT = /SET undone_at = /;
+const SET_UNDONE_AT_PATTERN = /SET undone_at = /;
 /** Matches a statement when an undo has locked the table that its load created, and found it unused: concurrent work waits. */
-const SET_DELETED_AT = /SET deleted_at = /;
+const SET_DELETED_AT_PATTERN = /SET deleted_at = /;
 
 let company: Company;
 let tableCount = 0;
@@ -40,8 +40,8 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   const NUMBERS_BEFORE = [0, 1, 2];
 
   it.each([
-    ['finds it undone', SELECT_UNDO_STATE],
-    ['waits for it, and finds it undone', SET_UNDONE_AT],
+    ['finds it undone', SELECT_UNDO_STATE_PATTERN],
+    ['waits for it, and finds it undone', SET_UNDONE_AT_PATTERN],
   ])('is done once when two undo requests come at the same time: the second %s', async (_what, statement) => {
     const { jobId, numbers, isWhole } = await createLoadedTable(mode);
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => undoJob(company, jobId));
@@ -67,7 +67,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
       const key = second === 'upsert' ? ['n'] : [];
       const first = await createLoadedTable(mode);
       const loadBefore = await createStagedJob(company, first.id, [20], second, key);
-      const overtakingLoad = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, loadBefore.publish);
+      const overtakingLoad = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, loadBefore.publish);
       expect(readReason(await undoJob(company, first.jobId))).toBe('later_load');
       expect(await overtakingLoad.outcome).toBe('done');
       expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED_NUMBERS, 20]);
@@ -75,7 +75,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 
       const other = await createLoadedTable(mode);
       const loadAfter = await createStagedJob(company, other.id, [20], second, key);
-      const waitingLoad = await runBeforeNextStatement(company.id, SET_UNDONE_AT, loadAfter.publish);
+      const waitingLoad = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, loadAfter.publish);
       expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
       expect(await waitingLoad.outcome).toBe('done');
       expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...NUMBERS_BEFORE, 20]);
@@ -98,8 +98,8 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
       ];
     };
     for (const [statement, statuses] of [
-      [SELECT_UNDO_STATE, [200, 204, 201]],
-      [SET_UNDONE_AT, [404, 404, 201]],
+      [SELECT_UNDO_STATE_PATTERN, [200, 204, 201]],
+      [SET_UNDONE_AT_PATTERN, [404, 404, 201]],
     ] as const) {
       const { id, routes, jobId, numbers, isWhole } = await createLoadedTable(mode);
       const rows = (await readRows(company, id)) as { id: string; n: number }[];
@@ -121,12 +121,14 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ['table_deleted', 'deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await createLoadedTable(mode);
-    const changeBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
+    const changeBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
+      change(first.routes),
+    );
     expect(readReason(await undoJob(company, first.jobId))).toBe(reason);
     expect((await changeBefore.outcome).status).toBeLessThan(300);
 
     const other = await createLoadedTable(mode);
-    const changeAfter = await runBeforeNextStatement(company.id, SET_UNDONE_AT, () => change(other.routes));
+    const changeAfter = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, () => change(other.routes));
     expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
     expect((await changeAfter.outcome).status).toBeLessThan(300);
     if (reason === 'table_deleted') expect((await other.routes.restore()).status).toBe(200);
@@ -136,7 +138,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 
   it('shows readers the rows from before, without a wait, until it ends', async () => {
     const { jobId, numbers } = await createLoadedTable(mode);
-    const { outcome } = await runBeforeNextStatement(company.id, SET_UNDONE_AT, numbers);
+    const { outcome } = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, numbers);
     expect(readReason(await undoJob(company, jobId))).toBe('undone');
     expect(await outcome).toEqual(LOADED_NUMBERS);
     expect(await numbers()).toEqual(NUMBERS_BEFORE);
@@ -152,8 +154,8 @@ describe('the undo of an upload that made a table', () => {
   const readStatus = ({ status, body }: ApiResponse) => [status, body?.removed ?? body?.inserted];
 
   it.each([
-    ['finds it undone', SELECT_UNDO_STATE],
-    ['waits for it, and finds it undone', SET_UNDONE_AT],
+    ['finds it undone', SELECT_UNDO_STATE_PATTERN],
+    ['waits for it, and finds it undone', SET_UNDONE_AT_PATTERN],
   ])('is done once when two undo requests come at the same time: the second %s', async (_what, statement) => {
     const { jobId, routes } = await createTableByUpload();
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => undoJob(company, jobId));
@@ -166,14 +168,14 @@ describe('the undo of an upload that made a table', () => {
 
   it('comes before or after an insert of rows', async () => {
     const first = await createTableByUpload();
-    const insertBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () =>
+    const insertBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
       first.routes.insert([{ n: 77 }]),
     );
     expect(readStatus(await undoJob(company, first.jobId))).toEqual([200, 3]);
     expect(readStatus(await insertBefore.outcome)).toEqual([201, 1]);
 
     const other = await createTableByUpload();
-    const insertAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT, () =>
+    const insertAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT_PATTERN, () =>
       other.routes.insert([{ n: 77 }]),
     );
     expect(readStatus(await undoJob(company, other.jobId))).toEqual([200, 2]);
@@ -185,7 +187,9 @@ describe('the undo of an upload that made a table', () => {
   it('comes before an upload into the table, or is refused while the upload is unfinished', async () => {
     const uploadInto = (id: string) => postFiles(company, [makeFileOf([20])], { ...createHeldQueue(), into: id });
     const first = await createTableByUpload();
-    const uploadBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () => uploadInto(first.id));
+    const uploadBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
+      uploadInto(first.id),
+    );
     expect(await undoJob(company, first.jobId)).toMatchObject({
       status: 409,
       body: { error_code: 'MANAGED_TABLE_LOCKED' },
@@ -193,7 +197,7 @@ describe('the undo of an upload that made a table', () => {
     expect((await uploadBefore.outcome).status).toBe(201);
 
     const other = await createTableByUpload();
-    const uploadAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT, () => uploadInto(other.id));
+    const uploadAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT_PATTERN, () => uploadInto(other.id));
     expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
     expect((await uploadAfter.outcome).status).toBe(404);
   });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   admin = createSignedCaller(company.apiKey);
 });
 
-const userUpdate = /^update "users"/;
+const userUpdatePattern = /^update "users"/;
 const path = (id: string): string => `/users/${id}`;
 const deleteUser = (id: string) => expectSuccess(admin.delete(path(id)));
 
@@ -28,7 +28,7 @@ describe('a user', () => {
   it('is not changed after it is deleted', async () => {
     const { id } = await createGrouplessUser(company);
     const answer = await sendOvertaken(
-      userUpdate,
+      userUpdatePattern,
       () => deleteUser(id),
       (env) => admin.patch(path(id), { json: { metadata: { too: 'late' } }, env }),
     );
@@ -39,7 +39,7 @@ describe('a user', () => {
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await createGrouplessUser(company);
     const deleteConcurrently = () => deleteUser(id);
-    const answer = await sendOvertaken(userUpdate, deleteConcurrently, (env) => admin.delete(path(id), { env }));
+    const answer = await sendOvertaken(userUpdatePattern, deleteConcurrently, (env) => admin.delete(path(id), { env }));
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 

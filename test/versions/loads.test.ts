@@ -119,8 +119,8 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
 });
 
 describe('a conditional write of a row, beside an undo', () => {
-  const BEFORE_UNDO_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
-  const BEFORE_UNDO_END = /SET undone_at = /;
+  const BEFORE_UNDO_LOCKS_PATTERN = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
+  const BEFORE_UNDO_END_PATTERN = /SET undone_at = /;
 
   it.each([
     ['finds no row when the undo came first', /FOR UPDATE/, 404],
@@ -140,8 +140,8 @@ describe('a conditional write of a row, beside an undo', () => {
   });
 
   it.each([
-    ['succeeds when it came first', BEFORE_UNDO_LOCKS, 200],
-    ['waits, and finds no row', BEFORE_UNDO_END, 404],
+    ['succeeds when it came first', BEFORE_UNDO_LOCKS_PATTERN, 200],
+    ['waits, and finds no row', BEFORE_UNDO_END_PATTERN, 404],
   ])('of the upload that added the row, %s', async (_what, statement, status) => {
     const { id, values } = await createKeyedTable();
     const load = await createStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
@@ -162,7 +162,7 @@ describe('a conditional write of a row, beside an undo', () => {
     const load = await createStagedJob(company, id, ['7,70'], 'replace', [], 'k,v');
     expect(await load.publish()).toBe('done');
     expect((await row.put({ v: 99 })).status).toBe(404);
-    const { outcome } = await runBeforeNextStatement(company.id, BEFORE_UNDO_END, () => row.put({ v: 99 }));
+    const { outcome } = await runBeforeNextStatement(company.id, BEFORE_UNDO_END_PATTERN, () => row.put({ v: 99 }));
     expect((await undoJob(company, load.jobId)).status).toBe(200);
     const { status } = await outcome;
     expect([status, await values()]).toEqual(

@@ -93,7 +93,7 @@ describe('a number that a double rounds', () => {
 });
 
 /** Routes whose values of any type are no values of tables. */
-const OTHER_VALUES =
+const OTHER_VALUES_PATTERN =
   /accounts|\/policies|\/users|^post \/oauth\/register|^patch \/scim|passkeys|suggestions\/\{id\}\/accept$/;
 
 it('every route that takes values of any type keeps all digits of a number', () => {
@@ -101,7 +101,7 @@ it('every route that takes values of any type keeps all digits of a number', () 
     .map(({ contract }) => contract)
     .filter(({ body, exactNumbers }) => body && !exactNumbers && takesAnyValue(body))
     .map(({ method, path }) => `${method} ${path}`)
-    .filter((route) => !OTHER_VALUES.test(route));
+    .filter((route) => !OTHER_VALUES_PATTERN.test(route));
   expect(roundingRoutes).toEqual([]);
 });
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 /** Creates a dashboard's accesses for outsiders: link, embed and portal. */
-async function createViewerAccesses(dashboardId: string, allowed_params: string[] = []) {
+async function createViewerClients(dashboardId: string, allowed_params: string[] = []) {
   const link = createShareClient((await createShare(company, dashboardId)).token);
   const embed = createEmbedClient('d', await createEmbedToken(company, 'dashboards', dashboardId, { allowed_params }));
   const email = `${dashboardId}@outside.test`;
@@ -66,14 +66,14 @@ describe('an answer to an outsider', () => {
     const costlyCharts = [];
     for (const sql of COSTLY_FAILURES) costlyCharts.push(await postVisualization(company.as, sql));
     const validChart = await postVisualization(company.as, 'SELECT count(*) AS n FROM sales');
-    const viewerAccesses = [];
+    const viewerClients = [];
     for (const [at, name] of ACCESS_NAMES.entries()) {
       const charts = [...createdCharts, ...costlyCharts.filter((_, of) => of % ACCESS_NAMES.length === at), validChart];
       const { _id } = await postDashboard(company.as, charts, { cache_seconds: 0 });
-      viewerAccesses.push((await createViewerAccesses(_id))[name]);
+      viewerClients.push((await createViewerClients(_id))[name]);
     }
     const startedAt = performance.now();
-    const answers: ApiResponse[] = await Promise.all(viewerAccesses.map((viewerAccess) => viewerAccess.execute()));
+    const answers: ApiResponse[] = await Promise.all(viewerClients.map((viewerAccess) => viewerAccess.execute()));
     expect(performance.now() - startedAt).toBeLessThan(40_000);
     for (const { status, body } of answers) {
       expect(status).toBe(200);
@@ -104,7 +104,7 @@ describe('an answer to an outsider', () => {
     );
     const filters = ALL_FAILURES.map((sql, at) => ({ ...makeParameter(`f${at}`, 'multi_select'), options: { sql } }));
     const { _id } = await postDashboard(company.as, [chart], { filters });
-    const { link, embed, portal } = await createViewerAccesses(
+    const { link, embed, portal } = await createViewerClients(
       _id,
       filters.map(({ slug }) => slug),
     );
@@ -201,7 +201,7 @@ describe('the SQL of a shared dashboard', () => {
 
   it(`is injected by none of ${INJECTION_VALUES.length} values that an outsider sends as value, parameter name or search`, async () => {
     const { dashboard } = await createSalesDashboard(company);
-    const { link, embed, portal } = await createViewerAccesses(dashboard._id, ['regions', 'region', 'days']);
+    const { link, embed, portal } = await createViewerClients(dashboard._id, ['regions', 'region', 'days']);
     for (const [at, value] of INJECTION_VALUES.entries()) {
       const viewerAccess = [link, embed, portal][at % 3] as typeof link;
       const [list, one, day, name, options] = await Promise.all([
@@ -233,7 +233,7 @@ describe('the body of a request to execute a dashboard', () => {
 
   it('causes no server error, however deeply nested, repeated or malformed it is', async () => {
     const { dashboard } = await createSalesDashboard(company);
-    const { link, embed } = await createViewerAccesses(dashboard._id, ['regions']);
+    const { link, embed } = await createViewerClients(dashboard._id, ['regions']);
     const makeNested = (value: string, depth: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`;
     for (const viewerAccess of [link, embed]) {
       for (const value of ['1', '1e400', '12345678901234567890']) {

@@ -203,7 +203,7 @@ describe('the slices of a pie chart', () => {
     expect([plot?.series.length, plot?.seriesCount]).toEqual([20, 10_000]);
   });
 
-  it('are one for each label and named column, and are of the first number column without names', () => {
+  it('are one for each label and y column, and of the first numeric column if the chart has no y column', () => {
     const values = data(
       [
         ['part', 'text'],

@@ -59,7 +59,7 @@ export class CopyText {
   }
 
   /** Copies bytes that need no escaping: a number or a date. */
-  copyBytes(bytes: Uint8Array, start: number, end: number): void {
+  appendBytes(bytes: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
     const out = this.bytes;
     let at = this.length;

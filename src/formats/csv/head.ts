@@ -66,15 +66,15 @@ export interface Head {
 /** Statistics of the quotes in the head. */
 export interface QuoteStatistics {
   /** Number of fields in quotes by the rules. */
-  properCount: number;
+  properQuoteCount: number;
   /** True if some quoted fields contain a delimiter or a line end. */
   isNeeded: boolean;
   /** Number of records with a field whose opening quote is not closed by the rules. */
-  brokenCount: number;
+  brokenQuoteCount: number;
   /** Number of fields a line ({@link measureLineWidth}) of each record that spans several lines within quotes. */
   foldedWidths: number[];
   /** Number of records with quotes in the middle of fields. */
-  strayCount: number;
+  strayQuoteCount: number;
 }
 
 /** Bytes that suggest that a text was not split or unquoted correctly. */
@@ -89,11 +89,11 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   const fields = sharedFields;
   const records: HeadRecord[] = [];
   const quotes: QuoteStatistics = {
-    properCount: 0,
+    properQuoteCount: 0,
     isNeeded: false,
-    brokenCount: 0,
+    brokenQuoteCount: 0,
     foldedWidths: [],
-    strayCount: 0,
+    strayQuoteCount: 0,
   };
   let values = 0;
   let cleanCount = 0;
@@ -125,12 +125,12 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
       else cleanCount += scoreCleanText(bytes, from, to);
       const isQuoted = kind === QUOTED_FIELD || kind === ESCAPED_FIELD;
       record.hasQuotedField ||= isQuoted;
-      if (isQuoted) quotes.properCount++;
+      if (isQuoted) quotes.properQuoteCount++;
     }
     if (record.filledCount === 0) return;
     if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
-    if (fields.hasStrayQuote) quotes.strayCount++;
-    if (fields.isBroken) quotes.brokenCount++;
+    if (fields.hasStrayQuote) quotes.strayQuoteCount++;
+    if (fields.isBroken) quotes.brokenQuoteCount++;
     else if (fields.lineCount > 1) quotes.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
     else quotes.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);
     const readText = (index: number) => readFieldText(bytes, fields, index, dialect, decode);

@@ -124,18 +124,18 @@ interface DialectTrial {
 function isDoubtful({ head: { quoteStatistics, isUnclosed }, layout }: DialectTrial): boolean {
   const rows = quoteStatistics.foldedWidths.filter((width) => width > 1 && width === layout.width).length;
   return (
-    quoteStatistics.brokenCount + rows > 0 ||
+    quoteStatistics.brokenQuoteCount + rows > 0 ||
     isUnclosed ||
-    (quoteStatistics.strayCount > 0 && quoteStatistics.properCount === 0)
+    (quoteStatistics.strayQuoteCount > 0 && quoteStatistics.properQuoteCount === 0)
   );
 }
 
 const hasProperQuotes = (trial: DialectTrial): boolean =>
-  trial.head.quoteStatistics.properCount > 0 && !isDoubtful(trial);
+  trial.head.quoteStatistics.properQuoteCount > 0 && !isDoubtful(trial);
 
 /** Returns true if quotes stand only around values, and the trial makes a table, or has values that need their quotes. */
 const isConsistent = ({ head: { quoteStatistics }, layout }: DialectTrial): boolean =>
-  quoteStatistics.strayCount === 0 &&
+  quoteStatistics.strayQuoteCount === 0 &&
   (layout.width > 1 || quoteStatistics.isNeeded || quoteStatistics.foldedWidths.length > 0);
 
 const getQuoting = ({ head: { quoteStatistics } }: DialectTrial): Quoting =>
@@ -192,8 +192,8 @@ function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): b
     };
   };
   const { over, short } = countTrialWidths(unquotedTrial);
-  const { brokenCount, isNeeded } = quotedTrial.head.quoteStatistics;
-  const toleratedCount = isNeeded ? -1 : brokenCount > 0 ? unquotedTrial.head.records.length / 50 : 0;
+  const { brokenQuoteCount, isNeeded } = quotedTrial.head.quoteStatistics;
+  const toleratedCount = isNeeded ? -1 : brokenQuoteCount > 0 ? unquotedTrial.head.records.length / 50 : 0;
   return (
     over === 0 &&
     short <= countTrialWidths(quotedTrial).short + toleratedCount &&

@@ -35,11 +35,11 @@ export class ObjectReader {
   readonly #expected: ExpectedMember[] = [];
   /** For each column: number of the last object that had the column. */
   readonly #seen: number[] = [];
-  /** For each column: first byte of its value in that object. */
+  /** For each column: first byte of its value in the last object that had it. */
   readonly #kinds: number[] = [];
-  /** For each column: offset at which its value in that object starts. */
+  /** For each column: offset at which that value starts. */
   readonly #starts: number[] = [];
-  /** For each column: offset at which its value in that object ends. */
+  /** For each column: offset at which that value ends. */
   readonly #ends: number[] = [];
   /** Number of objects that were read. */
   objectCount = 0;

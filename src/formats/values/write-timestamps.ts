@@ -106,10 +106,10 @@ function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: numbe
   }
   if (index < to && bytes[index] === SPACE) index++;
   if (index === to) return nextOffset;
-  return writeOffset(out, nextOffset, bytes, index, to);
+  return writeUtcOffset(out, nextOffset, bytes, index, to);
 }
 
-function writeOffset(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
+function writeUtcOffset(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
   let nextOffset = at;
   const sign = bytes[from] as number;
   if (sign !== PLUS && sign !== MINUS) {

@@ -40,7 +40,7 @@ export interface BiffFile<T> {
   /** Begins the text of a sheet. */
   begin(): SheetOutput<T>;
   /** Called before all cells are held in memory, with the most bytes that they can take there. */
-  reserve(bytes: number): Promise<void>;
+  reserveMemory(bytes: number): Promise<void>;
 }
 
 /** Error thrown when the bytes are not a BIFF workbook, or one that is cut off or damaged. */
@@ -159,7 +159,7 @@ class BiffConversion<T> {
   async #sorted(offset: number): Promise<BiffCell[]> {
     const { size } = this.#stream;
     if (size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
-    await this.#file.reserve(UNSORTED_RATIO * size);
+    await this.#file.reserveMemory(UNSORTED_RATIO * size);
     const allCells: BiffCell[] = [];
     await this.#pass(new BiffCells(this.#book, (cell) => allCells.push(cell)), offset, () => false);
     const makeKey = ({ row, column }: BiffCell) => makeCellKey(row, column);

@@ -103,7 +103,7 @@ export const vizApiEndpoints = [
       summary: 'Update an endpoint of the Data API',
       description: `Changes only the fields that are sent. ${PUBLISH_PERMISSION_NOTE}`,
       body: endpointChanges,
-      changedBy: { url: 'slug' },
+      changers: { url: 'slug' },
       returns: ok(endpointRecord),
       fails: [endpointNotFound, visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
     },

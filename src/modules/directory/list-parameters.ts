@@ -100,9 +100,10 @@ const parseAttributeNames = (text = ''): Set<string> =>
 
 /** Tells whether the response to this request includes an attribute. */
 export function isAttributeRequested({ attributes, excludedAttributes }: RequestedAttributes, name: string): boolean {
-  const [only, without] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
+  const [requestedPaths, excludedPaths] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
   return (
-    (only.size === 0 || [...only].some((requestedPath) => requestedPath.split('.')[0] === name)) && !without.has(name)
+    (requestedPaths.size === 0 || [...requestedPaths].some((requestedPath) => requestedPath.split('.')[0] === name)) &&
+    !excludedPaths.has(name)
   );
 }
 
@@ -111,17 +112,18 @@ export function selectAttributes<R extends object>(
   resource: R,
   { attributes, excludedAttributes }: RequestedAttributes,
 ): R {
-  const [only, without] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
-  if (only.size + without.size === 0) return resource;
+  const [requestedPaths, excludedPaths] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
+  if (requestedPaths.size + excludedPaths.size === 0) return resource;
   const isPathRequested = (path: string, parent?: string): boolean =>
-    (only.size === 0 || only.has(path) || (parent !== undefined && only.has(parent))) && !without.has(path);
+    (requestedPaths.size === 0 || requestedPaths.has(path) || (parent !== undefined && requestedPaths.has(parent))) &&
+    !excludedPaths.has(path);
   const selectedEntries = Object.entries(resource).flatMap(([name, value]) => {
     const key = name.toLowerCase();
     if (ALWAYS_RETURNED_ATTRIBUTES.includes(key)) return [[name, value] as const];
     const listParts = (element: object) =>
       Object.entries(element).filter(([part]) => isPathRequested(`${key}.${part.toLowerCase()}`, key));
-    const hasRequestedPart = [...only].some((requestedPath) => requestedPath.startsWith(`${key}.`));
-    if (!isPathRequested(key) && !(hasRequestedPart && !without.has(key))) return [];
+    const isSubAttributeRequested = [...requestedPaths].some((requestedPath) => requestedPath.startsWith(`${key}.`));
+    if (!isPathRequested(key) && !(isSubAttributeRequested && !excludedPaths.has(key))) return [];
     if (!isRecord(value) && !Array.isArray(value)) return [[name, value] as const];
     const requestedParts = [value]
       .flat()

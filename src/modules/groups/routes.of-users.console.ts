@@ -44,7 +44,7 @@ export const userGroupEndpoints = [
       body: optionalGroupsInput,
       attachedIdField: 'group_ids',
       alsoChanges: ['groups'],
-      changedBy: { groups: 'group_ids' },
+      changers: { groups: 'group_ids' },
       dryRun: true,
       returns: ok(consoleUserView),
       fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],

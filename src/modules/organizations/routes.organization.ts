@@ -98,7 +98,7 @@ export const companyEndpoints = [
       description:
         'Renames or suspends it, or lets it in again, which acts on the next request of anybody of it. While it is being deleted, only its name changes.',
       body: organizationChanges,
-      changedBy: { quotas: 'PUT /admin/organizations/{id}/quotas' },
+      changers: { quotas: 'PUT /admin/organizations/{id}/quotas' },
       returns: ok(organizationView),
       fails: [...operatorFailures, organizationNotFound, organizationDeleting],
     },

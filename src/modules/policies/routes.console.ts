@@ -138,7 +138,7 @@ export const policyEndpoints = [
       description:
         'Changes only the fields that are sent; managed policies cannot be changed. Refused if the change newly allows, or no longer denies, something that the caller may not do.',
       body: policyChanges,
-      changedBy: { arn: 'name' },
+      changers: { arn: 'name' },
       dryRun: true,
       returns: ok(policyView),
       fails: [

@@ -191,8 +191,8 @@ export async function readShareAnalytics(
   const { shares, dashboards } = await readTogether(
     ctx.db,
     selectNames(ctx.db, companyId, {
-      shares: analytics.top.shares.map(({ key }) => key),
-      dashboards: analytics.top.dashboards.map(({ key }) => key),
+      shareIds: analytics.top.shares.map(({ key }) => key),
+      dashboardIds: analytics.top.dashboards.map(({ key }) => key),
     }),
   );
   const names = new Map([...shares, ...dashboards].map(({ id, name }) => [id, name]));

@@ -31,15 +31,15 @@ export function selectDeniedContexts(db: ControlDb, companyId: string, denialsBy
 }
 
 /** Selects the names of shares and dashboards. */
-export const selectNames = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({
+export const selectNames = (db: ControlDb, companyId: string, ids: { shareIds: string[]; dashboardIds: string[] }) => ({
   shares: db
     .select({ id: dashboardShares.id, name: dashboardShares.name })
     .from(dashboardShares)
-    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, makeIdListSql(ids.shares)))),
+    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, makeIdListSql(ids.shareIds)))),
   dashboards: db
     .select({ id: dashboards.id, name: dashboards.name })
     .from(dashboards)
-    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, makeIdListSql(ids.dashboards)))),
+    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, makeIdListSql(ids.dashboardIds)))),
 });
 
 /** The shares that are revoked together: those of a dashboard, or those of a context. */

@@ -103,7 +103,7 @@ export const shareEndpoints = [
       description:
         'Changes only the fields that are sent; the token stays the same. A share that is revoked cannot be changed.',
       body: shareChangesInput,
-      changedBy: { requires_auth: 'share_context_id' },
+      changers: { requires_auth: 'share_context_id' },
       returns: ok(shareView),
       fails: [shareNotFound, shareRevoked, dashboardNotFound, shareContextNotFound, concurrentChange],
     },

@@ -40,7 +40,7 @@ export type ShareViewer = ViewerActor<OpenedShare>;
  */
 const SHARE_TOKEN_PATTERN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
-/** Opens the token of a share, in one batch. */
+/** Verifies the token of a share, and reads the share and its dashboard in one batch. */
 export const verifyShareToken: VerifyViewerToken = async (ctx, token, count): Promise<ShareViewer> => {
   if (!SHARE_TOKEN_PATTERN.test(token)) throw invalidToken();
   const digest = await computeSha256Hex(token);

@@ -137,7 +137,11 @@ async function endAnalysisWithError(work: JobWork<AnalysisState | FetchState>, e
     progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
   };
   if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now())))) throw new Superseded();
-  await tryDeleteConvertedTexts(ctx, { jobId: job.id, look: reanalysis.number, only: true }, reading.sources);
+  await tryDeleteConvertedTexts(
+    ctx,
+    { jobId: job.id, analysisNumber: reanalysis.number, onlyThisAnalysis: true },
+    reading.sources,
+  );
 }
 
 /** Returns the reanalysis of a job, if it has one, also from a state of an earlier version of the program. */
@@ -174,7 +178,7 @@ interface AnalysisStep {
 }
 
 async function prepareNextItem(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
-  const conversion = { jobId, look: state.look?.number ?? 0, sheet: state.look?.said.sheet };
+  const conversion = { jobId, analysisNumber: state.look?.number ?? 0, sheet: state.look?.said.sheet };
   const { items, bytes } = await prepareItem(ctx, conversion, state.items, findUnconvertedIndex(state.items));
   return { state: { ...state, items }, bytes };
 }
@@ -229,7 +233,12 @@ async function saveSchema(
   };
   const outcome = { schema, reading: { sources: texts, ...reading }, progress };
   if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now())))) throw new Superseded();
-  if (state.look) await tryDeleteConvertedTexts(ctx, { jobId: job.id, look: state.look.number, only: false }, texts);
+  if (state.look)
+    await tryDeleteConvertedTexts(
+      ctx,
+      { jobId: job.id, analysisNumber: state.look.number, onlyThisAnalysis: false },
+      texts,
+    );
 }
 
 /** Reads the columns of the existing table to load into. They do not change while the job is active. */

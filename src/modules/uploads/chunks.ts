@@ -40,7 +40,7 @@ export interface Chunk {
   /** The number of the file's bytes that the rows take. */
   fileByteCount: number;
   /** The bytes to COPY. */
-  copyBytes: Uint8Array;
+  copyInput: Uint8Array;
   rowCount: number;
   /** The state of the load after this chunk. */
   nextState: LoadState;
@@ -109,7 +109,7 @@ export async function readChunk(
     );
     const chunk = convertNextChunk(plan, from, block, isLast);
     if (chunk.nextPosition.offset > from.offset) {
-      const { copyBytes, rowCount } = chunk;
+      const { copyInput, rowCount } = chunk;
       const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
       const nextState: LoadState = {
         table_id: state.table_id,
@@ -125,7 +125,7 @@ export async function readChunk(
         fileBytes: block,
         isLast,
         fileByteCount: bytes,
-        copyBytes,
+        copyInput,
         rowCount,
         nextState,
       };

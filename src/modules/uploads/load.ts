@@ -106,7 +106,7 @@ async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => v
     ...buildCopyStatements(formatStagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
     advance.advanceSql,
   ];
-  const copiedRows = await copyIn(database, text.join('; '), chunk.copyBytes, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
+  const copiedRows = await copyIn(database, text.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
     throwChunkProblem(work, chunk, error),
   );
   job.step += 1;
@@ -131,7 +131,7 @@ async function findRefusedRow({ database, job }: JobWork<LoadState>, chunk: Chun
     await database.transaction(
       async (tx) => {
         await tx.execute(buildGenerateRowIds(tableId));
-        await copyIn(tx, copyStatements.join('; '), chunk.copyBytes, CHUNK_TIMEOUT_MS);
+        await copyIn(tx, copyStatements.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS);
         throw TRIAL_ROLLBACK;
       },
       { statementTimeoutMs: CHUNK_TIMEOUT_MS },

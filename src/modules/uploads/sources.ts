@@ -71,7 +71,7 @@ type FileItem = Item & { kind: 'file' };
 export interface TextConversion {
   jobId: string;
   /** The number of the reanalysis; 0 for the first analysis of a job. */
-  look: number;
+  analysisNumber: number;
   /** The name of the sheet to read. */
   sheet: string | undefined;
 }
@@ -305,8 +305,8 @@ async function convertWorkbook(
     bytesPerRead: getBlockBytes(ctx.config),
   };
   const file = { name: item.name, size: item.size_bytes };
-  const conversion = await runWithWorkbookLimit((reserve) =>
-    continueConversion({ ...environment, reserve }, file, item.conversion),
+  const conversion = await runWithWorkbookLimit((reserveMemory) =>
+    continueConversion({ ...environment, reserveMemory }, file, item.conversion),
   );
   if (!conversion) return postponeItem(ctx, item);
   if (!conversion.result) return { items: [{ ...item, conversion }], bytes: bytesPerCall };
@@ -367,8 +367,8 @@ async function readParquetFile(
     read: createReader(ctx, item),
     bytesPerCall: ctx.config.UPLOAD_MESSAGE_BYTES,
   };
-  const parquetStep = await runWithWorkbookLimit(async (reserve) => {
-    await reserve(Math.min(MAX_PARQUET_MEMORY_BYTES, 32 * size));
+  const parquetStep = await runWithWorkbookLimit(async (reserveMemory) => {
+    await reserveMemory(Math.min(MAX_PARQUET_MEMORY_BYTES, 32 * size));
     return continueParquet(environment, { name, size }, item.reading);
   });
   if (!parquetStep) return postponeItem(ctx, item);
@@ -416,15 +416,15 @@ async function convertBiffFile(
   textConversion: TextConversion,
   storedBytes: StoredBytes,
 ): Promise<StageResult | null> {
-  return runWithWorkbookLimit(async (reserve) => {
+  return runWithWorkbookLimit(async (reserveMemory) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
-    await reserve(Math.min(MAX_TEXTS_BYTES, 2 * storedBytes.size_bytes));
+    await reserveMemory(Math.min(MAX_TEXTS_BYTES, 2 * storedBytes.size_bytes));
     const convertedSheets = await convertBiffWorkbook(storedBytes.name, {
       size: storedBytes.size_bytes,
       read: createReader(ctx, storedBytes),
       sheet: textConversion.sheet,
       begin: () => createSegmentOutput(ctx, textConversion),
-      reserve,
+      reserveMemory,
     });
     return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
   });
@@ -453,35 +453,37 @@ const toSheetItem = (name: string, { text: segments, sheet }: ConvertedSheet<Seg
  * Makes the prefix of the objects that conversions of a job write: under the prefix of its files, so that both are deleted
  * together.
  */
-const makeConversionPrefix = (companyId: string, { jobId, look }: Pick<TextConversion, 'jobId' | 'look'>): string =>
-  `${makeUploadPrefix(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
+const makeConversionPrefix = (
+  companyId: string,
+  { jobId, analysisNumber }: Pick<TextConversion, 'jobId' | 'analysisNumber'>,
+): string => `${makeUploadPrefix(companyId, jobId)}/made${analysisNumber > 0 ? `/${analysisNumber}` : ''}`;
 
 /** The number of objects that are listed, and deleted, at a time. */
 const KEYS_PER_PAGE = 1000;
 
 /**
- * Deletes objects of earlier analyses of a job, or with `only` those of this analysis, except those of the job's texts. No later
- * analysis writes under these keys.
+ * Deletes objects of earlier analyses of a job, or with `onlyThisAnalysis` those of this analysis, except those of the job's
+ * texts. No later analysis writes under these keys.
  */
 export async function deleteConvertedTexts(
   ctx: CompanyContext,
-  { jobId, look, only }: { jobId: string; look: number; only: boolean },
+  { jobId, analysisNumber, onlyThisAnalysis }: { jobId: string; analysisNumber: number; onlyThisAnalysis: boolean },
   texts: Source[],
 ): Promise<void> {
-  const prefix = `${makeConversionPrefix(ctx.actor.companyId, { jobId, look: 0 })}/`;
+  const prefix = `${makeConversionPrefix(ctx.actor.companyId, { jobId, analysisNumber: 0 })}/`;
   const keptKeys = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
   const parseAnalysisNumber = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({
-      prefix: only ? `${prefix}${look}/` : prefix,
+      prefix: onlyThisAnalysis ? `${prefix}${analysisNumber}/` : prefix,
       limit: KEYS_PER_PAGE,
       ...(cursor !== undefined && { cursor }),
     });
     const keys = page.objects.map(({ key }) => key);
     await deleteObjects(
       ctx.files,
-      keys.filter((key) => !keptKeys.has(key) && (only || parseAnalysisNumber(key) < look)),
+      keys.filter((key) => !keptKeys.has(key) && (onlyThisAnalysis || parseAnalysisNumber(key) < analysisNumber)),
     );
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);

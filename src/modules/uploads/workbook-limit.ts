@@ -20,7 +20,7 @@ class MemoryUnavailable extends Error {}
  * Runs work that holds the texts or cells of one workbook in memory. @param work reserves memory before it reads them @returns
  * null if no memory became free in time, as other workbooks were being converted
  */
-export async function runWithWorkbookLimit<T>(work: (reserve: ReserveMemory) => Promise<T>): Promise<T | null> {
+export async function runWithWorkbookLimit<T>(work: (reserveMemory: ReserveMemory) => Promise<T>): Promise<T | null> {
   let release: ReleasePermit | null = null;
   try {
     return await work(async (bytes) => {

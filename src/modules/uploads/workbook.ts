@@ -90,7 +90,7 @@ export interface ConversionEnvironment {
   bucket: R2Bucket;
   zip: ZipSource;
   /** Called before the workbook's texts are read, with the maximum number of bytes that they can take in memory. */
-  reserve(bytes: number): Promise<void>;
+  reserveMemory(bytes: number): Promise<void>;
   /** Makes a new R2 key. */
   newKey(): string;
   /** The name of the sheet to read, where a person gave it. */
@@ -117,7 +117,7 @@ export async function continueConversion(
   from: ConversionState,
 ): Promise<ConversionState> {
   try {
-    const workbook = await openWorkbook(environment.zip, file.size, environment.reserve);
+    const workbook = await openWorkbook(environment.zip, file.size, environment.reserveMemory);
     const wantedSheet = environment.sheet;
     let state = wantedSheet === undefined ? from : { ...from, sheet: findSheetIndex(workbook, wantedSheet) };
     for (let remainingBytes = environment.bytesPerCall; !state.result && remainingBytes > 0; ) {

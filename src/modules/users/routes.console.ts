@@ -86,7 +86,7 @@ export const consoleUserEndpoints = [
       description: 'Changes only the fields that are sent; `team_ids` replace all teams of the user.',
       body: userChangesInput,
       alsoChanges: ['teams'],
-      changedBy: { teams: 'team_ids', email: 'PATCH /scim/v2/Users/{id}' },
+      changers: { teams: 'team_ids', email: 'PATCH /scim/v2/Users/{id}' },
       returns: ok(consoleUserView),
       fails: [userNotFound],
     },

@@ -95,7 +95,7 @@ export const organizationUserEndpoints = [
       summary: 'Update a user',
       description: 'Changes only the fields that are sent. A user who becomes inactive is signed out everywhere.',
       body: userChangesInput,
-      changedBy: { mfa_enabled: 'DELETE /v1/users/{id}/2fa', email: 'PATCH /scim/v2/Users/{id}' },
+      changers: { mfa_enabled: 'DELETE /v1/users/{id}/2fa', email: 'PATCH /scim/v2/Users/{id}' },
       returns: ok(organizationUserView),
       fails: [userNotFound, ownerNotDeactivatable, userStillInvited],
     },

@@ -112,7 +112,7 @@ const toEventToSend = (
   data: findEventType(type).view(record as never, getRelatedData(record.id)),
 });
 
-/** Reads related data for the records of events, in their current state. */
+/** Reads the current groups, permissions and policies of the records of events. @returns a function from a record's id to them */
 async function readRelatedData(
   ctx: CompanyContext,
   events: readonly StoredEvent[],

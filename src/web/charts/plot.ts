@@ -87,8 +87,8 @@ export function findRoles(
     type === 'number' ? -1 : x === null ? (freeIndexes.find(isFitForX) ?? freeIndexes[0] ?? -1) : findColumnIndex(x);
   const numericIndexes = freeIndexes.filter((at) => at !== xIndex && isNumericColumn(columns[at] as ViewColumn));
   // Parts of a whole are of one column, unless the chart names several.
-  const unnamedIndexes = type === 'pie' ? numericIndexes.slice(0, 1) : numericIndexes;
-  const yIndexes = y.length > 0 ? y.map(findColumnIndex) : unnamedIndexes;
+  const defaultYIndexes = type === 'pie' ? numericIndexes.slice(0, 1) : numericIndexes;
+  const yIndexes = y.length > 0 ? y.map(findColumnIndex) : defaultYIndexes;
   const lacksX = xIndex < 0 && type !== 'number';
   return lacksX || yIndexes.length === 0 ? undefined : { x: xIndex, y: yIndexes, series: seriesIndex };
 }

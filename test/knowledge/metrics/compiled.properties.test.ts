@@ -5,7 +5,7 @@ import { newId } from '../../../src/kernel/ids.ts';
 import { type CompiledQuery, compileQuery } from '../../../src/modules/knowledge/metrics/compile.ts';
 import type { SemanticItem } from '../../../src/modules/knowledge/metrics/definition.ts';
 import type { Table } from '../../../src/modules/knowledge/metrics/expression.ts';
-import { Model } from '../../../src/modules/knowledge/metrics/model.ts';
+import { MetricModel } from '../../../src/modules/knowledge/metrics/model.ts';
 import type { TenantSql } from '../../../src/tenant-sql/client.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { COLUMNS, type Generated, generated, POSTGRES, tablesOf, textOf, valuesOf } from './generated.ts';
@@ -65,7 +65,7 @@ const toDimensionItem = ({ name, value, filters }: OracleDimension): SemanticIte
 function compileGeneratedQuery({ tables, relations }: Generated, query: Generated['queries'][number]): CompiledQuery {
   const items = new Map(query.all.map((metric) => [metric.name, toMetricItem(metric)]));
   const relationTexts = relations.map(({ many, one }) => `${many.join('.')} = ${one.join('.')}`);
-  return compileQuery(new Model(tables.map(toTable), relationTexts, (name) => items.get(name)), {
+  return compileQuery(new MetricModel(tables.map(toTable), relationTexts, (name) => items.get(name)), {
     metrics: query.metrics.map(({ name }) => items.get(name) as SemanticItem),
     dimensions: query.dimensions.map(toDimensionItem),
     filters: query.filters.map(({ dimension, operator, values }) => ({
@@ -95,7 +95,7 @@ const isNear = (left: OracleValue, right: OracleValue): boolean =>
     typeof right === 'number' &&
     Math.abs(left - right) <= 1e-9 * Math.max(1, Math.abs(left)));
 
-const toValue = (value: unknown): OracleValue =>
+const toOracleValue = (value: unknown): OracleValue =>
   typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : (value as OracleValue);
 
 let counts = { answered: 0, refused: 0, rows: 0 };
@@ -124,7 +124,7 @@ async function expectSameResults(generatedSet: Generated): Promise<void> {
       continue;
     }
     if (typeof outcome === 'string') throw new Error(`refused: ${outcome} ${JSON.stringify(query)}`);
-    const rows = (results.shift() ?? []).map((row) => Object.values(row).map(toValue));
+    const rows = (results.shift() ?? []).map((row) => Object.values(row).map(toOracleValue));
     const { text } = outcome.statement;
     const actualGroups = new Map(
       rows.map((row) => [JSON.stringify(row.slice(0, query.dimensions.length)), row.slice(query.dimensions.length)]),

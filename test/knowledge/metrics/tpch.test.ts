@@ -3,7 +3,7 @@ import { newId } from '../../../src/kernel/ids.ts';
 import { compileQuery, type MetricQuery } from '../../../src/modules/knowledge/metrics/compile.ts';
 import type { SemanticItem } from '../../../src/modules/knowledge/metrics/definition.ts';
 import type { Table } from '../../../src/modules/knowledge/metrics/expression.ts';
-import { Model } from '../../../src/modules/knowledge/metrics/model.ts';
+import { MetricModel } from '../../../src/modules/knowledge/metrics/model.ts';
 import type { TenantSql } from '../../../src/tenant-sql/client.ts';
 import type { ColumnType } from '../../../src/tenant-sql/columns.ts';
 import type { FilterOperator } from '../../../src/tenant-sql/row-filters.ts';
@@ -308,7 +308,10 @@ it.each(Object.entries(QUESTIONS))(
       orderBy: orderBy.map(([column, descending]) => ({ column, descending })),
       limit,
     };
-    const { statement } = compileQuery(new Model(tables, [...TPCH_RELATIONS, ...relations], () => undefined), query);
+    const { statement } = compileQuery(
+      new MetricModel(tables, [...TPCH_RELATIONS, ...relations], () => undefined),
+      query,
+    );
     const { rows } = await (await owner.connect()).query({
       text: statement.text,
       values: statement.values,

@@ -123,20 +123,23 @@ describe('quotes in a CSV file of which one is invalid', () => {
     });
   });
 
-  test.each([0, 1000, 20_000])('keep all characters of its value after %i values and one with a delimiter', (count) => {
-    const names = makeLines(count, (index) => `"nome ${index}","${index}"`);
-    const lines = `n,v\n${names}"Silva, Ana",\n${names}`;
-    const bytes = encodeFile(`${lines}"x"y,1\n"z, w"v,2\n"a "b" c",3\n`);
-    const { schema } = inferBytes(bytes, 1 << 16);
-    expect(schema).toMatchObject({ total_row_count_estimate: 2 * count + 4, dialect: { quote: '"' } });
-    const rows = readRows(bytes);
-    expect(rows[count]).toEqual(['Silva, Ana', null]);
-    expect(formatRows(rows.slice(-3))).toEqual(['"x"y|1', '"z, w"v|2', 'a "b" c|3']);
-    expect(readRefusal(() => inferBytes(encodeFile(`${lines}"x,1\n`), 1 << 16))).toMatchObject({
-      code: 'UNCLOSED_QUOTE',
-      line: 2 * count + 3,
-    });
-  });
+  test.each([0, 1000, 20_000])(
+    'keep all characters of that value, after %i quoted values and one with a delimiter in it',
+    (count) => {
+      const names = makeLines(count, (index) => `"nome ${index}","${index}"`);
+      const lines = `n,v\n${names}"Silva, Ana",\n${names}`;
+      const bytes = encodeFile(`${lines}"x"y,1\n"z, w"v,2\n"a "b" c",3\n`);
+      const { schema } = inferBytes(bytes, 1 << 16);
+      expect(schema).toMatchObject({ total_row_count_estimate: 2 * count + 4, dialect: { quote: '"' } });
+      const rows = readRows(bytes);
+      expect(rows[count]).toEqual(['Silva, Ana', null]);
+      expect(formatRows(rows.slice(-3))).toEqual(['"x"y|1', '"z, w"v|2', 'a "b" c|3']);
+      expect(readRefusal(() => inferBytes(encodeFile(`${lines}"x,1\n`), 1 << 16))).toMatchObject({
+        code: 'UNCLOSED_QUOTE',
+        line: 2 * count + 3,
+      });
+    },
+  );
 
   test('are still read as quotes where backslashes escape those within a value far down', () => {
     const bytes = encodeFile(`n,v\n${makeLines(20_000, (index) => `"nome ${index}","${index}"`)}"a \\"b\\" c","1"\n`);

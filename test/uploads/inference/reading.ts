@@ -74,7 +74,7 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16)
   for (let position = plan.start; position.offset < plan.end; ) {
     const end = position.offset + Math.max(blockSize, wantedBytes);
     const chunk = convertNextChunk(plan, position, bytes.subarray(position.offset, end), end >= bytes.length);
-    pieces.push(chunk.copyBytes.slice());
+    pieces.push(chunk.copyInput.slice());
     rows += chunk.rowCount ?? 0;
     position = chunk.nextPosition;
     wantedBytes = chunk.minBlockBytes;

@@ -45,7 +45,7 @@ export async function convertWorkbook(
     newKey: () => `key${++keys}`,
     bytesPerCall,
     bytesPerRead: bytesPerCall,
-    reserve: async () => {},
+    reserveMemory: async () => {},
   };
   let state = beginConversion();
   while (!state.result) {
@@ -83,7 +83,7 @@ export const convertOldWorkbook = (
     size: workbook.length,
     read: createZipSource(workbook).read,
     begin: () => createMemorySheet(onPut),
-    reserve,
+    reserveMemory: reserve,
   });
 
 export const convertOldToText = async (

@@ -50,7 +50,7 @@ function countCommonWords(question: ReadonlySet<string>, texts: readonly string[
 
 const sortByRelevance = <T>(question: string, items: readonly T[], getTexts: (item: T) => readonly string[]): T[] => {
   const words = new Set(splitWords(question));
-  const scoredItems = items.map((each) => ({ each, score: countCommonWords(words, getTexts(each)) }));
+  const scoredItems = items.map((item) => ({ each: item, score: countCommonWords(words, getTexts(item)) }));
   return scoredItems.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 

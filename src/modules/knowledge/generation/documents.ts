@@ -19,7 +19,7 @@ import { ACCEPTED_FILE_TYPES, makeFileFailure } from './failures.ts';
 const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 
 /** The parts of a Word document that contain its text, in reading order. */
-const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
+const DOCX_TEXT_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
 /** Extracts the text of a file, read according to its extension. */
 export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -71,7 +71,7 @@ async function unpackWordParts(bytes: Uint8Array): Promise<(string | undefined)[
   const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));
   const texts: (string | undefined)[] = [];
   let remainingBytes = MAX_UNPACKED_BYTES;
-  for (const part of WORD_PARTS) {
+  for (const part of DOCX_TEXT_PARTS) {
     const entry = entries.get(part);
     remainingBytes -= entry?.size ?? 0;
     if (remainingBytes < 0) throw new ZipTooLarge();

@@ -6,7 +6,7 @@ import { quoteIdentifier } from '../../../tenant-sql/identifiers.ts';
 import { type AnsiSql, writeAnsiDimension, writeAnsiMetric } from '../metrics/ansi.ts';
 import { listTableNames, type SemanticItem } from '../metrics/definition.ts';
 import { ExpressionError, isTimeType, type Table, type ValueType } from '../metrics/expression.ts';
-import { Model } from '../metrics/model.ts';
+import { MetricModel } from '../metrics/model.ts';
 import { parseColumnName, parseRelations } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
 import { normalizeName } from '../resources/service.ts';
@@ -51,7 +51,7 @@ export async function buildSemanticModel(
   const metrics = new Map(
     items.filter(({ kind }) => kind === 'metric').map((item) => [normalizeName(item.name), item]),
   );
-  const model = new Model(tables, texts, (name) => metrics.get(normalizeName(name)));
+  const model = new MetricModel(tables, texts, (name) => metrics.get(normalizeName(name)));
 
   const findNamedTables = (idsOrNames: readonly string[]) =>
     tables.filter(({ id, name }) => idsOrNames.includes(id) || idsOrNames.includes(name));

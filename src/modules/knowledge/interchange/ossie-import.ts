@@ -29,9 +29,9 @@ export const isSemanticModel = (value: unknown): value is { version?: unknown; s
  * Reads an Ossie document. A document of ours contains our own format; of any other, its semantic model is read: entities from
  * datasets, dimensions from fields, metrics, and the joins between datasets. Each gets a concept, which items must belong to.
  */
-export function readSemanticModel(located: LocatedValue): ParsedDocument {
-  const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
-  const reader = new OssieReader(located);
+export function readSemanticModel(locatedValue: LocatedValue): ParsedDocument {
+  const { version, semantic_model: models } = locatedValue.value as { version?: unknown; semantic_model: unknown };
+  const reader = new OssieReader(locatedValue);
   if (version !== OSSIE_VERSION) reader.addError(['version'], 'version', `must be exactly ${OSSIE_VERSION}`);
   else if (!Array.isArray(models)) reader.addError(['semantic_model'], 'semantic_model', 'must be a list');
   else for (const [index, model] of models.entries()) reader.importModel(model, ['semantic_model', index]);
@@ -81,8 +81,8 @@ class OssieReader {
         mapped_relations: relations,
       });
     }
-    for (const [index, each] of model.metrics.entries())
-      this.#importMetric(each, [...path, 'metrics', index], [...tables.values()]);
+    for (const [index, metric] of model.metrics.entries())
+      this.#importMetric(metric, [...path, 'metrics', index], [...tables.values()]);
   }
 
   /** Reads our own document, which stands on one line: all its entries and errors have that line. */

@@ -54,8 +54,8 @@ export function readKnowledge({ value, findLine }: LocatedValue): ParsedDocument
     if (entries === undefined) continue;
     if (!Array.isArray(entries)) errors.push({ line: findLine(list), place: [list], problem: 'must be a list' });
     else
-      for (const [index, each] of entries.entries())
-        foundEntries.push({ list, value: each, line: findLine(list, index) });
+      for (const [index, entry] of entries.entries())
+        foundEntries.push({ list, value: entry, line: findLine(list, index) });
   }
   return { source: 'a document', foundEntries, errors };
 }

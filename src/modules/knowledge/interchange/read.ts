@@ -10,8 +10,8 @@ import { readJson } from './read-json.ts';
 import { type LocatedValue, type ParsedDocument, readKnowledge } from './read-knowledge.ts';
 import { readYaml } from './read-yaml.ts';
 
-const readLocatedDocument = (located: LocatedValue): ParsedDocument =>
-  isSemanticModel(located.value) ? readSemanticModel(located) : readKnowledge(located);
+const readLocatedDocument = (locatedValue: LocatedValue): ParsedDocument =>
+  isSemanticModel(locatedValue.value) ? readSemanticModel(locatedValue) : readKnowledge(locatedValue);
 const readJsonDocument = (text: string) => readLocatedDocument(readJson(text));
 const readYamlDocument = (text: string) => readLocatedDocument(readYaml(text));
 

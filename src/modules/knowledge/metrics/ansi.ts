@@ -11,7 +11,7 @@ import {
   TextBudget,
   type ValueType,
 } from './expression.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 
 /** A metric or dimension in SQL for other systems, over columns written as `"table"."column"`. */
 export interface AnsiSql {
@@ -26,7 +26,7 @@ const MAX_NESTED_METRICS = 300;
 const MAX_SQL_LENGTH = 50_000;
 
 /** Returns the SQL of a dimension. @throws what `Model.dimension` throws; ExpressionError where it would be too long */
-export function writeAnsiDimension(model: Model, item: SemanticItem): AnsiSql {
+export function writeAnsiDimension(model: MetricModel, item: SemanticItem): AnsiSql {
   const value = compileDimension(model, item);
   const sql = writeAnsi(value, new TextBudget(MAX_SQL_LENGTH), rejectAggregate);
   return { sql, type: value.type, tables: listTables([value]) };
@@ -36,7 +36,7 @@ export function writeAnsiDimension(model: Model, item: SemanticItem): AnsiSql {
  * Returns the SQL of a metric, with the metrics that it builds on expanded; null for a semi-additive metric, which a single
  * aggregate cannot express. @throws what `Model.metric` throws; ExpressionError where it would be too long
  */
-export function writeAnsiMetric(model: Model, item: SemanticItem): AnsiSql | null {
+export function writeAnsiMetric(model: MetricModel, item: SemanticItem): AnsiSql | null {
   const tables: Table[] = [];
   const budget = new TextBudget(MAX_SQL_LENGTH);
   let visitCount = 0;

@@ -6,7 +6,7 @@ import { type Condition, type Fact, formatGroupName, type Grouping, groupFacts, 
 import { semanticItemUnknown } from './failures.ts';
 import { truncateTime } from './functions.ts';
 import { formatResultType, Measures } from './measures.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 
 export const TIME_GRAINS = ['day', 'week', 'month', 'quarter', 'year'] as const;
 export type TimeGrain = (typeof TIME_GRAINS)[number];
@@ -42,7 +42,7 @@ export const MAX_SQL_LENGTH = 400_000;
  * Compiles a metric query to one statement, as `docs/metrics.md` explains. All values are bound: the text contains only our own
  * words and the names of tables and columns. @throws the failures of `compileFailures`
  */
-export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
+export function compileQuery(model: MetricModel, query: MetricQuery): CompiledQuery {
   try {
     return compileWithinBudget(new TextBudget(MAX_SQL_LENGTH), model, query);
   } catch (error) {
@@ -50,7 +50,7 @@ export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
   }
 }
 
-function compileWithinBudget(budget: TextBudget, model: Model, query: MetricQuery): CompiledQuery {
+function compileWithinBudget(budget: TextBudget, model: MetricModel, query: MetricQuery): CompiledQuery {
   const { values, bind } = createTextBindings();
   const groupings = query.dimensions.map((item) => compileGrouping(model, item, query.timeGrain));
   const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
@@ -94,7 +94,7 @@ const makeQueryTooLongFailure = ({ metrics: [item] }: MetricQuery, { message }: 
   semanticItemUnknown('metric', (item as SemanticItem).name, `the statement is too large: ${message}`);
 
 /** Returns the expression for a dimension's value in each row: null where its filters do not hold. */
-export function compileDimension(model: Model, item: SemanticItem): Expression {
+export function compileDimension(model: MetricModel, item: SemanticItem): Expression {
   const { value, filters } = model.getDimension(item);
   const [first, ...others] = filters;
   if (!first) return value;
@@ -103,7 +103,7 @@ export function compileDimension(model: Model, item: SemanticItem): Expression {
 }
 
 /** Returns the grouping by a dimension: dates and times become the first day of their grain, in UTC. */
-function compileGrouping(model: Model, item: SemanticItem, grain: TimeGrain | null): Grouping {
+function compileGrouping(model: MetricModel, item: SemanticItem, grain: TimeGrain | null): Grouping {
   const value = compileDimension(model, item);
   if (grain === null || !isTimeType(value.type)) return { item, value };
   const truncatedValue = truncateTime(grain, value);

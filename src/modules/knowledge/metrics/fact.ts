@@ -10,7 +10,7 @@ import {
 } from './expression.ts';
 import { JoinedTables } from './joined-tables.ts';
 import type { Measure } from './measures.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 
 /** A dimension that a query groups by: its value, with its filters and the time grain. */
 export interface Grouping {
@@ -63,7 +63,7 @@ export const formatGroupName = (index: number): string => `d${index + 1}`;
  * table counts once: a joined table has at most one row for it.
  */
 export function makeFactSql(
-  model: Model,
+  model: MetricModel,
   { rootTable, measures }: Fact,
   { groupings, conditions }: QueryScope,
   { bind, budget }: Pick<SqlRenderer, 'budget'> & { bind: BindValue },

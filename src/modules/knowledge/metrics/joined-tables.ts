@@ -2,7 +2,7 @@ import { quoteIdentifier, quoteQualified } from '../../../tenant-sql/identifiers
 import type { SemanticItem } from './definition.ts';
 import { type Expression, listTables, type Table, type ValueType } from './expression.ts';
 import { makeJoinFailure } from './measures.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 import { isPath, type Path } from './relations.ts';
 
 /** The tables of a statement, by their aliases in it. */
@@ -11,9 +11,9 @@ export class JoinedTables {
   readonly #joins: string[] = [];
   readonly tables: Table[] = [];
   readonly #root: Table;
-  readonly #model: Model;
+  readonly #model: MetricModel;
 
-  constructor(model: Model, root: Table) {
+  constructor(model: MetricModel, root: Table) {
     this.#model = model;
     this.#root = root;
     this.#names.set(root.id, 'f');

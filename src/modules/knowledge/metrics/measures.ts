@@ -11,7 +11,7 @@ import {
   type ValueType,
 } from './expression.ts';
 import { queryAmbiguous, queryFansOut, queryUnreachable, semanticItemUnknown } from './failures.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 import { isPath, type MissingPath, type Path } from './relations.ts';
 
 /** An aggregate of a metric with everything that decides its value: it is computed on one fact table. */
@@ -51,14 +51,14 @@ export class Measures {
   readonly #byKey = new Map<string, Measure>();
   /** The visited metrics, including the metrics that others build on. */
   readonly items = new Map<string, SemanticItem>();
-  readonly #model: Model;
+  readonly #model: MetricModel;
   readonly #budget: TextBudget;
   /** A number for each compared expression, equal for expressions that mean the same. */
   readonly #numbers = new Map<Expression, number>();
   readonly #numbersByText = new Map<string, number>();
   #visits = 0;
 
-  constructor(model: Model, budget: TextBudget) {
+  constructor(model: MetricModel, budget: TextBudget) {
     this.#model = model;
     this.#budget = budget;
   }
@@ -139,7 +139,7 @@ const makeMetricTooLargeFailure = (item: SemanticItem, limitText: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${limitText}`);
 
 /** Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. */
-function findRoot(model: Model, item: SemanticItem, metric: Metric, call: Aggregate): Table {
+function findRoot(model: MetricModel, item: SemanticItem, metric: Metric, call: Aggregate): Table {
   const namedTables = listTables([call.argument, call.filter].filter((part) => part !== null));
   const tables = namedTables.length > 0 ? namedTables : metric.tables;
   const paths = tables.map((table) => tables.map((otherTable) => model.findPath(table, otherTable)));

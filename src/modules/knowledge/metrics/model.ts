@@ -7,7 +7,7 @@ import { type MissingPath, type Path, parseRelations, Relations } from './relati
 const MAX_DEPTH = 10;
 
 /** The items of a company that a query needs: each is parsed once. */
-export class Model {
+export class MetricModel {
   readonly #tables: readonly Table[];
   readonly #relations: Relations;
   readonly #metricNamed: (name: string) => SemanticItem | undefined;

@@ -3,14 +3,14 @@ import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { type Failure, isInvalidInput } from '../../../kernel/failure.ts';
 import { type CompiledQuery, compileDimension, compileQuery, type MetricQuery } from './compile.ts';
 import { isTimeType, type Table } from './expression.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
 import { readQueryItems, readQueryTables, resolveQuery, resolveWithItems } from './resolve.ts';
 
 /** A query that is compiled for the current tables. */
 export interface PreparedQuery extends CompiledQuery {
   query: MetricQuery;
-  model: Model;
+  model: MetricModel;
   /** The ids of dimensions that are dates or times. */
   timeDimensionIds: ReadonlySet<string>;
 }

@@ -9,7 +9,7 @@ import { listTableNames, type SemanticItem } from './definition.ts';
 import { isTimeType, type Table, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { findHiddenItems } from './hidden-items.ts';
-import { Model } from './model.ts';
+import { MetricModel } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
 import { listRelationTables } from './relations.ts';
 import { selectItems, selectRelations } from './store.ts';
@@ -52,13 +52,13 @@ export class ItemIndex {
 
 /** A query with the model that it is compiled from. */
 export interface ResolvedQuery {
-  model: Model;
+  model: MetricModel;
   query: MetricQuery;
 }
 
 /** The items of one or several queries, with the model that the queries are compiled from. */
 export interface QueryItems {
-  model: Model;
+  model: MetricModel;
   itemIndex: ItemIndex;
 }
 
@@ -83,7 +83,7 @@ export async function readQueryItems(ctx: CompanyContext, inputs: readonly Metri
   const names = [...itemIndex.itemsById.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(listRelationTables)]);
   const findMetric = (name: string) => itemIndex.findByName('metric', name);
-  return { model: new Model(tables, relations, findMetric, MAX_SQL_LENGTH * inputs.length), itemIndex };
+  return { model: new MetricModel(tables, relations, findMetric, MAX_SQL_LENGTH * inputs.length), itemIndex };
 }
 
 /** Reads the tables that the items of a query name, including the items that these build on. */
@@ -140,7 +140,7 @@ const createMissingKeyFinder =
           itemIndex.findByName('metric', name) ? [] : [joinUniqueKey('metric', name)],
         );
 
-function toMetricQuery(input: MetricQueryInput, model: Model, itemIndex: ItemIndex): MetricQuery {
+function toMetricQuery(input: MetricQueryInput, model: MetricModel, itemIndex: ItemIndex): MetricQuery {
   const metrics = input.metrics.map((name) => itemIndex.requireItem('metric', name));
   const dimensions = input.dimensions.map((name) => itemIndex.requireItem('dimension', name));
   const problems = [...findRepetitions('metrics', metrics), ...findRepetitions('dimensions', dimensions)];

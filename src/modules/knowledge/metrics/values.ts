@@ -9,7 +9,7 @@ import { compileDimension, MAX_SQL_LENGTH } from './compile.ts';
 import type { SemanticItem } from './definition.ts';
 import { listTables, renderSql, type Table, TextBudget } from './expression.ts';
 import { JoinedTables } from './joined-tables.ts';
-import type { Model } from './model.ts';
+import type { MetricModel } from './model.ts';
 
 /** The maximum number of rows that a sample reads. */
 const MAX_SAMPLED_ROWS = 10_000;
@@ -25,7 +25,7 @@ export interface ValuesSql {
  * the value of the dimension for each row
  */
 function makeValuesSql(
-  model: Model,
+  model: MetricModel,
   item: SemanticItem,
   writeStatement: (from: string, bind: BindValue) => string,
 ): ValuesSql {
@@ -50,7 +50,7 @@ function makeValuesSql(
 
 /** Makes SQL for some values, cut to `length` characters, from a part of the rows. @throws the failures of `compileFailures` */
 export const makeSampleSql = (
-  model: Model,
+  model: MetricModel,
   item: SemanticItem,
   { count, length }: { count: number; length: number },
 ): ValuesSql =>
@@ -63,7 +63,7 @@ export const makeSampleSql = (
 
 /** Makes SQL for the values that equal one of the given values, in any letter case. */
 export const makeEqualValuesSql = (
-  model: Model,
+  model: MetricModel,
   item: SemanticItem,
   values: readonly string[],
   count: number,
@@ -77,7 +77,7 @@ export const makeEqualValuesSql = (
 
 /** Makes SQL for the values that contain the given value or begin with it, in any letter case. */
 export const makeSimilarValuesSql = (
-  model: Model,
+  model: MetricModel,
   item: SemanticItem,
   operator: 'contains' | 'starts_with',
   value: string,

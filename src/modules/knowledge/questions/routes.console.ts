@@ -82,7 +82,7 @@ export const questionEndpoints = [
       description:
         'Changes only the fields that are sent, and verifies the question again: its query must compile. To restore an archived question, send `status: verified`.',
       body: patch.meta({ id: 'VerifiedQuestionChanges' }),
-      changedBy: { verified_by: 'question' },
+      changers: { verified_by: 'question' },
       exactNumbers: true,
       returns: ok(questionRecord),
       fails: [

@@ -108,7 +108,7 @@ export class CopyWriter {
       else if (this.#fields.quotingKinds[fieldIndex] === SLASHED_FIELD) {
         const bytes = removeSlashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
-      } else if (column.asIs) this.#out.copyBytes(this.#bytes, start, end);
+      } else if (column.asIs) this.#out.appendBytes(this.#bytes, start, end);
       else this.#convert(column, conversion, this.#bytes, start, end, line);
     }
     this.#out.endRow();

@@ -13,7 +13,7 @@
  *   let position = plan.start;
  *   while (position.offset < plan.end) {
  *     const chunk = convertNextChunk(plan, position, bytesFrom(position.offset, atLeast chunk.minBlockBytes), reachesEndOfFile);
- *     // COPY t (<plan.copyColumns>) FROM STDIN WITH (<plan.copyOptions>)  ←  chunk.copyBytes (chunk.rowCount rows)
+ *     // COPY t (<plan.copyColumns>) FROM STDIN WITH (<plan.copyOptions>)  ←  chunk.copyInput (chunk.rowCount rows)
  *     position = chunk.nextPosition;
  *   }
  * Sessions that load have `SET LOCAL DateStyle = <plan.dateStyle>` and `SET LOCAL TimeZone` (confirm's, or UTC).

@@ -43,8 +43,8 @@ export interface LoadPlan {
 
 /** The complete records of a block, as input of COPY. */
 export interface LoadChunk {
-  copyBytes: Uint8Array;
-  /** Number of rows in `copyBytes`. */
+  copyInput: Uint8Array;
+  /** Number of rows in `copyInput`. */
   rowCount: number;
   /** The position where the next chunk starts. */
   nextPosition: Position;
@@ -157,7 +157,7 @@ export function convertNextChunk(
     },
   );
   return {
-    copyBytes: writer?.getBytes() ?? scannable.subarray(0, endIndex),
+    copyInput: writer?.getBytes() ?? scannable.subarray(0, endIndex),
     // In raw mode every record is a row, because a file with blank lines is not `plain`.
     rowCount: writer?.rowCount ?? records,
     nextPosition: {

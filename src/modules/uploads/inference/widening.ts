@@ -83,7 +83,7 @@ export function checkValues(
  * none.
  */
 export function chooseWiderType({ name, type }: InferredColumn, candidates: readonly WideningCandidate[]) {
-  const candidate = candidates.find((each) => each.name === name && each.type === type);
+  const candidate = candidates.find((otherCandidate) => otherCandidate.name === name && otherCandidate.type === type);
   const misfit = candidate?.misfits[type];
   const to = misfit && WIDER_TYPES[type].find((widerType) => !candidate?.misfits[widerType]);
   return to && misfit ? { name, from: type, to, because: misfit } : undefined;
