@@ -42,17 +42,17 @@ export function makePreflight(contracts: readonly Contract[], headers: readonly 
   ];
 }
 
-/** Finds the headers that the protocols of a path's routes read and send, in addition to those of all routes. */
+/** Finds the headers that the protocols of a path's routes allow and send, in addition to those of all routes. */
 function findProtocolHeaders(contracts: readonly Contract[], path: string) {
   const protocols = contracts.flatMap(({ protocol, path: contractPath }) =>
     protocol && matchesPath(contractPath, path) ? [protocol] : [],
   );
-  const listHeaderNames = (part: keyof HeaderProtocol) => [
+  const listHeaderNames = (part: Exclude<keyof HeaderProtocol, 'allowedHeaders'>) => [
     ...new Set(protocols.flatMap((protocol) => Object.keys(protocol[part]))),
   ];
   const [first] = protocols;
   return {
-    reads: listHeaderNames('requestHeaders'),
+    allowed: new Set(protocols.flatMap(({ allowedHeaders }) => allowedHeaders)),
     exposed: [
       ...listHeaderNames('answerHeaders'),
       ...listHeaderNames('optionsHeaders'),
@@ -73,9 +73,9 @@ export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<Htt
     const { ALLOWED_ORIGINS: allowedOrigins } = readConfig(c.env);
     const origin = c.req.header('origin');
     const areAllAllowed = allowedOrigins.includes('*');
-    const { reads, exposed, options } = findProtocolHeaders(protocolContracts, c.req.path);
+    const { allowed, exposed, options } = findProtocolHeaders(protocolContracts, c.req.path);
     if (c.req.method === 'OPTIONS') {
-      c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
+      c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...allowed]), ...options]);
     } else await next();
     const reader =
       areAllAllowed || anyOriginPaths.has(c.req.path)

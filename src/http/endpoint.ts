@@ -142,6 +142,8 @@ export interface HeaderProtocol {
   optionsHeaders: Readonly<Record<string, string>>;
   /** Headers that are read from a request, with descriptions. An idempotency key covers their values, too. */
   requestHeaders: Readonly<Record<string, string>>;
+  /** Names of all request headers of the protocol: a preflight of each of its paths allows them, also those that are refused. */
+  allowedHeaders: readonly string[];
   /** Headers that a success may have, with descriptions. */
   successHeaders: Readonly<Record<string, string>>;
 }

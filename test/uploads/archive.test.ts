@@ -75,9 +75,9 @@ describe('a zip archive', () => {
     ['an unknown compression', MB, [entry('a.csv', { method: 14 })], 'ZIP_METHOD'],
     ['a path that leads out of its folder', MB, [entry('../../a.csv')], 'ZIP_UNSAFE_NAME'],
     ['a path that leads out of a folder and in again', MB, [entry('x/../a.csv')], 'ZIP_UNSAFE_NAME'],
-    ['1 GB of content', 100 * MB, [entry('a.csv', { size: 1024 * MB })], 'none'],
+    ['1 GiB of content', 100 * MB, [entry('a.csv', { size: 1024 * MB })], 'none'],
     [
-      'more than 1 GB of content',
+      'more than 1 GiB of content',
       100 * MB,
       [entry('a.csv', { size: 1024 * MB }), entry('b.csv', { size: 1 })],
       'ZIP_TOO_LARGE',

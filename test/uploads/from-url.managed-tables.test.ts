@@ -241,7 +241,10 @@ describe('an upload from a URL', () => {
   });
 
   it('fails when the server announces more than 5 GiB', async () => {
-    expect(await readFailure({ url: createSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
+    expect(await readFailure({ url: createSource('huge').url })).toMatchObject({
+      code: 'UPLOAD_TOO_LARGE',
+      message: 'O arquivo do endereço passa do limite de 5 GiB.',
+    });
   });
 
   /** Delivers the first message of a job under other limits. */

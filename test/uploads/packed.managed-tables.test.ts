@@ -92,7 +92,9 @@ describe('a gzip file', () => {
         segmentsBefore,
         maxBytes,
       );
-    await expect(unpackGzip(59_999)).rejects.toMatchObject({ error: { code: 'GZIP_TOO_LARGE' } });
+    await expect(unpackGzip(59_999)).rejects.toMatchObject({
+      error: { code: 'GZIP_TOO_LARGE', message: 'O conteúdo de "g.csv.gz" passa de 5 GiB depois de descompactado.' },
+    });
     const { segments, done } = await unpackGzip(60_000);
     expect([done, sumSegmentBytes(segments)]).toEqual([true, 60_000]);
     expect(await readSegments(env.FILES, segments, 0, 60_000)).toHaveLength(60_000);

@@ -1,9 +1,9 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { PageHeader } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Leaf } from '../../src/formats/parquet/footer.ts';
-import { checkHeader, readPage } from '../../src/formats/parquet/pages.ts';
+import { checkHeader, readDictionary, readPage } from '../../src/formats/parquet/pages.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import files from './fixtures/files.json';
 import { loadSource, readFailure, readSource } from './sources.ts';
@@ -262,7 +262,12 @@ function claimOffset(writer: ParquetWriter): void {
 }
 
 describe('a Parquet page', () => {
-  const leaf = { element: { name: 'n', type: 'INT32' }, path: [], defined: 0, repeated: 0 } as unknown as Leaf;
+  const leaf = {
+    schemaElement: { name: 'n', type: 'INT32' },
+    path: [],
+    valueLevel: 0,
+    repetitionCount: 0,
+  } as unknown as Leaf;
   const makePageHeader = (unpacked: number, values: number): PageHeader =>
     ({
       type: 'DATA_PAGE',
@@ -284,6 +289,58 @@ describe('a Parquet page', () => {
     expect(readFault(() => checkHeader(makePageHeader(-1, 10), 'n'))).toBe('damaged');
     expect(readFault(() => checkHeader(makePageHeader(1000, 2 ** 31 - 1), 'n'))).toBe('page_too_large');
     expect(readFault(() => checkHeader(makePageHeader(1000, 10), 'n'))).toBe('none');
+  });
+
+  it.each([
+    ['GZIP', gzipSync],
+    ['BROTLI', (bytes: Uint8Array) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    ['ZSTD', zstdCompressSync],
+  ] as const)('is unpacked whatever its size: %s', (codec, compress) => {
+    const blockSizes = [2, 3, 4, 5, 8, 16].map((blocks) => blocks * 40 * 1024);
+    const sizes = [...Array.from({ length: 20 }, (_, power) => 8 << power), 40 * 1024, ...blockSizes];
+    for (const size of sizes.flatMap((size) => [size - 4, size, size + 4])) {
+      const count = size / 4;
+      const values = Int32Array.from({ length: count }, (_, row) => row % 100);
+      const packed = new Uint8Array(compress(new Uint8Array(values.buffer)));
+      const header = makePageHeader(size, count);
+      const { data_page_header: _, ...commonHeader } = header;
+      const headerV2 = {
+        ...commonHeader,
+        type: 'DATA_PAGE_V2',
+        data_page_header_v2: {
+          num_values: count,
+          num_nulls: 0,
+          num_rows: count,
+          encoding: 'PLAIN',
+          definition_levels_byte_length: 0,
+          repetition_levels_byte_length: 0,
+          is_compressed: true,
+        },
+      } as PageHeader;
+      const dictionaryHeader = {
+        ...commonHeader,
+        type: 'DICTIONARY_PAGE',
+        dictionary_page_header: { num_values: count, encoding: 'PLAIN' },
+      } as PageHeader;
+      const pages = [
+        readPage(packed, header, leaf, codec, 'n').values,
+        readPage(packed, headerV2, leaf, codec, 'n').values,
+        readDictionary(packed, dictionaryHeader, leaf, codec, 'n'),
+      ];
+      for (const page of pages) {
+        const differsAt = values.findIndex((value, row) => value !== page[row]);
+        expect({ size, count: page.length, differsAt }).toEqual({ size, count, differsAt: -1 });
+      }
+    }
+  });
+
+  it.each(['GZIP', 'BROTLI', 'ZSTD'])('is refused when it is cut: %s', (codec) => {
+    const values = new Uint8Array(80 * 1024);
+    const compress = { GZIP: gzipSync, BROTLI: brotliCompressSync, ZSTD: zstdCompressSync }[codec];
+    const packed = new Uint8Array(compress?.(values) ?? []);
+    const header = makePageHeader(values.length, values.length / 4);
+    expect(readFault(() => readPage(packed.subarray(0, -5), header, leaf, codec, 'n'))).toBe('damaged');
+    expect(readFault(() => readPage(packed, header, leaf, codec, 'n'))).toBe('none');
   });
 
   it('is refused when it unpacks to more than its header says', () => {

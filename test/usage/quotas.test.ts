@@ -352,6 +352,41 @@ describe('the quotas of tables and files', () => {
     expect(statuses).toEqual([201, 403]);
   });
 
+  it('refuse an index that would exceed them, and drop it', async () => {
+    const id = await createTable(company.as, 'with_index', columns);
+    const rowsOfTable = Array.from({ length: 2000 }, (_, row) => ({ a: `${'x'.repeat(100)}${row}` }));
+    expect((await createTableClient(company.as, id).insert(rowsOfTable)).status).toBe(201);
+    const usageBefore = await readUsage(company);
+    const path = `/v1/managed-tables/${id}/indexes`;
+    const limit = usageBefore.table_bytes + 50_000;
+    await setQuotas(company, { table_bytes: limit });
+    for (const unique of [false, true]) {
+      expect(readRefusal(await company.as.post(path, { json: { columns: ['a'], unique } }))).toEqual(
+        makeRefusal('table_bytes', limit, usageBefore.table_bytes),
+      );
+      expect(await readUsage(company)).toEqual(usageBefore);
+    }
+    expect((await expectSuccess(company.as.get(path))).records).toEqual([]);
+    await setQuotas(company, { table_bytes: usageBefore.table_bytes + 1_000_000 });
+    expect((await company.as.post(path, { json: { columns: ['a'] } })).status).toBe(201);
+  });
+
+  it('are not exceeded by two indexes that are built at once', async () => {
+    const ids = [
+      await createTable(company.as, 'index_race_1', columns),
+      await createTable(company.as, 'index_race_2', columns),
+    ];
+    const { table_bytes: usedBytes } = await readUsage(company);
+    const limit = usedBytes + 12_000;
+    await setQuotas(company, { table_bytes: limit });
+    const createIndex = (id?: string) =>
+      company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['a'] } });
+    const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => createIndex(ids[1]));
+    const statuses = [(await createIndex(ids[0])).status, (await outcome).status];
+    expect(statuses).toEqual([403, 201]);
+    expect((await readUsage(company)).table_bytes).toBeLessThanOrEqual(limit);
+  });
+
   it('are not exceeded by two files at once: the second one waits for the first to commit', async () => {
     const { file_bytes: usedBytes } = await readUsage(company);
     const file = makeFile('cities.csv', 'a\nRio\n');

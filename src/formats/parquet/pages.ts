@@ -1,4 +1,4 @@
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { PageHeader } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { readDataPage, readDataPageV2 } from 'hyparquet/src/datapage.js';
@@ -54,6 +54,12 @@ export function checkHeader(header: PageHeader, column: string): void {
 
 type Unpack = (packed: Uint8Array, length: number) => Uint8Array;
 
+/**
+ * Bytes that `maxOutputLength` leaves beyond a page: the runtime reserves 40 KB before each piece that it unpacks, even after the
+ * last one, and refuses a page for which they are beyond the maximum.
+ */
+const RESERVED_BYTES = 64 * 1024;
+
 const CODECS: Record<string, Unpack> = {
   UNCOMPRESSED: (packed) => packed,
   SNAPPY: (packed, length) => {
@@ -61,9 +67,15 @@ const CODECS: Record<string, Unpack> = {
     snappyUncompress(packed, out);
     return out;
   },
-  GZIP: (packed, length) => gunzipSync(packed, { maxOutputLength: Math.max(1, length) }),
-  BROTLI: (packed, length) => brotliDecompressSync(packed, { maxOutputLength: Math.max(1, length) }),
-  ZSTD: (packed, length) => zstdDecompressSync(packed, { maxOutputLength: Math.max(1, length) }),
+  GZIP: (packed, length) => gunzipSync(packed, { maxOutputLength: length + RESERVED_BYTES }),
+  BROTLI: (packed, length) => brotliDecompressSync(packed, { maxOutputLength: length + RESERVED_BYTES }),
+  // With the default, `ZSTD_e_end`, the runtime calls a whole page of 40 KB times a power of two incomplete; a page that is, is too
+  // short.
+  ZSTD: (packed, length) =>
+    zstdDecompressSync(packed, {
+      maxOutputLength: length + RESERVED_BYTES,
+      finishFlush: constants.ZSTD_e_continue,
+    }),
   LZ4: unpackLz4,
   LZ4_RAW: unpackLz4Block,
 };

@@ -23,7 +23,7 @@ import { mayReadRows } from './rows.ts';
 import { requireTablesDatabase, requireTablesDatabaseToRead, toTableKey } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
-import { requireTableQuota } from './table-quota.ts';
+import { requireTableQuota, requireWithinTableQuota, type TableQuota } from './table-quota.ts';
 
 export const MAX_INDEXES = 10;
 
@@ -60,7 +60,7 @@ export async function listIndexes(ctx: CompanyContext, tableId: string): Promise
 
 /**
  * Builds an index while other requests write to the table. Uses a direct connection, as the lock on the table's indexes
- * does not work through the pooler. @throws tooManyIndexes, makeDuplicatesForIndexFailure, makeTooLongForIndexFailure;
+ * does not work through the pooler. Drops the index if it exceeds the quota. @throws tooManyIndexes, quotaExceeded, makeDuplicatesForIndexFailure, makeTooLongForIndexFailure;
  * `tableInUse` while another index is built for long, or if this one is not built in time
  */
 export async function createIndex(
@@ -70,7 +70,7 @@ export async function createIndex(
 ): Promise<TableIndex> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
-  await requireTableQuota(ctx, database).catch((error: unknown) => {
+  const quota = await requireTableQuota(ctx, database).catch((error: unknown) => {
     throw toTableInUse(toTableBusy(error));
   });
   // Should all that follows break off, rows are held against an index that nobody sees.
@@ -85,7 +85,7 @@ export async function createIndex(
       await dropInvalidIndexes(database, key, DROP_TIMEOUT_MS);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
       await waitForTransactions(database, table.displayName, deadline, false);
-      const build = () => buildIndex(ctx, database, key, table, { id: ctx.newId(), ...input }, deadline);
+      const build = () => buildIndex(ctx, database, key, table, { id: ctx.newId(), ...input }, quota, deadline);
       return input.unique ? changeUniqueColumns(ctx, tableId, build) : build();
     }),
   );
@@ -202,11 +202,13 @@ async function buildIndex(
   key: TableKey,
   table: ManagedTable,
   { id, columns, unique }: Omit<store.StoredIndex, 'valid'>,
+  quota: TableQuota | undefined,
   deadline: number,
 ): Promise<TableIndex> {
   try {
     const milliseconds = Math.max(1, deadline - DROP_TIMEOUT_MS - Date.now());
     await database.executeAlone(sql.buildCreateIndex(table.displayName, id, columns, unique), milliseconds);
+    if (quota) await requireWithinTableQuota(ctx, database, quota);
   } catch (error) {
     const failure = await toIndexFailure(ctx, database, table, columns, error);
     // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.

@@ -190,19 +190,44 @@ async function releaseLock(database: TenantSql, lock: string): Promise<void> {
   if (!database.isClosed) await database.query(`SELECT ${lock}`).catch(() => database.close());
 }
 
-/** Throws for a request that takes space from a company whose quota is used up. */
-export async function requireTableQuota(ctx: CompanyContext, database: TenantSql): Promise<void> {
-  const limit = await readQuota(ctx, 'table_bytes');
-  if (limit === undefined) return;
+/** Measures the company's tables; if they reach the limit, without uncommitted rows of other transactions. */
+async function measureCommittedBytes(ctx: CompanyContext, database: TenantSql, limit: number): Promise<number> {
   const { companyId } = ctx.actor;
   const { byteCount, hasOtherChanges } = await measureTables(database, companyId);
-  let usedBytes = byteCount;
-  if (usedBytes < limit) return;
-  if (hasOtherChanges) {
-    const measuredAlone = await database.transaction((tx) =>
-      measureTables(tx, companyId, `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`),
-    );
-    usedBytes = measuredAlone.byteCount;
-  }
+  if (byteCount < limit || !hasOtherChanges) return byteCount;
+  const measuredAlone = await database.transaction((tx) =>
+    measureTables(tx, companyId, `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`),
+  );
+  return measuredAlone.byteCount;
+}
+
+/** A company's quota of bytes of tables, and the number of bytes that were used. */
+export interface TableQuota {
+  limit: number;
+  usedBytes: number;
+}
+
+/**
+ * Throws for a request that takes space from a company whose quota is used up. @returns the quota, for
+ * `requireWithinTableQuota`; undefined without one
+ */
+export async function requireTableQuota(ctx: CompanyContext, database: TenantSql): Promise<TableQuota | undefined> {
+  const limit = await readQuota(ctx, 'table_bytes');
+  if (limit === undefined) return undefined;
+  const usedBytes = await measureCommittedBytes(ctx, database, limit);
   if (usedBytes >= limit) throw quotaExceeded({ quota: 'table_bytes', limit, use: usedBytes });
+  return { limit, usedBytes };
+}
+
+/**
+ * Throws if the company's tables exceed the quota, after a change that cannot be in a transaction of `runWithinTableQuota` and
+ * that the caller reverts then. @param usedBytes the number of bytes before the change
+ */
+export async function requireWithinTableQuota(
+  ctx: CompanyContext,
+  database: TenantSql,
+  { limit, usedBytes }: TableQuota,
+): Promise<void> {
+  if ((await measureCommittedBytes(ctx, database, limit)) > limit)
+    throw quotaExceeded({ quota: 'table_bytes', limit, use: usedBytes });
 }

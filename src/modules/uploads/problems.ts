@@ -67,7 +67,7 @@ export const sourceChanged: JobError = {
 
 export const sourceTooLarge: JobError = {
   code: 'UPLOAD_TOO_LARGE',
-  message: 'O arquivo do endereço passa do limite de 5 GB.',
+  message: 'O arquivo do endereço passa do limite de 5 GiB.',
 };
 
 export const sourceTypeUnknown: JobError = {
@@ -259,7 +259,7 @@ export const archiveOfTooManyFiles = (file: string, limit: number) =>
   makeFileProblem('ZIP_TOO_MANY_FILES', file, `O arquivo "${file}" contém mais de ${limit} arquivos.`);
 
 export const archiveTooLarge = (file: string) =>
-  makeFileProblem('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GB depois de descompactado.`);
+  makeFileProblem('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GiB depois de descompactado.`);
 
 export const archiveOverRatio = (file: string) =>
   makeFileProblem(
@@ -286,7 +286,7 @@ export const gzipDamaged = (file: string) =>
   );
 
 export const gzipTooLarge = (file: string) =>
-  makeFileProblem('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GB depois de descompactado.`);
+  makeFileProblem('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GiB depois de descompactado.`);
 
 export const gzipOverRatio = (file: string) =>
   makeFileProblem(
@@ -338,7 +338,7 @@ export function toJsonProblem(file: string, form: JsonForm, { fault, line, membe
 }
 
 export const parquetTextTooLarge = (file: string) =>
-  makeFileProblem('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
+  makeFileProblem('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GiB depois de convertido.`);
 
 /** The code and sentence for each fault of a Parquet file. `inColumn` is a phrase that names the column, where there is one. */
 const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (inColumn: string, detail: string) => string]> = {

@@ -44,7 +44,7 @@ const MAX_METADATA_LENGTH = 8_192;
 const CHECKSUM_ALGORITHMS: Record<string, Checksum['algorithm']> = { sha1: 'SHA-1', sha256: 'SHA-256', md5: 'MD5' };
 
 /** The headers of tus 1.0.0: https://tus.io/protocols/resumable-upload */
-const TUS_PROTOCOL: Omit<HeaderProtocol, 'requestHeaders'> = {
+const TUS_PROTOCOL: Omit<HeaderProtocol, 'requestHeaders' | 'allowedHeaders'> = {
   answerHeaders: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
   optionsHeaders: {
     'Tus-Extension': 'creation,creation-with-upload,checksum,expiration,termination',
@@ -86,6 +86,8 @@ const byteRouteFailures = [
 const describeProtocol = (...headerNames: (keyof typeof REQUEST_HEADER_DESCRIPTIONS)[]): HeaderProtocol => ({
   ...TUS_PROTOCOL,
   requestHeaders: Object.fromEntries(headerNames.map((name) => [name, REQUEST_HEADER_DESCRIPTIONS[name]])),
+  // A deferred length is refused: without its header here, a page would get no answer to read.
+  allowedHeaders: [...Object.keys(REQUEST_HEADER_DESCRIPTIONS), 'Upload-Defer-Length'],
 });
 
 const BYTES_DESCRIPTION =

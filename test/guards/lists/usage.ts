@@ -49,15 +49,22 @@ export const USAGE_GUARDS = [
     },
     { text: 'error.mayFitAlone', without: 'false', title: 'let ' },
     {
-      text: 'if (hasOtherChanges)',
-      without: 'if (false)',
+      text: ' || !hasOtherChanges',
+      without: ' || true',
       title: 'do not count uncommitted rows of other transactions when an index is built',
     },
     {
-      in: 'requireTableQuota',
+      in: 'measureCommittedBytes',
       text: ', `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`',
       without: '',
       title: 'do not count uncommitted rows of other transactions when an index is built',
+    },
+  ]),
+  ...makeGuards('src/modules/managed-tables/indexes.ts', QUOTA_TESTS, [
+    {
+      text: '    if (quota) await requireWithinTableQuota(ctx, database, quota);\n',
+      without: '',
+      title: 'two indexes',
     },
   ]),
   ...makeGuards('src/modules/uploads/file-quota.ts', QUOTA_TESTS, [
