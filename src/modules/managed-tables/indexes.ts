@@ -60,8 +60,9 @@ export async function listIndexes(ctx: CompanyContext, tableId: string): Promise
 
 /**
  * Builds an index while other requests write to the table. Uses a direct connection, as the lock on the table's indexes
- * does not work through the pooler. Drops the index if it exceeds the quota. @throws tooManyIndexes, quotaExceeded, makeDuplicatesForIndexFailure, makeTooLongForIndexFailure;
- * `tableInUse` while another index is built for long, or if this one is not built in time
+ * does not work through the pooler. Drops the index if it exceeds the quota. @throws tooManyIndexes, quotaExceeded,
+ * makeDuplicatesForIndexFailure, makeTooLongForIndexFailure; `tableInUse` while another index is built for long, or if this
+ * one is not built in time
  */
 export async function createIndex(
   ctx: PrincipalContext,
