@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import type { ScriptStep } from '../support/ai-server.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendOvertaken } from '../support/overtake.ts';
@@ -178,6 +178,49 @@ describe('a generation of an ontology', () => {
     const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/relations`)).body;
     expect(records).toHaveLength(1);
     expect(records[0].evidence).toEqual(CANDIDATE_REASONS.evidence);
+  });
+
+  it('hides suggested relations from callers who are denied one of their nodes, or the suggestion to create it', async () => {
+    await runGeneration(
+      makeOntologyAnswer(
+        [makeNodeCandidate('a', 'Salary'), makeNodeCandidate('b', 'Order')],
+        [makeRelationCandidate('a', 'pays', 'b')],
+      ),
+    );
+    const salary = findByName(await listPending(asOwner), 'Salary');
+    const deniedSuggestionUser = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['knowledge_reviews:*'],
+      deniedOn: [`arn:svc:knowledge_reviews::${company.id}:suggestion/${salary._id}`],
+    });
+    const listNames = async (as: Company['as']) =>
+      (await listPending(as)).map(({ target_name }: SuggestionRecord) => target_name).toSorted();
+    expect(await listNames(deniedSuggestionUser.as)).toEqual(['Order']);
+    const nodeId = (await acceptSuggestion(salary._id)).body.resource._id;
+    await runGeneration(
+      makeOntologyAnswer(
+        [makeNodeCandidate('c', 'Region')],
+        [
+          makeRelationCandidate(`node:${nodeId}`, 'depends on', 'c'),
+          makeRelationCandidate('c', 'sets', `node:${nodeId}`),
+        ],
+      ),
+    );
+    const relationNames = ['Region sets Salary', 'Salary depends on Region', 'Salary pays Order'];
+    expect(await listNames(asOwner)).toEqual(['Order', 'Region', ...relationNames]);
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['ontology:*'],
+      deniedOn: [`arn:svc:ontology::${company.id}:node/${nodeId}`],
+    });
+    expect(await listNames(as)).toEqual(['Order', 'Region']);
+    expect((await as.get(`${KNOWLEDGE_PATH}/suggestions`)).body.total).toBe(2);
+    const pendingSuggestions = await listPending(asOwner);
+    for (const name of relationNames) {
+      const path = `${KNOWLEDGE_PATH}/suggestions/${findByName(pendingSuggestions, name)._id}`;
+      for (const action of ['accept', 'reject'])
+        expect((await as.post(`${path}/${action}`, { json: {} })).status).toBe(404);
+    }
   });
 
   it('suggests nothing that exists or was already suggested', async () => {
