@@ -398,7 +398,7 @@ describe('a generation of an ontology', () => {
     expect(asked?.messages[1]?.content).toContain('Node 800');
   });
 
-  it('is refused with the name of the missing prerequisite', async () => {
+  it('is refused with the names of all missing prerequisites', async () => {
     const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
     const readyPrerequisites = (await asOwner.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
     expect(readyPrerequisites).toStrictEqual({
@@ -415,6 +415,10 @@ describe('a generation of an ontology', () => {
     expect(readStatusAndCode(await postJob({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hintConceptId}`);
     expect(readInvalidFields(await postJob({ connection_id }))).toEqual(['entity_hint_concepts']);
+    expect(readInvalidFields(await postJob({ connection_id: UNKNOWN_ID }))).toEqual([
+      'entity_hint_concepts',
+      'connection_id',
+    ]);
     const companyWithoutDatabase = await createOwnedCompany();
     await createConcept(companyWithoutDatabase.as, { type: 'entity_hint' });
     const missingPrerequisites = (
