@@ -436,6 +436,21 @@ describe('a generation of an ontology', () => {
     expect(readInvalidFields(foreignAnswer)).toEqual(['connection_id']);
   });
 
+  it('counts only concepts that the caller is not denied as prerequisites', async () => {
+    const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['concepts:*'],
+      deniedOn: [`arn:svc:concepts::${company.id}:concept/${hintConceptId}`],
+    });
+    const readPrerequisites = async () => (await as.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
+    expect(await readPrerequisites()).toMatchObject({ entity_hint_count: 0, missing: ['entity_hint_concepts'] });
+    const answer = await as.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: model.env });
+    expect(readInvalidFields(answer)).toEqual(['entity_hint_concepts']);
+    await createConcept(asOwner, { type: 'entity_hint' });
+    expect(await readPrerequisites()).toMatchObject({ entity_hint_count: 1, missing: [] });
+  });
+
   it('is refused while another one runs in the company, but can run at the same time as a generation of concepts', async () => {
     await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
     const runner = await createJobRunner(asOwner, makeOntologyAnswer([]));
