@@ -33,7 +33,8 @@ export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'd
  *   parameter of the path
  * - `{ token }`: whoever holds the token in the path
  * - `{ decidedBy, anyOf }`: any principal; the service decides further, by data, as the sentence `decidedBy` says.
- *   Callers who are allowed none of the actions `anyOf` on any resource are refused before
+ *   Callers who are allowed none of the actions `anyOf` on any resource are refused before. The contract has a `checkPath`,
+ *   unless what is sent decides
  */
 export type RouteAccess =
   | 'public'
@@ -219,12 +220,13 @@ export interface Contract {
    */
   safe?: true;
   /**
-   * Check before a stored response is repeated under an idempotency key, for routes where data other than the caller's
-   * access decides, too. If no GET of the surface shows the resource of the path, the check also ensures that the
-   * resource exists.
+   * Check whether the caller may do what the path says, for routes where data other than the caller's access decides, too, or
+   * several actions. It is made before the query or body is refused, so that nobody learns what is wrong with a request that
+   * they may not make (a missing resource does not count then), and before a stored response is repeated under an idempotency
+   * key. If no GET of the surface shows the resource of the path, the check also ensures that the resource exists.
    * @throws as the service does
    */
-  checkBeforeReplay?: (ctx: PrincipalContext, params: Record<string, string>) => Promise<unknown>;
+  checkPath?: (ctx: PrincipalContext, params: Record<string, string>) => unknown;
   /** If `access` is `pending`: the member of the body with the token of somebody in the middle of signing in. */
   pendingTokenField?: string;
   /** For a write: members that the record's GET shows and the write changes, although its body has no member of that name. */

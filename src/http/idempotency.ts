@@ -146,7 +146,7 @@ async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: HeldKey):
   if (access === null || access !== (await describeAccess(context.actor))) throw idempotencyAccessChanged();
   const facts = c.get('facts');
   try {
-    await facts.contract?.checkBeforeReplay?.(context as unknown as PrincipalContext, c.req.param());
+    await facts.contract?.checkPath?.(context as unknown as PrincipalContext, c.req.param());
   } catch (error) {
     // What was not there, or was asked for in a wrong form, is refused as before: that shows nothing.
     if ((status !== 404 && status !== 422) || !(error instanceof Failure) || error.kind !== 'missing') throw error;

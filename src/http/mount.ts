@@ -28,6 +28,7 @@ import { performRoute } from './perform.ts';
 import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import {
   type AuthenticationMethods,
+  checkPathBeforeRefusal,
   checkRequest,
   countAddress,
   isTokenAccess,
@@ -109,17 +110,27 @@ function listMiddlewares(
       : readContract.body
         ? [...checks, wrapForJson(limitMiddleware)]
         : checks;
-  const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
+  const readers: MiddlewareHandler<HttpEnv>[] = [];
   // What others append to an address is theirs, however they write it.
-  if (!contract.openQuery) chain.push(refuseUnreadable);
+  if (!contract.openQuery) readers.push(refuseUnreadable);
   if (getDeclaredQuery(contract) || !contract.openQuery)
-    chain.push(zValidator('query', getQuerySchema(contract), requireValid, BODY_PARSERS) as MiddlewareHandler);
+    readers.push(zValidator('query', getQuerySchema(contract), requireValid, BODY_PARSERS) as MiddlewareHandler);
   if (readContract.body)
-    chain.push(
+    readers.push(
       wrapForJson(receiveBody(readContract, readJson(readContract, makeRecordComparison(readContract, endpoints)))),
     );
-  return chain;
+  const checkedReaders = contract.checkPath ? readers.map((reader) => wrapInPathCheck(contract, reader)) : readers;
+  return [recordRoute(contract), ...credentialAndBody, ...checkedReaders];
 }
+
+/** Wraps a middleware that reads and may refuse a part of the request. */
+const wrapInPathCheck =
+  (contract: Contract, reader: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    const { ctx, params } = toCall(c);
+    await checkPathBeforeRefusal(contract, ctx, params, () => Promise.resolve(reader(c, async () => {})));
+    await next();
+  };
 
 /**
  * Limits a body that is read before its sender is known: a refused body counts against the limit of the address that

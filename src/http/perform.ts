@@ -6,7 +6,7 @@ import type { Route, RouteInput } from './endpoint.ts';
 import { REPORT_INPUT_VALUES } from './field-words.ts';
 import { makeInvalidBody } from './json-body.ts';
 import { getQuerySchema, requireValid } from './query.ts';
-import { authorize, authorizeQuery, type RequestFacts } from './request-checks.ts';
+import { authorize, authorizeQuery, checkPathBeforeRefusal, type RequestFacts } from './request-checks.ts';
 import { findWording } from './surface.ts';
 import { makeUnknownProblem } from './unknown-members.ts';
 
@@ -44,21 +44,24 @@ async function performSteps(
   { endpoint: { contract, handle } }: Route,
   { params, query, body }: RouteInput,
 ): Promise<unknown> {
-  const { actor } = context as PrincipalContext;
-  await authorize(contract, context as PrincipalContext, (name) => params[name]);
-  authorizeQuery(contract, actor, (name) => query[name]);
-  const parsedQuery = getQuerySchema(contract).safeParse(query, REPORT_INPUT_VALUES);
-  requireValid(parsedQuery);
-  const unknownProblems = contract.body
-    ? findUnknownMembers(contract.body, body).take(MAX_PROBLEMS).map(makeUnknownProblem).toArray()
-    : [];
-  const parsedBody = await contract.body?.safeParseAsync(body, REPORT_INPUT_VALUES);
-  if (parsedBody?.error || unknownProblems.length > 0) throw makeInvalidBody(parsedBody?.error, unknownProblems);
+  const ctx = context as PrincipalContext;
+  await authorize(contract, ctx, (name) => params[name]);
+  authorizeQuery(contract, ctx.actor, (name) => query[name]);
+  const readInput = async () => {
+    const parsedQuery = getQuerySchema(contract).safeParse(query, REPORT_INPUT_VALUES);
+    requireValid(parsedQuery);
+    const unknownProblems = contract.body
+      ? findUnknownMembers(contract.body, body).take(MAX_PROBLEMS).map(makeUnknownProblem).toArray()
+      : [];
+    const parsedBody = await contract.body?.safeParseAsync(body, REPORT_INPUT_VALUES);
+    if (parsedBody?.error || unknownProblems.length > 0) throw makeInvalidBody(parsedBody?.error, unknownProblems);
+    return { query: contract.query && parsedQuery.data, body: parsedBody?.data };
+  };
+  const parsedInput = await checkPathBeforeRefusal(contract, ctx, params, readInput);
   return handle({
     ctx: context,
     params,
-    query: contract.query && parsedQuery.data,
-    body: parsedBody?.data,
+    ...parsedInput,
     request,
     perform: (route: Route, ask: () => RouteInput) => performRoute({ context, facts }, request, route, ask),
   });

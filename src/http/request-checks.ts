@@ -266,3 +266,26 @@ async function authorizeAccess(
   const needsLocation = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, needsLocation ? await access.on(ctx, id) : makeResourceArn(action, actor.companyId));
 }
+
+/**
+ * Reads a part of a request, and refuses it where it is invalid. Callers who may not do what the path says are told that instead;
+ * that the resource does not exist comes after the refusal, as on routes without a check.
+ * @throws as `checkPath` or `readPart` does
+ */
+export async function checkPathBeforeRefusal<T>(
+  { checkPath }: Contract,
+  ctx: PrincipalContext,
+  params: Record<string, string>,
+  readPart: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await readPart();
+  } catch (error) {
+    try {
+      await checkPath?.(ctx, params);
+    } catch (failure) {
+      if (!(failure instanceof Failure) || failure.kind !== 'missing') throw failure;
+    }
+    throw error;
+  }
+}

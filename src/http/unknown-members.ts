@@ -176,15 +176,15 @@ function canShow(view: Schema, path: readonly string[]): boolean {
  * @throws missing if the record of the path does not exist, or cannot be read now
  */
 async function readShownRecord(
-  { method, checkBeforeReplay, bodySourceField }: Contract,
+  { method, checkPath, bodySourceField }: Contract,
   { versionedGet }: PathRecord,
   call: Omit<HandlerCall, 'body' | 'query'>,
   sentNames: readonly string[],
 ): Promise<unknown> {
   const { params } = call;
   const ctx = call.ctx as PrincipalContext;
-  if (checkBeforeReplay) await checkBeforeReplay(ctx, params);
-  if (!versionedGet || checkBeforeReplay) return undefined;
+  if (method === 'post' && checkPath) await checkPath(ctx, params);
+  if (!versionedGet || (method === 'post' && checkPath)) return undefined;
   const { contract, handle } = versionedGet;
   try {
     // Before it is known whether the caller may: who may write to it is told whether it is there.

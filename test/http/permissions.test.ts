@@ -171,6 +171,19 @@ describe('a route for administrators', () => {
   );
 });
 
+/** The routes where what is sent decides, or where each caller is shown what they may see: their paths name nothing. */
+const SENT_DECIDED_OPERATIONS = [
+  'beginResumableUpload',
+  'createSchedule',
+  'createShareContext',
+  'getShareAnalytics',
+  'listSchedules',
+  'listShareEvents',
+  'queryDirectory',
+  'revokeEmbeds',
+  'uploadManagedTableFromUrl',
+];
+
 describe('a route whose permission depends on the data', () => {
   const dataDecidedRoutes = ROUTES.flatMap(({ route, contract, credential }) => {
     const { access } = contract;
@@ -184,6 +197,32 @@ describe('a route whose permission depends on the data', () => {
       const caller = principals[credential];
       await caller.setStatements([makeAllow(...ALL_ACTIONS.filter((action) => !anyOf.includes(action)))]);
       expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
+    },
+  );
+
+  const pathDecidedRoutes = ROUTES.filter(
+    ({ contract: { access, checkPath } }) => typeof access === 'object' && 'decidedBy' in access && checkPath,
+  ).flatMap(({ credential, ...rest }) => (credential === 'external' ? [] : [{ ...rest, credential }]));
+
+  it('checks its path before it refuses what is sent, unless what is sent decides', () => {
+    const uncheckedRoutes = ROUTES.filter(
+      ({ contract: { access, checkPath }, credential }) =>
+        typeof access === 'object' && 'decidedBy' in access && !checkPath && credential !== 'external',
+    );
+    expect(uncheckedRoutes.map(({ contract }) => contract.operationId).toSorted()).toEqual(SENT_DECIDED_OPERATIONS);
+  });
+
+  it.each(pathDecidedRoutes)(
+    '$route answers 403 and not 422 to callers who may do the actions to another resource only',
+    async ({ contract, credential }) => {
+      const caller = principals[credential];
+      const { anyOf = ALL_ACTIONS } = contract.access as { anyOf?: readonly Action[] };
+      await caller.setStatements([{ effect: 'Allow', actions: [...anyOf], resources: [`*/${'a'.repeat(24)}`] }]);
+      const { status } = await caller.as[contract.method](
+        `${fillPath(contract.path, () => UNKNOWN_ID)}?unknown=1`,
+        makeInvalidRequest(contract),
+      );
+      expect(status).toBe(403);
     },
   );
 });

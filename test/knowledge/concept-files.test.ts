@@ -223,6 +223,16 @@ describe('the file of a generation of concepts', () => {
     expect(readInvalidFields(await postForm([['text', makeFile('a.txt', 'a')]]))).toEqual(['text']);
   });
 
+  it('is refused together with a text that is sent twice', async () => {
+    const answer = await postForm([
+      ['file', makeFile('a.txt', 'a')],
+      ['text', 'first'],
+      ['text', 'second'],
+    ]);
+    expect(answer.body.details).toEqual([{ field: 'text', message: 'must be sent once', reason: 'too_many' }]);
+    expect(answer.status).toBe(422);
+  });
+
   it('is refused in a truncated multipart body, and so is a text that is too long', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const answer = await asOwner.post(JOBS_PATH, {

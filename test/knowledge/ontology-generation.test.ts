@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import type { ScriptStep } from '../support/ai-server.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendOvertaken } from '../support/overtake.ts';
@@ -180,6 +180,49 @@ describe('a generation of an ontology', () => {
     expect(records[0].evidence).toEqual(CANDIDATE_REASONS.evidence);
   });
 
+  it('hides suggested relations from callers who are denied one of their nodes, or the suggestion to create it', async () => {
+    await runGeneration(
+      makeOntologyAnswer(
+        [makeNodeCandidate('a', 'Salary'), makeNodeCandidate('b', 'Order')],
+        [makeRelationCandidate('a', 'pays', 'b')],
+      ),
+    );
+    const salary = findByName(await listPending(asOwner), 'Salary');
+    const deniedSuggestionUser = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['knowledge_reviews:*'],
+      deniedOn: [`arn:svc:knowledge_reviews::${company.id}:suggestion/${salary._id}`],
+    });
+    const listNames = async (as: Company['as']) =>
+      (await listPending(as)).map(({ target_name }: SuggestionRecord) => target_name).toSorted();
+    expect(await listNames(deniedSuggestionUser.as)).toEqual(['Order']);
+    const nodeId = (await acceptSuggestion(salary._id)).body.resource._id;
+    await runGeneration(
+      makeOntologyAnswer(
+        [makeNodeCandidate('c', 'Region')],
+        [
+          makeRelationCandidate(`node:${nodeId}`, 'depends on', 'c'),
+          makeRelationCandidate('c', 'sets', `node:${nodeId}`),
+        ],
+      ),
+    );
+    const relationNames = ['Region sets Salary', 'Salary depends on Region', 'Salary pays Order'];
+    expect(await listNames(asOwner)).toEqual(['Order', 'Region', ...relationNames]);
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['ontology:*'],
+      deniedOn: [`arn:svc:ontology::${company.id}:node/${nodeId}`],
+    });
+    expect(await listNames(as)).toEqual(['Order', 'Region']);
+    expect((await as.get(`${KNOWLEDGE_PATH}/suggestions`)).body.total).toBe(2);
+    const pendingSuggestions = await listPending(asOwner);
+    for (const name of relationNames) {
+      const path = `${KNOWLEDGE_PATH}/suggestions/${findByName(pendingSuggestions, name)._id}`;
+      for (const action of ['accept', 'reject'])
+        expect((await as.post(`${path}/${action}`, { json: {} })).status).toBe(404);
+    }
+  });
+
   it('suggests nothing that exists or was already suggested', async () => {
     const existingNode = await createNode(asOwner, { name: 'Customer', node_type: 'class' });
     const other = await createNode(asOwner, { name: 'Region' });
@@ -355,7 +398,7 @@ describe('a generation of an ontology', () => {
     expect(asked?.messages[1]?.content).toContain('Node 800');
   });
 
-  it('is refused with the name of the missing prerequisite', async () => {
+  it('is refused with the names of all missing prerequisites', async () => {
     const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
     const readyPrerequisites = (await asOwner.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
     expect(readyPrerequisites).toStrictEqual({
@@ -372,6 +415,10 @@ describe('a generation of an ontology', () => {
     expect(readStatusAndCode(await postJob({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hintConceptId}`);
     expect(readInvalidFields(await postJob({ connection_id }))).toEqual(['entity_hint_concepts']);
+    expect(readInvalidFields(await postJob({ connection_id: UNKNOWN_ID }))).toEqual([
+      'entity_hint_concepts',
+      'connection_id',
+    ]);
     const companyWithoutDatabase = await createOwnedCompany();
     await createConcept(companyWithoutDatabase.as, { type: 'entity_hint' });
     const missingPrerequisites = (
@@ -387,6 +434,21 @@ describe('a generation of an ontology', () => {
       env: model.env,
     });
     expect(readInvalidFields(foreignAnswer)).toEqual(['connection_id']);
+  });
+
+  it('counts only concepts that the caller is not denied as prerequisites', async () => {
+    const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['concepts:*'],
+      deniedOn: [`arn:svc:concepts::${company.id}:concept/${hintConceptId}`],
+    });
+    const readPrerequisites = async () => (await as.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
+    expect(await readPrerequisites()).toMatchObject({ entity_hint_count: 0, missing: ['entity_hint_concepts'] });
+    const answer = await as.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: model.env });
+    expect(readInvalidFields(answer)).toEqual(['entity_hint_concepts']);
+    await createConcept(asOwner, { type: 'entity_hint' });
+    expect(await readPrerequisites()).toMatchObject({ entity_hint_count: 1, missing: [] });
   });
 
   it('is refused while another one runs in the company, but can run at the same time as a generation of concepts', async () => {

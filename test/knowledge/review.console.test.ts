@@ -91,7 +91,11 @@ describe('the acceptance of a suggestion', () => {
       (await createAllowedUser(company, { can: ['knowledge_reviews:review', ...can] })).as;
     const limitedReviewer = await createReviewer('concepts:create', 'semantic:update');
     for (const suggestion of [id, promotionId]) {
-      expect(readStatusAndCode(await acceptSuggestion(limitedReviewer, suggestion))).toEqual([403, 'FORBIDDEN']);
+      for (const json of [undefined, { unknown: 1 }, { override_payload: 1 }])
+        expect(readStatusAndCode(await acceptSuggestion(limitedReviewer, suggestion, json))).toEqual([
+          403,
+          'FORBIDDEN',
+        ]);
     }
     const callerWithoutReview = (await createAllowedUser(company, { can: ['concepts:*', 'knowledge_reviews:list'] }))
       .as;

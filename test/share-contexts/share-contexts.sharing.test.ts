@@ -232,6 +232,29 @@ describe('the permission to share', () => {
   });
 });
 
+describe('a request that is invalid', () => {
+  it('is answered with 403 and not 422 to callers who may not share everything that its path names', async () => {
+    const { as } = await createAllowedUser(company, { can: ['dashboards:share'] });
+    const { id } = await createShareContext(company, [makeVisualizationGrant(visualization._id)]);
+    const sendInvalidRequests = async (caller: Company['as']) => {
+      const answers = [
+        await caller.get(`${CONTEXTS_PATH}/${id}?unknown=1`),
+        await caller.put(`${CONTEXTS_PATH}/${id}`, { json: { name: '' } }),
+        await caller.put(`${CONTEXTS_PATH}/${id}`, { json: { unknown: 1 } }),
+        await caller.put(`${CONTEXTS_PATH}/${id}/grants`, { json: {} }),
+        await caller.get(`${CONTEXTS_PATH}/${id}/members?page=0`),
+        await caller.post(`${CONTEXTS_PATH}/${id}/members`, { json: {} }),
+        await caller.delete(`${CONTEXTS_PATH}/${id}?unknown=1`),
+        await caller.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: {} }),
+        await caller.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: { expires_in: 1 } }),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    expect(new Set(await sendInvalidRequests(as))).toEqual(new Set([403]));
+    expect(new Set(await sendInvalidRequests(company.as))).toEqual(new Set([422]));
+  });
+});
+
 describe('the members of a share context', () => {
   it('are users and groups of the company, and e-mail addresses from outside', async () => {
     const { id } = await createShareContext(company);

@@ -44,7 +44,7 @@ export const dataJobEndpoints = [
         'Writes the result of an endpoint to a file in the background: up to 10,000,000 rows, 5 GiB and 10 minutes; a larger one fails. Jobs and results are deleted after a day.',
       body: executionInput.extend({ format: z.enum(DATA_FORMATS).default('json') }),
       exactNumbers: true,
-      checkBeforeReplay: (ctx, { slug = '' }) => readPublishedVisualization(ctx, slug),
+      checkPath: (ctx, { slug = '' }) => readPublishedVisualization(ctx, slug),
       returns: accepted(z.object({ job_id: z.string(), status })),
       fails: [endpointNotFound, tooManyJobs],
     },

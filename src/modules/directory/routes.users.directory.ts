@@ -35,6 +35,7 @@ import {
   createDirectoryUser,
   deleteUser,
   getUser,
+  requireChangeableUser,
   searchUsers,
   USER_WRITE_PERMISSIONS,
 } from './service.ts';
@@ -56,6 +57,7 @@ const CHANGE_FAILURES = [
 
 const CHANGE_CONTRACT = {
   access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITE_PERMISSIONS },
+  checkPath: (ctx: PrincipalContext, { id = '' }: Record<string, string>) => requireChangeableUser(ctx, id),
   recordedAs: 'users:update',
   query: resourceQuery,
   narrowAnswer: selectRequestedAttributes,

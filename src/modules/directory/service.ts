@@ -217,7 +217,7 @@ export async function changeDirectoryUser(
 }
 
 /** Returns a user, for a caller who may change users in some way. Other callers do not learn whether the user exists. */
-async function requireChangeableUser(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
+export async function requireChangeableUser(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
   if (!USER_WRITE_PERMISSIONS.some((action) => isAllowed(ctx.actor, action, id)))
     requireAction(ctx.actor, 'users:update', id);
   return findUserWithGroups(ctx, id);

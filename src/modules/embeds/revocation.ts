@@ -99,8 +99,7 @@ async function requireRevocableTarget(
   const target =
     revocation.by === 'token' ? parseTarget(revocation.id) : revocation.by === 'target' ? revocation : undefined;
   if (target === undefined) {
-    requireSharingEverything(ctx);
-    requireNothingDenied(ctx, SHARE_ACTIONS);
+    requireMayRevokeEverything(ctx);
     return undefined;
   }
   const { type, id } = target;
@@ -109,11 +108,17 @@ async function requireRevocableTarget(
   return { type, id };
 }
 
-export const SHARE_ACTIONS = ['dashboards:share', 'visualizations:share'] as const;
+const SHARE_ACTIONS = ['dashboards:share', 'visualizations:share'] as const;
 
 /** Throws unless the caller has both share permissions: for endpoints that concern all of a company's embeds. */
 export function requireSharingEverything({ actor }: PrincipalContext): void {
   for (const action of SHARE_ACTIONS) requireAction(actor, action, '*');
+}
+
+/** Throws unless the caller has both share permissions, and no Deny of either: for what may end any token of the company. */
+export function requireMayRevokeEverything(ctx: PrincipalContext): void {
+  requireSharingEverything(ctx);
+  requireNothingDenied(ctx, SHARE_ACTIONS);
 }
 
 /**

@@ -10,7 +10,7 @@ import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
-import { type Revocation, revokeEmbeds } from './revocation.ts';
+import { type Revocation, requireMayRevokeEverything, revokeEmbeds } from './revocation.ts';
 import { generateEmbed, type NewEmbed, readItemToEmbed, rotateEmbedKey } from './service.ts';
 
 const MIN_SECONDS = 60;
@@ -84,7 +84,7 @@ export const embedEndpoints = [
       description: 'The token shows the dashboard on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
-      checkBeforeReplay: (ctx, { id = '' }) => readItemToEmbed(ctx, 'dashboard', id),
+      checkPath: (ctx, { id = '' }) => readItemToEmbed(ctx, 'dashboard', id),
       returns: created(embedView),
       fails: [dashboardNotFound, concurrentChange],
     },
@@ -100,7 +100,7 @@ export const embedEndpoints = [
       description: 'The token shows the visualization on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
-      checkBeforeReplay: (ctx, { id = '' }) => readItemToEmbed(ctx, 'visualization', id),
+      checkPath: (ctx, { id = '' }) => readItemToEmbed(ctx, 'visualization', id),
       returns: created(embedView),
       fails: [visualizationNotFound, concurrentChange],
     },
@@ -133,6 +133,7 @@ export const embedEndpoints = [
         decidedBy: 'dashboards:share and visualizations:share',
         anyOf: ['dashboards:share', 'visualizations:share'],
       },
+      checkPath: requireMayRevokeEverything,
       operationId: 'rotateEmbedKey',
       summary: 'Rotate the embed key',
       description:

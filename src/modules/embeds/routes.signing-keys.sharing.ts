@@ -4,7 +4,14 @@ import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, toPageRequest, viewList } from '../../http/surfaces/sharing.ts';
 import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
-import { createSigningKey, deleteSigningKey, listSigningKeys, type SigningKey } from './signing-keys.ts';
+import { requireMayRevokeEverything, requireSharingEverything } from './revocation.ts';
+import {
+  createSigningKey,
+  deleteSigningKey,
+  listSigningKeys,
+  requireMayCreateSigningKey,
+  type SigningKey,
+} from './signing-keys.ts';
 
 const access = {
   decidedBy: 'dashboards:share and visualizations:share',
@@ -35,6 +42,7 @@ export const signingKeyEndpoints = [
       method: 'post',
       path: '/api/v1/embed/signing-keys',
       access,
+      checkPath: requireMayCreateSigningKey,
       operationId: 'createEmbedSigningKey',
       summary: 'Create a signing key for embeds',
       description:
@@ -52,6 +60,7 @@ export const signingKeyEndpoints = [
       method: 'get',
       path: '/api/v1/embed/signing-keys',
       access,
+      checkPath: requireSharingEverything,
       operationId: 'listEmbedSigningKeys',
       summary: 'List the signing keys for embeds',
       description: 'Newest first; a company has at most two. Their secrets were shown when they were created.',
@@ -66,6 +75,7 @@ export const signingKeyEndpoints = [
       method: 'delete',
       path: '/api/v1/embed/signing-keys/{id}',
       access,
+      checkPath: requireMayRevokeEverything,
       operationId: 'deleteEmbedSigningKey',
       summary: 'Delete a signing key for embeds',
       description: 'Tokens that were signed with it stop working with the next request.',

@@ -19,13 +19,7 @@ import {
 } from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
-import {
-  listSubjects,
-  makeRevokeAllStatements,
-  requireNothingDenied,
-  requireSharingEverything,
-  SHARE_ACTIONS,
-} from './revocation.ts';
+import { listSubjects, makeRevokeAllStatements, requireMayRevokeEverything } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { makeTokenId } from './token-id.ts';
 
@@ -140,8 +134,7 @@ async function tryGenerateEmbed(
 
 /** Revokes all embed tokens of the company, from the next request on, including those that hosts signed. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
-  requireSharingEverything(ctx);
-  requireNothingDenied(ctx, SHARE_ACTIONS);
+  requireMayRevokeEverything(ctx);
   const { companyId } = ctx.actor;
   const now = ctx.now();
   const event = prepareShareEvent(ctx, { type: 'embed.key_rotated' });

@@ -7,7 +7,7 @@ import type { Action } from '../../permissions/actions.ts';
 import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
-import { requireNothingDenied, requireSharingEverything, SHARE_ACTIONS } from './revocation.ts';
+import { requireMayRevokeEverything, requireNothingDenied, requireSharingEverything } from './revocation.ts';
 import {
   deleteSigningKey as deleteRow,
   insertSigningKey,
@@ -39,10 +39,14 @@ const KEY_HOLDER_ACTIONS: readonly Action[] = [
   'visualizations:execute',
 ];
 
-/** Creates a key that the company's applications sign embed tokens with. The secret is returned only here. */
-export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {
+export function requireMayCreateSigningKey(ctx: PrincipalContext): void {
   requireSharingEverything(ctx);
   requireNothingDenied(ctx, KEY_HOLDER_ACTIONS);
+}
+
+/** Creates a key that the company's applications sign embed tokens with. The secret is returned only here. */
+export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {
+  requireMayCreateSigningKey(ctx);
   const { companyId } = ctx.actor;
   const id = `${companyId}-${ctx.newId()}`;
   const secret = newSecretToken();
@@ -69,8 +73,7 @@ export function listSigningKeys(
 
 /** Deletes a signing key: all tokens that it signed are invalid from the next request on. */
 export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promise<void> {
-  requireSharingEverything(ctx);
-  requireNothingDenied(ctx, SHARE_ACTIONS);
+  requireMayRevokeEverything(ctx);
   const event = prepareShareEvent(ctx, { type: 'embed.signing_key_deleted', details: { signing_key_id: id } });
   const { deleted, told } = await commit(ctx.db, {
     deleted: deleteRow(ctx.db, ctx.actor.companyId, id),

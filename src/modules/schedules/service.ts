@@ -119,7 +119,7 @@ export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Sc
 }
 
 /** Returns a schedule even if the caller is denied its target: whoever may schedule the target may end the schedule. */
-async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
+export async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
   if (!schedule) {
     // Only who may schedule everything of a type is told which schedules there are not.
@@ -225,12 +225,17 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
   if (deleted.length === 0) throw scheduleNotFound();
 }
 
-/** Runs a schedule at once, also a paused one; its condition still applies. @returns the id of the run */
-export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
+/** Returns a schedule that the caller may run: they may see its condition, and all that it sends. */
+export async function requireRunnableSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = await getSchedule(ctx, id);
   requireMaySeeCondition(ctx, schedule);
   await requireTargetNotDenied(ctx, toTarget(schedule));
-  const { companyId } = schedule;
+  return schedule;
+}
+
+/** Runs a schedule at once, also a paused one; its condition still applies. @returns the id of the run */
+export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
+  const { companyId } = await requireRunnableSchedule(ctx, id);
   const now = ctx.now();
   const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };
   const { inserted } = await commit(

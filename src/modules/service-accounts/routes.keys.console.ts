@@ -28,8 +28,7 @@ export const consoleApiKeyEndpoints = [
       description:
         'For programs that people of the company run. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      checkBeforeReplay: (ctx, { id = '' }) =>
-        requireServiceAccountForKey(ctx, requireNotDeniedServiceAccount(ctx, id)),
+      checkPath: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, requireNotDeniedServiceAccount(ctx, id)),
       returns: created(issuedConsoleApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },

@@ -17,7 +17,7 @@ export const apiKeyEndpoints = [
       description:
         'A key with which programs sign requests as the service account. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      checkBeforeReplay: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, id),
+      checkPath: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, id),
       returns: created(issuedApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },

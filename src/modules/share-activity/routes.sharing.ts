@@ -102,6 +102,7 @@ export const shareActivityEndpoints = [
         decidedBy: 'the share permission of what the event is about; both if it is about nothing',
         anyOf: ANY_SHARE_ACTION,
       },
+      checkPath: (ctx, { id: eventId = '' }) => getShareEvent(ctx, eventId),
       operationId: 'getShareEvent',
       summary: 'Get a share event',
       description: 'An event about something that the caller is denied is not found.',

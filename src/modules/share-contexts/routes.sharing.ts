@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PrincipalContext } from '../../context.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
@@ -20,6 +21,7 @@ import {
   requireContextToAddMember,
   type ShareMember,
 } from './members.ts';
+import { requireMayShareSomeType } from './permission.ts';
 import {
   changeContext,
   createContext,
@@ -27,6 +29,7 @@ import {
   getContext,
   listContexts,
   replaceContextGrants,
+  requireSharableContext,
 } from './service.ts';
 
 const MAX_GRANTS = 100;
@@ -98,6 +101,16 @@ const CONTEXT_ACCESS = {
   decidedBy: 'the share permission of every target type granted; either of them without grants',
   anyOf: ['dashboards:share', 'visualizations:share'],
 } as const;
+/** The access to a context that the caller may see. */
+const VISIBLE_CONTEXT = {
+  access: CONTEXT_ACCESS,
+  checkPath: (ctx: PrincipalContext, { id = '' }: Record<string, string>) => getContext(ctx, id),
+} as const;
+/** The access to a context for callers who take something out of it: a caller who is denied seeing a target may do that. */
+const REVOCABLE_CONTEXT = {
+  access: CONTEXT_ACCESS,
+  checkPath: (ctx: PrincipalContext, { id = '' }: Record<string, string>) => requireSharableContext(ctx, id),
+} as const;
 const path = '/api/v1/share-contexts';
 
 export const shareContextEndpoints = [
@@ -106,6 +119,7 @@ export const shareContextEndpoints = [
       method: 'get',
       path,
       access: CONTEXT_ACCESS,
+      checkPath: requireMayShareSomeType,
       operationId: 'listShareContexts',
       summary: 'List share contexts',
       description:
@@ -142,9 +156,9 @@ export const shareContextEndpoints = [
   ),
   endpoint(
     {
+      ...VISIBLE_CONTEXT,
       method: 'get',
       path: `${path}/{id}`,
-      access: CONTEXT_ACCESS,
       operationId: 'getShareContext',
       summary: 'Get a share context',
       description: 'With its grants and the number of its members, who have a list of their own.',
@@ -156,9 +170,9 @@ export const shareContextEndpoints = [
   ),
   endpoint(
     {
+      ...VISIBLE_CONTEXT,
       method: 'put',
       path: `${path}/{id}`,
-      access: CONTEXT_ACCESS,
       operationId: 'updateShareContext',
       summary: 'Update a share context',
       description:
@@ -171,9 +185,9 @@ export const shareContextEndpoints = [
   ),
   endpoint(
     {
+      ...VISIBLE_CONTEXT,
       method: 'put',
       path: `${path}/{id}/grants`,
-      access: CONTEXT_ACCESS,
       operationId: 'replaceShareContextGrants',
       summary: 'Replace the grants of a share context',
       description:
@@ -187,9 +201,9 @@ export const shareContextEndpoints = [
   ),
   endpoint(
     {
+      ...REVOCABLE_CONTEXT,
       method: 'delete',
       path: `${path}/{id}`,
-      access: CONTEXT_ACCESS,
       operationId: 'deleteShareContext',
       summary: 'Delete a share context',
       description: 'Its shares are revoked.',
@@ -200,9 +214,9 @@ export const shareContextEndpoints = [
   ),
   endpoint(
     {
+      ...VISIBLE_CONTEXT,
       method: 'get',
       path: `${path}/{id}/members`,
-      access: CONTEXT_ACCESS,
       operationId: 'listShareContextMembers',
       summary: 'List the members of a share context',
       description: 'In the order in which they were added, unless `sort_by` says otherwise.',
@@ -227,7 +241,7 @@ export const shareContextEndpoints = [
       body: newMemberInput,
       exactNumbers: 'text',
       attachedIdField: 'id',
-      checkBeforeReplay: (ctx, { id = '' }) => requireContextToAddMember(ctx, id),
+      checkPath: (ctx, { id = '' }) => requireContextToAddMember(ctx, id),
       returns: created(memberView),
       fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],
     },
@@ -235,9 +249,9 @@ export const shareContextEndpoints = [
   ),
   endpoint(
     {
+      ...REVOCABLE_CONTEXT,
       method: 'delete',
       path: `${path}/{id}/members/{memberId}`,
-      access: CONTEXT_ACCESS,
       operationId: 'removeShareContextMember',
       summary: 'Remove a member from a share context',
       description: 'The member sees nothing of the context from the next request on.',

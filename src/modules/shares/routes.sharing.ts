@@ -15,6 +15,8 @@ import {
   listFilterCandidates,
   listShares,
   requireDashboardToShare,
+  requireSharableShare,
+  requireVisibleShare,
   revokeShare,
 } from './service.ts';
 import { newShareInput, shareChangesInput, shareView, viewShare } from './views.ts';
@@ -57,7 +59,7 @@ export const shareEndpoints = [
       description:
         'A `link` to send to others, or an `embed` for another site. The token is shown in this answer only. With `share_context_id`, only members of that context may see the dashboard.',
       body: newShareInput,
-      checkBeforeReplay: (ctx, { id = '' }) => requireDashboardToShare(ctx, id),
+      checkPath: (ctx, { id = '' }) => requireDashboardToShare(ctx, id),
       returns: created(shareView),
       createdUnder: '/api/v1/dashboard-shares',
       fails: [dashboardNotFound, shareContextNotFound, concurrentChange],
@@ -84,6 +86,7 @@ export const shareEndpoints = [
       method: 'get',
       path: '/api/v1/dashboard-shares/{shareId}',
       access: DASHBOARD_AUTHORIZATION,
+      checkPath: (ctx, { shareId = '' }) => requireVisibleShare(ctx, shareId),
       operationId: 'getShare',
       summary: 'Get a share',
       description: 'Also when it is revoked or expired.',
@@ -98,6 +101,7 @@ export const shareEndpoints = [
       method: 'put',
       path: '/api/v1/dashboard-shares/{shareId}',
       access: DASHBOARD_AUTHORIZATION,
+      checkPath: (ctx, { shareId = '' }) => requireVisibleShare(ctx, shareId),
       operationId: 'updateShare',
       summary: 'Update a share',
       description:
@@ -114,6 +118,7 @@ export const shareEndpoints = [
       method: 'delete',
       path: '/api/v1/dashboard-shares/{shareId}',
       access: DASHBOARD_AUTHORIZATION,
+      checkPath: (ctx, { shareId = '' }) => requireSharableShare(ctx, shareId),
       operationId: 'revokeShare',
       summary: 'Revoke a share',
       description: 'Its token stops working with the next request. The share stays in lists.',

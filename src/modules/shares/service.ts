@@ -213,7 +213,7 @@ export async function revokeShare(ctx: PrincipalContext, id: string): Promise<vo
 }
 
 /** Returns a share of a dashboard that the caller may share. */
-async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
+export async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await readShare(ctx.db, ctx.actor.companyId, id);
   requireAction(ctx.actor, 'dashboards:share', share?.dashboardId ?? '*');
   if (!share) throw shareNotFound();
@@ -224,7 +224,7 @@ async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<
  * Returns a share of a dashboard that the caller may share and see; if the caller is denied the dashboard, its shares can only be
  * revoked.
  */
-async function requireVisibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
+export async function requireVisibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await requireSharableShare(ctx, id);
   requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);
   return share;

@@ -182,7 +182,7 @@ export const OBJECT_GUARDS = [
       { text: 'if (access === null || access !== (await describeAccess(context.actor)))', without: 'if (false)' },
       { text: 'access === null || ', without: '' },
       {
-        text: 'await facts.contract?.checkBeforeReplay?.(context as unknown as PrincipalContext, c.req.param());',
+        text: 'await facts.contract?.checkPath?.(context as unknown as PrincipalContext, c.req.param());',
         without: '',
       },
     ],

@@ -190,7 +190,7 @@ export const SCHEDULE_GUARDS = [
       ...EXPOSURE_TESTS,
     },
     {
-      in: 'runSchedule',
+      in: 'requireRunnableSchedule',
       text: '  await requireTargetNotDenied(ctx, toTarget(schedule));\n',
       without: '',
       ...EXPOSURE_TESTS,
@@ -204,7 +204,12 @@ export const SCHEDULE_GUARDS = [
       title: 'no condition',
     },
     { in: 'isOnlyPause', text: ' && Object.keys(others).length === 0', without: '', title: 'no condition' },
-    { in: 'runSchedule', text: '  requireMaySeeCondition(ctx, schedule);\n', without: '', title: 'no condition' },
+    {
+      in: 'requireRunnableSchedule',
+      text: '  requireMaySeeCondition(ctx, schedule);\n',
+      without: '',
+      title: 'no condition',
+    },
     {
       in: 'hideLastRun',
       text: 'lastRun && !isRequirementMet',

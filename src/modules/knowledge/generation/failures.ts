@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFound, invalid } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFound, type FieldProblem, invalid } from '../../../kernel/failure.ts';
 
 /** The accepted file extensions. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
@@ -22,9 +22,9 @@ export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
   console: 'JOB_RUNNING',
 });
 
-/** Makes the failure for a missing prerequisite of a generation. @param field the missing prerequisite */
-export const makePrerequisiteFailure = (field: string, message: string) =>
-  invalid([{ field, message }], 'Something that the generation needs is missing.');
+/** Makes the failure for missing prerequisites of a generation: each problem's field names one. */
+export const makePrerequisiteFailure = (...problems: FieldProblem[]) =>
+  invalid(problems, 'Something that the generation needs is missing.');
 
 /** Returns the failure for a problem with the file, reported for the field `file`. */
 export const makeFileFailure = (message: string) => invalid([{ field: 'file', message }]);

@@ -51,7 +51,8 @@ export async function readConceptForm(sentBody: SentBody): Promise<ConceptGenera
   if (file && file.bytes.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
   if (file?.bytes.length === 0) throw makeFileFailure('is empty');
   const domains = listValues(parts, DOMAIN_FIELDS);
-  const [text] = listValues(parts, ['text']);
+  const [text, ...otherTexts] = listValues(parts, ['text']);
+  if (otherTexts.length > 0) throw invalid([{ field: 'text', message: 'must be sent once' }]);
   const parsedForm = conceptGeneration.safeParse({
     ...(domains.length > 0 && { business_domains: domains }),
     ...(text !== undefined && { text }),

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { readConnectionId } from '../../managed-database/service.ts';
 import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
@@ -43,7 +43,10 @@ export async function requireBusinessDomains(
 ): Promise<BusinessDomain[]> {
   const configuredDomains = await getBusinessDomains(ctx);
   if (configuredDomains.length === 0) {
-    throw makePrerequisiteFailure('business_domains', 'the company has no business domain: configure one first');
+    throw makePrerequisiteFailure({
+      field: 'business_domains',
+      message: 'the company has no business domain: configure one first',
+    });
   }
   if (keys === undefined || keys.length === 0) return configuredDomains;
   const byKey = new Map(configuredDomains.map((domain) => [domain.key, domain]));
@@ -59,13 +62,18 @@ export async function requireBusinessDomains(
 /** Throws unless all prerequisites of generating an ontology from a connection are met. */
 export async function requireOntologyPrerequisites(ctx: CompanyContext, connectionId: string): Promise<void> {
   const { connections, entityHintCount } = await checkOntologyPrerequisites(ctx);
+  const problems: FieldProblem[] = [];
   if (entityHintCount === 0) {
-    throw makePrerequisiteFailure(
-      'entity_hint_concepts',
-      'the company has no concept of type entity_hint: create one first',
-    );
+    problems.push({
+      field: 'entity_hint_concepts',
+      message: 'the company has no concept of type entity_hint: create one first',
+    });
   }
   if (!connections.some((connection) => connection.connection_id === connectionId)) {
-    throw makePrerequisiteFailure('connection_id', 'must be the id of a connection of this company that has tables');
+    problems.push({
+      field: 'connection_id',
+      message: 'must be the id of a connection of this company that has tables',
+    });
   }
+  if (problems.length > 0) throw makePrerequisiteFailure(...problems);
 }

@@ -53,7 +53,10 @@ export async function startOntologyGeneration(ctx: PrincipalContext, connectionI
   const batches = chunkLines(await describeCatalogue(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
   const totalCount = Math.max(batches.length, chunkConcepts(await readEntityHints(ctx)).length);
   if (totalCount > MAX_BATCHES)
-    throw makePrerequisiteFailure('connection_id', 'has too many tables and columns to generate an ontology from');
+    throw makePrerequisiteFailure({
+      field: 'connection_id',
+      message: 'has too many tables and columns to generate an ontology from',
+    });
   return startJob(ctx, {
     type: 'ontology_generation',
     targetType: 'ontology_node',

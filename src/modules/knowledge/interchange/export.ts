@@ -32,11 +32,15 @@ export interface KnowledgeExport {
   resources: ActiveResource[];
 }
 
+export function requireMayExport({ actor }: PrincipalContext): void {
+  requireAction(actor, 'concepts:list', '*');
+  requireAction(actor, 'semantic:list', '*');
+  requireAction(actor, 'ontology:list', '*');
+}
+
 /** Exports the active knowledge that the caller may see as a document: equal knowledge makes an equal document. */
 export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCUMENT_BYTES): Promise<KnowledgeExport> {
-  requireAction(ctx.actor, 'concepts:list', '*');
-  requireAction(ctx.actor, 'semantic:list', '*');
-  requireAction(ctx.actor, 'ontology:list', '*');
+  requireMayExport(ctx);
   const byId = new Map((await readActiveResources(ctx, maxBytes)).map((resource) => [resource.id, resource]));
   await addMissingConcepts(ctx, byId);
   const resources = [...new Set(byId.values())];

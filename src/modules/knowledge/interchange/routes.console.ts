@@ -9,7 +9,7 @@ import { endpoint } from '../../../http/surfaces/knowledge.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { knowledgeDocument, MAX_DOCUMENT_BYTES } from './document.ts';
-import { exportKnowledge } from './export.ts';
+import { exportKnowledge, requireMayExport } from './export.ts';
 import { exportTooLarge, importTooLarge, importUnreadable } from './failures.ts';
 import { importKnowledge } from './import.ts';
 import { buildSemanticModel } from './ossie-export.ts';
@@ -33,6 +33,7 @@ export const interchangeEndpoints = [
       method: 'get',
       path: `${KNOWLEDGE_PATH}/export`,
       access: { decidedBy: 'concepts:list, semantic:list and ontology:list' },
+      checkPath: requireMayExport,
       operationId: 'exportKnowledge',
       summary: 'Export knowledge',
       description:

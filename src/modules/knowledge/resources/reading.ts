@@ -59,9 +59,14 @@ export const listUnarchivedResources = (
   return store.selectUnarchived(ctx.db, { ...scope, ...options }, limit).all();
 };
 
-/** Counts the resources of a type (and facet) that are not archived. */
+/** Counts the resources of a type (and facet) that are not archived, without those that lists hide from the caller. */
 export async function countResources(ctx: CompanyContext, type: ResourceType, facet?: string): Promise<number> {
-  const [row] = await store.countUnarchived(ctx.db, ctx.actor.companyId, type, facet);
+  const scope = {
+    companyId: ctx.actor.companyId,
+    resourceType: type,
+    denials: findDeniedInLists(ctx.actor, type),
+  };
+  const [row] = await store.countUnarchived(ctx.db, scope, facet);
   return row?.count ?? 0;
 }
 

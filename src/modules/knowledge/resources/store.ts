@@ -65,7 +65,12 @@ export const selectUnarchived = (
     )
     .limit(limit);
 
-export const countUnarchived = (db: ControlDb, companyId: string, resourceType: ResourceType, facet?: string) =>
+/** Counts the resources of a type that are not archived, without denied ones. */
+export const countUnarchived = (
+  db: ControlDb,
+  { companyId, resourceType, denials }: { companyId: string; resourceType: ResourceType; denials: Denials },
+  facet?: string,
+) =>
   db
     .select({ count: sql<number>`count(*)` })
     .from(resources)
@@ -75,6 +80,7 @@ export const countUnarchived = (db: ControlDb, companyId: string, resourceType: 
         eq(resources.resourceType, resourceType),
         ne(resources.status, 'archived'),
         facet === undefined ? undefined : eq(resources.facet, facet),
+        isNotDenied(resources.id, denials),
       ),
     );
 

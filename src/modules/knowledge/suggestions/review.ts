@@ -48,6 +48,13 @@ export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<
   return row;
 }
 
+/** Returns a suggestion if the caller may create or update its target. */
+export async function requireAcceptableSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
+  const suggestion = await getSuggestion(ctx, id);
+  requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
+  return suggestion;
+}
+
 /**
  * Accepts a suggestion with its payload changed by `override`: creates or updates the target of the suggestion, for
  * which the caller also needs permission. Of several concurrent calls, one succeeds.
@@ -57,8 +64,7 @@ export async function acceptSuggestion(
   id: string,
   override: Content = {},
 ): Promise<AcceptedSuggestion> {
-  const suggestion = await getSuggestion(ctx, id);
-  requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
+  const suggestion = await requireAcceptableSuggestion(ctx, id);
   requirePending(suggestion);
   const { definition, isCreation } = getTargetDefinition(suggestion.targetType);
   const schema = isCreation ? definition.createSchema : definition.changesSchema;

@@ -29,6 +29,7 @@ import {
   getSuggestion,
   listSuggestions,
   rejectSuggestion,
+  requireAcceptableSuggestion,
   suggestChange,
   suggestPromotion,
 } from './service.ts';
@@ -181,7 +182,7 @@ export const suggestionEndpoints = [
       body: z
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),
-      checkBeforeReplay: (ctx, { id = '' }) => getSuggestion(ctx, id),
+      checkPath: (ctx, { id = '' }) => requireAcceptableSuggestion(ctx, id),
       returns: ok(acceptedRecord),
       fails: [
         suggestionNotFound,
@@ -209,7 +210,7 @@ export const suggestionEndpoints = [
       body: z
         .object({ review_note: makeTextSchema(4096).nullable().default(null) })
         .meta({ id: 'SuggestionRejection' }),
-      checkBeforeReplay: (ctx, { id = '' }) => getSuggestion(ctx, id),
+      checkPath: (ctx, { id = '' }) => getSuggestion(ctx, id),
       returns: ok(suggestionRecord),
       fails: [suggestionNotFound, suggestionNotPending],
     },

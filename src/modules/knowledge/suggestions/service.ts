@@ -26,6 +26,7 @@ export {
   type FailedAcceptance,
   getSuggestion,
   rejectSuggestion,
+  requireAcceptableSuggestion,
 } from './review.ts';
 export {
   findAcceptedResourceIds,

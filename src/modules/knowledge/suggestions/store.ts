@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
@@ -20,22 +21,43 @@ export interface DeniedSuggestions {
   targets: Record<ResourceType, Denials>;
 }
 
+/** The suggestions to create the nodes of a suggested relation. */
+const nodeSuggestions = alias(suggestions, 'node_suggestion');
+
 /** Returns the SQL condition for suggestions that are not denied, and whose targets and source concept are not denied either. */
-const isSuggestionNotDenied = ({ suggestions: deniedIds, targets }: DeniedSuggestions): SQL | undefined =>
+const isTargetNotDenied = (
+  table: typeof suggestions | typeof nodeSuggestions,
+  { suggestions: deniedIds, targets }: DeniedSuggestions,
+): SQL | undefined =>
   and(
-    isNotDenied(suggestions.id, deniedIds),
-    isNotDenied(suggestions.conceptId, targets.concept),
+    isNotDenied(table.id, deniedIds),
+    isNotDenied(table.conceptId, targets.concept),
     ...Object.entries(targets).map(([type, denials]) => {
-      const isTargetNotDenied = and(
-        isNotDenied(suggestions.targetId, denials),
-        isNotDenied(suggestions.resourceId, denials),
-      );
+      const isResourceNotDenied = and(isNotDenied(table.targetId, denials), isNotDenied(table.resourceId, denials));
       return (
-        isTargetNotDenied &&
-        sql`(${suggestions.targetType} not in (${type}, ${`${type}_create`}) or ${isTargetNotDenied})`
+        isResourceNotDenied &&
+        sql`(${table.targetType} not in (${type}, ${`${type}_create`}) or ${isResourceNotDenied})`
       );
     }),
   );
+
+/**
+ * Returns the SQL condition for suggestions that are hidden neither by themselves nor by a node that they name: a suggested
+ * relation is named after its nodes, which exist or are only suggested.
+ */
+function isSuggestionNotDenied(deniedSuggestions: DeniedSuggestions): SQL | undefined {
+  const { payload } = suggestions;
+  const isNodeSuggestionNotDenied = isTargetNotDenied(nodeSuggestions, deniedSuggestions);
+  return and(
+    isTargetNotDenied(suggestions, deniedSuggestions),
+    isNotDenied(sql`${payload} ->> 'subject_node_id'`, deniedSuggestions.targets.ontology_node),
+    isNotDenied(sql`${payload} ->> 'object_node_id'`, deniedSuggestions.targets.ontology_node),
+    isNodeSuggestionNotDenied &&
+      sql`not exists (select 1 from ${suggestions} as ${nodeSuggestions}
+        where ${nodeSuggestions.id} in (${payload} ->> 'subject_suggestion_id', ${payload} ->> 'object_suggestion_id')
+        and not (${isNodeSuggestionNotDenied}))`,
+  );
+}
 
 export const insertSuggestion = (db: ControlDb, row: SuggestionRow) => db.insert(suggestions).values(row);
 
