@@ -1,6 +1,6 @@
 import type { Action, ResourceType } from '../permissions/actions.ts';
 import { makeResourceArn } from '../permissions/arn.ts';
-import { type Denials, NOTHING_DENIED } from '../permissions/denials.ts';
+import { type Denials, EVERYTHING_DENIED, NOTHING_DENIED } from '../permissions/denials.ts';
 import type { Actor, Principal } from './actors.ts';
 import { type Access, decide, findRules } from './evaluation.ts';
 
@@ -101,7 +101,7 @@ export function listDeniedIds(
 ): Denials {
   if (access.isOwner) return NOTHING_DENIED;
   const deniedPatterns = new Set(actions.flatMap((action) => listDeniedPatterns(access, action, companyId, type)));
-  if (deniedPatterns.has('*')) return { everything: true, ids: [], patterns: [] };
+  if (deniedPatterns.has('*')) return EVERYTHING_DENIED;
   const patternList = [...deniedPatterns];
   return {
     everything: false,

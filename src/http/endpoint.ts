@@ -69,7 +69,7 @@ export type SuccessAnswer =
 
 /** Answer that the handler builds itself. */
 interface RawAnswer {
-  status: 200 | 201 | 204 | 302 | 400;
+  status: 200 | 201 | 204 | 302 | 400 | 403;
   raw: string;
   mediaTypes: readonly string[];
 }

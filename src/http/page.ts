@@ -15,7 +15,7 @@ export interface ServedPage {
   /** Data for the page, as JSON. It is about one person, so no cache stores such a page. */
   data?: unknown;
   /** Status of the answer; 200 by default. */
-  status?: 400;
+  status?: 400 | 403;
   /** Content of a plain page. */
   plain?: PlainContent;
 }

@@ -24,24 +24,17 @@ export const resultCellSchema = z.union([z.string(), z.number(), z.boolean(), z.
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_BYTES = 16 * 1024;
 
-/**
- * Returns true if JSON can represent all numbers of a value: `1e999` is parsed as infinity, which JSON would write as
- * null.
- */
-const hasFiniteNumbers = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).every(hasFiniteNumbers)
-    : typeof value !== 'number' || Number.isFinite(value);
-
-/** Schema of free key-value pairs on a resource, of limited size. */
+/** Schema of free key-value pairs on a resource, of limited size. Routes read its numbers by `exactNumbers: 'text'`. */
 export const metadataSchema = z
-  .record(z.string(), z.unknown().refine(hasFiniteNumbers, 'holds a number that is too large'))
+  .record(z.string(), z.unknown())
   .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
   .refine(
     (pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= MAX_METADATA_BYTES,
     'must be at most 16 KiB as JSON',
   )
-  .meta({ description: `Key-value pairs of your own: at most ${MAX_METADATA_KEYS} keys and 16 KiB as JSON.` });
+  .meta({
+    description: `Key-value pairs of your own: at most ${MAX_METADATA_KEYS} keys and 16 KiB as JSON. Numbers that a double cannot hold become text.`,
+  });
 
 /** Pattern of an email address in the regular expression syntax of all languages: a `-` in a class is `\x2d`. */
 const EMAIL_PATTERN =

@@ -8,6 +8,7 @@ export interface Denials {
 }
 
 export const NOTHING_DENIED: Denials = { everything: false, ids: [], patterns: [] };
+export const EVERYTHING_DENIED: Denials = { everything: true, ids: [], patterns: [] };
 
 /** Tells whether nothing is denied, so that no id needs to be checked. */
 export const isNothingDenied = ({ everything, ids, patterns }: Denials): boolean =>

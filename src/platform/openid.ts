@@ -89,7 +89,11 @@ const SHARED_TENANT_NAMES = ['common', 'organizations', 'consumers', '9188040d-6
 /** Finds the problem with trusting the email addresses of an issuer; null if there is none. */
 export function findTrustProblem(issuer: string, isTrusted: boolean): string | null {
   const { hostname, pathname } = new URL(issuer);
-  const tenants = decodeURIComponent(pathname).toLowerCase().split('/');
+  // The names are ASCII; elsewhere a path may have a `%` that encodes nothing, or bytes that are no UTF-8.
+  const tenants = pathname
+    .replaceAll(/%[0-7][0-9a-f]/gi, decodeURIComponent)
+    .toLowerCase()
+    .split('/');
   const isShared =
     SHARED_HOSTS.includes(hostname) || tenants.some((part) => SHARED_TENANT_NAMES.includes(part) || part.includes('{'));
   return isTrusted && isShared

@@ -82,13 +82,27 @@ describe('the creation of an account', () => {
     expect(body.details).toEqual([expect.objectContaining({ field, message: expect.any(String) })]);
   });
 
-  it('refuses a number in the metadata that JSON cannot represent, naming the field', async () => {
-    const body = '{"name":"A","metadata":{"sizes":[1e999]}}';
-    const answer = await admin.post('/accounts', { body, headers: { 'content-type': 'application/json' } });
-    expect(answer.status).toBe(422);
-    expect(answer.body.details).toEqual([
-      { field: 'metadata.sizes', reason: 'too_large', message: 'holds a number that is too large' },
-    ]);
+  it('keeps all digits of the numbers in the metadata, as text where a double cannot hold them', async () => {
+    const numbers = '{"n":[9007199254740993,1e999,0.1234567890123456789012],"f":1.10,"i":9007199254740991}';
+    const metadata = { n: ['9007199254740993', '1e999', '0.1234567890123456789012'], f: 1.1, i: 9007199254740991 };
+    const headers = { 'content-type': 'application/json' };
+    const send = (method: 'post' | 'patch' | 'put', path: string, fields = '', as = admin) =>
+      expectSuccess(as[method](path, { headers, body: `{${fields}"metadata":${numbers}}` }));
+    const user = await createGrouplessUser(company);
+    const robot = await createKeyedAccount(company);
+    const records = [
+      await send('post', '/accounts', '"name":"Of many digits",'),
+      await send('patch', `/accounts/${company.accountId}`),
+      await send('post', '/users', `"email":"digits@${company.slug}.test","password":"quiet-harbour-lantern",`),
+      await send('patch', `/users/${user.id}`),
+      await send('post', '/service-accounts', `"name":"Robot","account_id":"${company.accountId}",`),
+      await send('patch', `/service-accounts/${robot.id}`),
+      await send('post', '/v1/service-accounts', '"name":"Robot",', company.as),
+      await send('put', `/v1/service-accounts/${robot.id}`, '', company.as),
+    ];
+    for (const record of records) expect(record.metadata).toEqual(metadata);
+    const { id, metadata: read } = await expectSuccess(admin.get(`/accounts/${records[0].id}`));
+    expect((await expectSuccess(admin.patch(`/accounts/${id}`, { json: { metadata: read } }))).metadata).toEqual(read);
   });
 
   it('states the limit of a parameter, however large the sent number is', async () => {

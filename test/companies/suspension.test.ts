@@ -317,12 +317,33 @@ describe('a link that an organization has mailed', () => {
     ];
     await suspend(company);
     expect((await sendBoth()).map(readRefusalParts)).toEqual([USER_REFUSAL, USER_REFUSAL, USER_REFUSAL]);
-    // A person gets a page, whose form is answered so.
-    const env = { CONSOLE_URL: BASE_URL };
-    for (const page of [`/accept-invitation?token=${invitationToken}`, `/reset-password?token=${resetToken}`]) {
-      const { status, body } = await callApi('GET', page, { env });
-      expect([status, body]).toEqual([200, expect.stringContaining('<html')]);
-    }
+    // A person gets a page that says so, with nothing of theirs.
+    const openPages = async () =>
+      Promise.all(
+        [`/accept-invitation?token=${invitationToken}`, `/reset-password?token=${resetToken}&locale=pt-BR`].map(
+          (page) => callApi('GET', page, { env: { CONSOLE_URL: BASE_URL } }),
+        ),
+      );
+    const expectSuspendedPages = async () => {
+      const pages = await openPages();
+      expect(pages.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual([
+        [403, 'no-store'],
+        [403, 'no-store'],
+      ]);
+      const [invitationPage, resetPage] = pages.map(({ body }) => String(body)) as [string, string];
+      expect(invitationPage).toContain('This organization is suspended.');
+      expect(resetPage).toContain('Esta organização está suspensa.');
+      const { name } = await expectSuccess(operator.get(formatOrganizationPath(company)));
+      for (const personal of [/new@else/, new RegExp(company.owner.email), new RegExp(name), /<form/]) {
+        expect(invitationPage).not.toMatch(personal);
+        expect(resetPage).not.toMatch(personal);
+      }
+    };
+    await expectSuspendedPages();
+    await expectSuccess(operator.delete(`${formatOrganizationPath(company)}?after_days=30`));
+    await expectSuspendedPages();
+    await expectSuccess(operator.post(`${formatOrganizationPath(company)}/restore`, { json: {} }));
+    expect((await openPages()).map(({ status }) => status)).toEqual([200, 200]);
     await activate(company);
     expect((await sendBoth()).map(({ status }) => status < 300)).toEqual([true, true, true]);
   });

@@ -81,6 +81,36 @@ describe('the binding of a member to a group', () => {
     expect((await expectSuccess(admin.get(`/groups/${groupId}`))).member_count).toBe(3);
   });
 
+  it('is not found if the caller may not see the member or the account', async () => {
+    const [groupId, hidden, user, { id: hiddenAccount }] = await Promise.all([
+      createPolicyGroup(company),
+      createGrouplessUser(company),
+      createGrouplessUser(company),
+      expectSuccess(admin.post('/accounts', { json: { name: 'Kept from some' } })),
+    ]);
+    const { id: hiddenBinding } = await bindUser(company, groupId, hidden.id);
+    const { id: seenBinding } = await bindUser(company, groupId, user.id, hiddenAccount);
+    const limitedAccount = await createAllowedAccount(
+      company,
+      makeAllow('*'),
+      { ...makeDeny('users:GetUser'), resources: [`arn:svc:users::${company.id}:user/${hidden.id}`] },
+      { ...makeDeny('accounts:GetAccount'), resources: [`arn:svc:accounts::${company.id}:account/${hiddenAccount}`] },
+    );
+    const path = `/groups/${groupId}/bindings`;
+    const json = { principal_type: 'user', principal_id: user.id, account_id: hiddenAccount };
+    const { status, body } = await limitedAccount.as.post(path, { json });
+    expect([status, body.details]).toEqual([404, { field: 'account_id', reason: 'not_found' }]);
+    for (const list of [path, '/users', '/service-accounts']) {
+      const listInAccount = async (as: Caller) =>
+        (await expectSuccess(as.get(`${list}?account_id=${hiddenAccount}`))).total;
+      expect([list, await listInAccount(limitedAccount.as)]).toEqual([list, 0]);
+      if (list !== '/service-accounts') expect([list, await listInAccount(admin)]).toEqual([list, 1]);
+    }
+    expect((await limitedAccount.as.delete(`${path}/${hiddenBinding}`)).status).toBe(404);
+    expect((await limitedAccount.as.delete(`${path}/${seenBinding}`)).status).toBe(204);
+    expect((await admin.delete(`${path}/${hiddenBinding}`)).status).toBe(204);
+  });
+
   it('is refused for a service account within any account but its own', async () => {
     const [groupId, robot, { id: elsewhere }] = await Promise.all([
       createPolicyGroup(company),

@@ -199,6 +199,9 @@ describe('a redirect URI', () => {
     ['http://[::1]/cb', 'http://[::1]:51004/cb', true],
     ['http://localhost/cb', 'http://localhost:8080/cb', true],
     ['http://localhost/cb', 'http://127.0.0.1/cb', false],
+    ['http://127.0.0.1/cb', 'http://127.0.0.1:65535/cb', true],
+    ['http://127.0.0.1/cb', 'http://127.0.0.1:65536/cb', false],
+    ['http://[::1]/cb', 'http://[::1]:99999/cb', false],
     ['http://127.0.0.1/cb', 'http://127.0.0.1:80/cb/', false],
     ['http://127.0.0.1/cb', 'http://127.0.0.1.evil.example/cb', false],
     ['http://127.0.0.1/cb', 'http://127.0.0.1:80@evil.example/cb', false],
@@ -215,6 +218,16 @@ describe('a redirect URI', () => {
     expect((await authorizeOauthClient(owner, { client: ownClientId, redirect })).tokens.access_token).toEqual(
       expect.any(String),
     );
+  });
+
+  it('with a port that does not exist is answered by the page with 400, whatever else the request lacks', async () => {
+    const ownClientId = await registerClient(['http://127.0.0.1/callback']);
+    for (const lacking of [{}, { code_challenge: undefined }]) {
+      const query = { redirect: 'http://127.0.0.1:99999/callback', ...lacking };
+      const answer = await authorize(await makeAuthorizationQuery(ownClientId, query));
+      expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+      expect(readPageData(answer).problem).toBe('redirect');
+    }
   });
 });
 

@@ -2,7 +2,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { selectRow, sendOvertaken } from '../support/overtake.ts';
-import { createKeyedAccount, createSignedCaller, expectSuccess } from '../support/signed.ts';
+import {
+  createAllowedAccount,
+  createKeyedAccount,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+  makeDeny,
+} from '../support/signed.ts';
 
 let company: Company;
 let other: Company;
@@ -41,6 +48,20 @@ describe('a service account', () => {
   ])('is not created in an account %s', async (_what, accountId) => {
     const { status, body } = await admin.post('/service-accounts', { json: { name: 'R', account_id: accountId() } });
     expect([status, body.error, body.details]).toEqual([404, 'NotFound', { field: 'account_id', reason: 'not_found' }]);
+  });
+
+  it('is not created in an account that the caller is denied, and is not listed by it', async () => {
+    const { id: account_id } = await expectSuccess(admin.post('/accounts', { json: { name: 'Denied to some' } }));
+    await createServiceAccount({ account_id });
+    const limitedAccount = await createAllowedAccount(company, makeAllow('*'), {
+      ...makeDeny('accounts:GetAccount'),
+      resources: [`arn:svc:accounts::${company.id}:account/${account_id}`],
+    });
+    const { status, body } = await limitedAccount.as.post('/service-accounts', { json: { name: 'R', account_id } });
+    expect([status, body.details]).toEqual([404, { field: 'account_id', reason: 'not_found' }]);
+    const count = async (as: Caller) =>
+      (await expectSuccess(as.get(`/service-accounts?account_id=${account_id}`))).total;
+    expect([await count(limitedAccount.as), await count(admin)]).toEqual([0, 1]);
   });
 
   it.each([
@@ -124,6 +145,23 @@ describe('an API key', () => {
     const { total, page, results } = await expectSuccess(admin.get(`/service-accounts/${id}/keys`));
     expect([total, page, results]).toEqual([1, 1, [shown]]);
     expect(JSON.stringify(results)).not.toContain(secret_key);
+  });
+
+  it('is as if absent for a caller who is denied its service account', async () => {
+    const { id, keyId } = await createKeyedAccount(company);
+    const limitedAccount = await createAllowedAccount(company, makeAllow('*'), {
+      ...makeDeny('service-accounts:GetServiceAccount'),
+      resources: [`arn:svc:service-accounts::${company.id}:service-account/${id}`],
+    });
+    const path = `/service-accounts/${id}/keys`;
+    for (const { status, body } of [
+      await limitedAccount.as.get(path),
+      await limitedAccount.as.post(path, { json: {} }),
+      await limitedAccount.as.delete(`${path}/${keyId}`),
+    ]) {
+      expect([status, body.error]).toEqual([404, 'NotFound']);
+    }
+    expect((await expectSuccess(admin.get(path))).results).toMatchObject([{ id: keyId, is_active: true }]);
   });
 
   it('expires at the moment that was sent, in any UTC offset', async () => {

@@ -59,6 +59,13 @@ describe('the configuration of single sign-on', () => {
     expect((await (await createOwnedCompany()).as.put(SSO_CONFIG_PATH, { json: without })).status).toBe(422);
   });
 
+  it('may have an issuer whose path encodes bytes that are no UTF-8', async () => {
+    const other = await createOwnedCompany();
+    const json = { ...oidcConfiguration, issuer: 'https://idp.example.org/%ff' };
+    const { status, body } = await other.as.put(SSO_CONFIG_PATH, { json });
+    expect([status, body.issuer]).toEqual([200, json.issuer]);
+  });
+
   it('may name a SAML provider instead', async () => {
     const { certificate } = await createSigner();
     const samlConfiguration = {
@@ -142,6 +149,7 @@ describe('the configuration of single sign-on', () => {
       'https://login.microsoftonline.com/common/v2.0',
       'https://login.microsoftonline.com/Organizations/v2.0',
       'https://login.microsoftonline.com/{tenantid}/v2.0',
+      'https://login.microsoftonline.com/%63ommon/%zz',
       'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
       'https://accounts.google.com',
     ].map((issuer): [string, Record<string, unknown>, string] => [

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { parseExactJson } from '../../kernel/exact-json.ts';
+import { ExactNumber, parseExactJson } from '../../kernel/exact-json.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { isRecord } from '../../kernel/fields.ts';
 import { findIllFormedText, shorten } from '../../kernel/text.ts';
 import { toDeepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
@@ -139,7 +140,9 @@ export function toRouteInput(
   callArguments: Record<string, unknown>,
 ): RouteInput {
   const { bodyArgument, defaults, fixed } = tool;
-  const { resource, given, problems } = readArguments(tool, parseJsonTexts(callArguments, properties));
+  const bodySchema = bodyArgument && { [bodyArgument]: { type: 'object', properties } };
+  const parsedArguments = parseMembers(callArguments, { properties: { ...properties, ...bodySchema } });
+  const { resource, given, problems } = readArguments(tool, parsedArguments);
   if (contract.method === 'get') problems.push(...findLists(given, properties));
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const [parameter] = listParameters(contract.path);
@@ -153,6 +156,9 @@ export function toRouteInput(
 interface JsonSchema {
   type?: string;
   anyOf?: JsonSchema[];
+  items?: JsonSchema;
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: JsonSchema | boolean;
 }
 
 const acceptsText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(acceptsText) ?? false);
@@ -169,22 +175,36 @@ const findLists = (queryArguments: Record<string, unknown>, properties: Record<s
       message: acceptsText(properties[name] ?? {}) ? 'must be text' : 'must be one value',
     }));
 
-/** Parses arguments that some clients send as JSON texts of an object, list, number or boolean, if no text is expected. */
-function parseJsonTexts(
-  sentArguments: Record<string, unknown>,
-  properties: Record<string, JsonSchema>,
-): Record<string, unknown> {
-  const parseArgument = ([name, value]: [string, unknown]) => {
-    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    return [name, typeof value === 'string' && schema && !acceptsText(schema) ? parseJsonText(value) : value];
-  };
-  return Object.fromEntries(Object.entries(sentArguments).map(parseArgument));
+/**
+ * Parses the JSON texts that some clients send for an object, list, number or boolean, in a value and in everything that it
+ * contains. A text stays as it is where the schema accepts texts, or says nothing about the value.
+ */
+function parseJsonTexts(sentValue: unknown, schema: JsonSchema): unknown {
+  const value = typeof sentValue === 'string' ? parseJsonText(sentValue, schema) : sentValue;
+  if (Array.isArray(value)) return value.map((item) => parseJsonTexts(item, schema.items ?? {}));
+  if (!isRecord(value) || value instanceof ExactNumber) return value;
+  return parseMembers(value, schema);
 }
 
-/** Parses a text if it is JSON; otherwise returns the text itself. */
-function parseJsonText(text: string): unknown {
+const parseMembers = (
+  members: Record<string, unknown>,
+  { properties = {}, additionalProperties }: JsonSchema,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, member]) => {
+      const schema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+      return [name, typeof schema === 'object' ? parseJsonTexts(member, schema) : member];
+    }),
+  );
+
+/** Parses a text if the schema expects JSON and the text is such JSON; otherwise returns the text itself. */
+function parseJsonText(text: string, schema: JsonSchema): unknown {
+  const expectsJson = (schema.type ?? schema.anyOf) !== undefined && !acceptsText(schema);
+  if (!expectsJson) return text;
   try {
-    return parseExactJson(text);
+    const value = parseExactJson(text);
+    // A filter also takes the text of one value in place of a list.
+    return schema.type === 'array' && typeof value !== 'object' ? text : value;
   } catch {
     return text;
   }

@@ -75,6 +75,7 @@ export const accountEndpoints = [
       summary: 'Create an account',
       description: 'With `is_default: true` it replaces the present default account.',
       body: accountInput,
+      exactNumbers: 'text',
       returns: created(accountView),
       fails: [accountNameTaken],
     },
@@ -90,6 +91,7 @@ export const accountEndpoints = [
       description:
         'Changes only the fields that are sent. An account becomes the default in the place of the present one; the default account is always active.',
       body: accountChanges,
+      exactNumbers: 'text',
       returns: ok(accountView),
       fails: [accountNotFound, accountNameTaken, defaultAccountNotDeactivatable],
     },

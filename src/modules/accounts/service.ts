@@ -1,5 +1,5 @@
 import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists, isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -34,6 +34,13 @@ export { selectAccount } from './store.ts';
 export type { Account };
 
 const UNIQUE_NAME_FAILURES = { 'accounts.name': accountNameTaken };
+
+/**
+ * Tells whether a Deny hides from the caller the account that a body or a filter names. It is then treated as one that does not
+ * exist: a body is refused, and a list is empty.
+ */
+export const isAccountHidden = ({ actor }: PrincipalContext, id: string | undefined): boolean =>
+  id !== undefined && isDenied(actor, 'account', id);
 
 /** Makes a new account and the statement that stores it. */
 export function prepareAccount(

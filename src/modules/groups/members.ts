@@ -5,7 +5,8 @@ import { requireMayGrant } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
-import { accountNotFound, selectAccount } from '../accounts/service.ts';
+import { EVERYTHING_DENIED } from '../../permissions/denials.ts';
+import { accountNotFound, isAccountHidden, selectAccount } from '../accounts/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { findDeniedMembers } from './attached.ts';
@@ -61,12 +62,12 @@ async function requireBindable(ctx: PrincipalContext, groupId: string, member: G
   if (member.principalType === 'user' && (!user || isHidden)) throw userNotFound('principal_id');
   if (member.principalType === 'service_account' && (!serviceAccount || isHidden))
     throw serviceAccountNotFound('principal_id');
-  if (!account) throw accountNotFound('account_id');
+  if (!account || isAccountHidden(ctx, accountId)) throw accountNotFound('account_id');
   if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId)
     throw makeOutsideAccountFailure();
 }
 
-/** Returns a page of a group's bindings, without principals hidden from the caller. */
+/** Returns a page of a group's bindings, without principals hidden from the caller; none within an account that is hidden. */
 export async function listMembers(
   ctx: PrincipalContext,
   groupId: string,
@@ -76,7 +77,10 @@ export async function listMembers(
   const { companyId } = ctx.actor;
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
-  return readBindings(ctx.db, { companyId, groupId, accountId, deniedMembers: findDeniedMembers(ctx) }, page);
+  const deniedMembers = isAccountHidden(ctx, accountId)
+    ? { user: EVERYTHING_DENIED, service_account: EVERYTHING_DENIED }
+    : findDeniedMembers(ctx);
+  return readBindings(ctx.db, { companyId, groupId, accountId, deniedMembers }, page);
 }
 
 /** Returns a page of a group's members by name, without members hidden from the caller. */
@@ -95,13 +99,16 @@ export async function listMembersByName(
   return readMembersByName(ctx.db, { companyId, groupId, search, deniedMembers }, page);
 }
 
-/** Removes a principal from a group, unless the principal would gain permissions that the caller lacks. */
+/**
+ * Removes a principal from a group, unless the principal is hidden from the caller, or would gain permissions that the caller
+ * lacks.
+ */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);
   const { found, removed } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     found: selectGroup(ctx.db, companyId, groupId),
-    removed: deleteBinding(ctx.db, companyId, groupId, bindingId),
+    removed: deleteBinding(ctx.db, { companyId, groupId, deniedMembers: findDeniedMembers(ctx) }, bindingId),
   });
   if (found.length === 0) throw groupNotFound();
   if (removed.length === 0) throw bindingNotFound();

@@ -264,11 +264,11 @@ export const readMembersByName = (
     { ...page, by: makeNocaseSql(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
   );
 
-/** Removes a binding. A deleted group has no bindings. */
-export const deleteBinding = (db: ControlDb, companyId: string, groupId: string, id: string) =>
+/** Removes a binding that a list would show. A deleted group has no bindings. */
+export const deleteBinding = (db: ControlDb, binding: BindingFilter, id: string) =>
   db
     .delete(groupBindings)
-    .where(and(eq(groupBindings.companyId, companyId), eq(groupBindings.groupId, groupId), eq(groupBindings.id, id)))
+    .where(and(isListedBinding(binding), eq(groupBindings.id, id)))
     .returning({ id: groupBindings.id });
 
 /** Attaches a policy while the group is not deleted, and the policy exists or is a managed one, which is defined in the code. */

@@ -8,6 +8,8 @@ export const isSameRedirect = (registeredUri: string, requestedUri: string): boo
   registeredUri === requestedUri ||
   (LOOPBACK_PATTERN.test(registeredUri) &&
     LOOPBACK_PATTERN.test(requestedUri) &&
+    // A port beyond 65535 fits the pattern.
+    URL.canParse(requestedUri) &&
     removePort(registeredUri) === removePort(requestedUri));
 
 /** Schemes of URLs that browsers execute, read or show by themselves. */

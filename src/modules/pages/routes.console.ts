@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { unknownRoute } from '../../access/failures.ts';
+import { companySuspended, unknownRoute } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
 import { choosePageLocale, makePageResponse } from '../../http/page.ts';
-import { endpoint } from '../../http/surfaces/console.ts';
+import { wordMessage } from '../../http/surface.ts';
+import { endpoint, surface } from '../../http/surfaces/console.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { MailLinkView } from '../../presentation/mail-links.ts';
+import { MAIL_LINK_TEXTS } from '../../texts/mail-links/languages.ts';
 import { type Company, viewPageBranding } from '../companies/service.ts';
 import { findInvitation } from '../invitations/service.ts';
 import { findReset } from '../password-reset/service.ts';
@@ -38,7 +40,10 @@ const viewLink = ({ user, company, expiresAt }: OpenedLink): MailLinkView => ({
   expires_at: expiresAt === undefined ? null : formatIsoTimestamp(expiresAt),
 });
 
-/** Builds the page of a link, in the brand of its company. If the link does not work, the page tells the reader what to do. */
+/**
+ * Builds the page of a link, in the brand of its company. If the link does not work, the page tells the reader what to do. While
+ * the company is suspended, the page says only that, and shows nothing of the user or the company.
+ */
 async function buildLinkPage(
   ctx: Context,
   request: Request,
@@ -47,9 +52,21 @@ async function buildLinkPage(
 ): Promise<Response> {
   if (!hasOwnPages(ctx)) throw unknownRoute();
   const foundLink = await findLink();
+  const locale = choosePageLocale(request);
+  if (foundLink && foundLink.company.suspendedAt !== null) {
+    const { invitation, reset } = MAIL_LINK_TEXTS[locale];
+    const title = name === 'accept-invitation' ? invitation.dead : reset.dead;
+    return makePageResponse(ctx.bindings.PAGES, 'plain', {
+      frameAncestors: [],
+      locale,
+      data: null,
+      status: 403,
+      plain: { title, text: wordMessage(surface, companySuspended(), locale), forms: [] },
+    });
+  }
   return makePageResponse(ctx.bindings.PAGES, name, {
     frameAncestors: [],
-    locale: choosePageLocale(request),
+    locale,
     branding: foundLink ? viewPageBranding(ctx.baseUrl, foundLink.company) : {},
     data: foundLink ? viewLink(foundLink) : null,
   });
@@ -58,6 +75,10 @@ async function buildLinkPage(
 const link = z.object({
   token: z.string().optional().meta({ description: 'Of the link in the email. Opening the page does not use it up.' }),
 });
+
+const SUSPENDED_PAGE_ANSWER = {
+  403: raw(403, 'HTML, which says that the organization of the link is suspended.', 'text/html'),
+};
 
 const PAGE_ADDRESS_DESCRIPTION =
   'What the link of the email opens where `CONSOLE_URL` names no console of its own; otherwise 404. `locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
@@ -74,6 +95,7 @@ export const mailLinkPageEndpoints = [
       description: PAGE_ADDRESS_DESCRIPTION,
       query: link,
       returns: raw(200, 'HTML.', 'text/html'),
+      otherAnswers: SUSPENDED_PAGE_ANSWER,
       openQuery: true,
       fails: [unknownRoute],
     },
@@ -90,6 +112,7 @@ export const mailLinkPageEndpoints = [
       description: `${PAGE_ADDRESS_DESCRIPTION} Without a token the page asks for the address to send a link to.`,
       query: link,
       returns: raw(200, 'HTML.', 'text/html'),
+      otherAnswers: SUSPENDED_PAGE_ANSWER,
       openQuery: true,
       fails: [unknownRoute],
     },

@@ -90,6 +90,7 @@ export const consoleServiceAccountEndpoints = [
       summary: 'Create a service account',
       description: 'It is in no group, and so may do nothing yet.',
       body: serviceAccountInput,
+      exactNumbers: 'text',
       returns: created(consoleServiceAccountView),
       fails: [accountNotFound],
     },
@@ -105,6 +106,7 @@ export const consoleServiceAccountEndpoints = [
       description:
         'Changes only the fields that are sent; its account and its keys stay. While it is inactive, requests signed with its keys are refused.',
       body: serviceAccountChanges,
+      exactNumbers: 'text',
       returns: ok(consoleServiceAccountView),
       fails: [serviceAccountNotFound],
     },

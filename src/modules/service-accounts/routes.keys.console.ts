@@ -28,12 +28,17 @@ export const consoleApiKeyEndpoints = [
       description:
         'For programs that people of the company run. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      checkPath: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, requireNotDeniedServiceAccount(ctx, id)),
+      checkPath: (ctx, { id = '' }) =>
+        requireServiceAccountForKey(ctx, requireNotDeniedServiceAccount(ctx, 'integration_user', id)),
       returns: created(issuedConsoleApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },
     async ({ ctx, params, body }) => {
-      const { key, secretKey } = await issueKey(ctx, requireNotDeniedServiceAccount(ctx, params.id), body);
+      const { key, secretKey } = await issueKey(
+        ctx,
+        requireNotDeniedServiceAccount(ctx, 'integration_user', params.id),
+        body,
+      );
       return { ...viewConsoleApiKey(key), secret_key: secretKey };
     },
   ),
@@ -54,7 +59,7 @@ export const consoleApiKeyEndpoints = [
       viewList(
         await listKeys(
           ctx,
-          requireNotDeniedServiceAccount(ctx, params.id),
+          requireNotDeniedServiceAccount(ctx, 'integration_user', params.id),
           { by: 'created_at', descending: true, page, perPage },
           findDeniedInLists(ctx.actor, 'api_key'),
         ),
@@ -73,6 +78,7 @@ export const consoleApiKeyEndpoints = [
       returns: noContent,
       fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
     },
-    ({ ctx, params }) => revokeKey(ctx, requireNotDeniedServiceAccount(ctx, params.id), params.key_id),
+    ({ ctx, params }) =>
+      revokeKey(ctx, requireNotDeniedServiceAccount(ctx, 'integration_user', params.id), params.key_id),
   ),
 ];

@@ -1,11 +1,24 @@
 import { grantExceeds } from '../../access/failures.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { makeListQuery, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
-import { issueKey, listKeys, requireServiceAccountForKey, revokeKey } from './service.ts';
+import {
+  issueKey,
+  listKeys,
+  requireNotDeniedServiceAccount,
+  requireServiceAccountForKey,
+  revokeKey,
+} from './service.ts';
 import { apiKeyView, issuedApiKeyView, keyInput, viewApiKey } from './views.ts';
 
+const requireNotDenied = (ctx: PrincipalContext, id: string): string =>
+  requireNotDeniedServiceAccount(ctx, 'service_account', id);
+
+/**
+ * Routes for API keys. Access to the keys is checked; of the service account in the path, only that the caller is not denied it.
+ */
 export const apiKeyEndpoints = [
   endpoint(
     {
@@ -17,12 +30,12 @@ export const apiKeyEndpoints = [
       description:
         'A key with which programs sign requests as the service account. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
       body: keyInput,
-      checkPath: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, id),
+      checkPath: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, requireNotDenied(ctx, id)),
       returns: created(issuedApiKeyView),
       fails: [serviceAccountNotFound, grantExceeds],
     },
     async ({ ctx, params, body }) => {
-      const { key, secretKey } = await issueKey(ctx, params.id, body);
+      const { key, secretKey } = await issueKey(ctx, requireNotDenied(ctx, params.id), body);
       return { ...viewApiKey(key), secret_key: secretKey };
     },
   ),
@@ -38,7 +51,8 @@ export const apiKeyEndpoints = [
       returns: ok(makeListSchema(apiKeyView)),
       fails: [serviceAccountNotFound],
     },
-    async ({ ctx, params, query }) => viewList(await listKeys(ctx, params.id, toPageRequest(query)), viewApiKey),
+    async ({ ctx, params, query }) =>
+      viewList(await listKeys(ctx, requireNotDenied(ctx, params.id), toPageRequest(query)), viewApiKey),
   ),
   endpoint(
     {
@@ -51,6 +65,6 @@ export const apiKeyEndpoints = [
       returns: noContent,
       fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
     },
-    ({ ctx, params }) => revokeKey(ctx, params.id, params.key_id),
+    ({ ctx, params }) => revokeKey(ctx, requireNotDenied(ctx, params.id), params.key_id),
   ),
 ];

@@ -89,6 +89,7 @@ export const serviceAccountEndpoints = [
       description:
         'The identity of a program, in an account. It can do nothing until it has an API key, and is in a group that allows something.',
       body: serviceAccountInput,
+      exactNumbers: 'text',
       returns: created(serviceAccountView),
       fails: [accountNotFound],
     },
@@ -104,6 +105,7 @@ export const serviceAccountEndpoints = [
       description:
         'Changes only the fields that are sent. While it is inactive, requests signed with its keys are refused.',
       body: serviceAccountChanges,
+      exactNumbers: 'text',
       returns: ok(serviceAccountView),
       fails: [serviceAccountNotFound],
     },

@@ -4,7 +4,8 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import type { SearchRequest } from '../../db/page.ts';
-import { accountNotFound } from '../accounts/service.ts';
+import { EVERYTHING_DENIED } from '../../permissions/denials.ts';
+import { accountNotFound, isAccountHidden } from '../accounts/service.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
   endServiceAccount,
@@ -62,13 +63,14 @@ export function prepareServiceAccount<Input extends ServiceAccountInput>(
   return { record, statement: insertServiceAccount(ctx.db, record) };
 }
 
-/** Lists a page of the company's service accounts. */
+/** Lists a page of the company's service accounts; an account that is hidden from the caller has none. */
 export function listServiceAccounts(
   ctx: PrincipalContext,
   filter: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) {
-  return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
+  const denials = isAccountHidden(ctx, filter.accountId) ? EVERYTHING_DENIED : filter.denials;
+  return readServiceAccounts(ctx.db, ctx.actor.companyId, { ...filter, denials }, page);
 }
 
 /** Lists a page of the service accounts whose name contains a text, sorted by name without regard to case or by creation time. */
@@ -85,11 +87,15 @@ export function searchServiceAccounts(
 }
 
 /**
- * Returns the id of a service account that a console path contains.
+ * Returns the id of a service account that a path contains. @param kind as the surface names it
  * @throws serviceAccountNotFound where a Deny hides it from the caller
  */
-export function requireNotDeniedServiceAccount(ctx: PrincipalContext, id: string): string {
-  if (isDenied(ctx.actor, 'integration_user', id)) throw serviceAccountNotFound();
+export function requireNotDeniedServiceAccount(
+  ctx: PrincipalContext,
+  kind: 'service_account' | 'integration_user',
+  id: string,
+): string {
+  if (isDenied(ctx.actor, kind, id)) throw serviceAccountNotFound();
   return id;
 }
 
@@ -102,6 +108,7 @@ export async function getServiceAccount(ctx: PrincipalContext, id: string): Prom
 
 /** Creates a service account in an account of the company, the default one where none is named. */
 export async function createServiceAccount(ctx: PrincipalContext, input: ServiceAccountInput): Promise<ServiceAccount> {
+  if (isAccountHidden(ctx, input.accountId)) throw accountNotFound('account_id');
   const { record, statement } = prepareServiceAccount(ctx, ctx.actor.companyId, input);
   const {
     inserted: [stored],

@@ -5,7 +5,9 @@ import { writeWithoutEscalation } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
+import { EVERYTHING_DENIED } from '../../permissions/denials.ts';
 import { hashPassword } from '../../platform/passwords.ts';
+import { isAccountHidden } from '../accounts/service.ts';
 import { selectCompany } from '../companies/service.ts';
 import { endSessionsOfInactiveUser } from '../sessions/queries.ts';
 import {
@@ -43,9 +45,11 @@ import {
   updateUser,
 } from './store.ts';
 
-/** Lists a page of the company's users. */
+/** Lists a page of the company's users; an account that is hidden from the caller has none. */
 export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denials'>, page: UserPageRequest) {
-  const denials = findDeniedInLists(ctx.actor, 'organization_user');
+  const denials = isAccountHidden(ctx, filter.accountId)
+    ? EVERYTHING_DENIED
+    : findDeniedInLists(ctx.actor, 'organization_user');
   return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denials }, page);
 }
 

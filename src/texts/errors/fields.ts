@@ -246,12 +246,6 @@ export const FIELD_SENTENCES: readonly (readonly [
   ],
   [
     'too_large',
-    'holds a number that is too large',
-    'contém um número grande demais',
-    'contiene un número demasiado grande',
-  ],
-  [
-    'too_large',
     'must be at most 16 KiB as JSON',
     'deve ter no máximo 16 KiB como JSON',
     'debe ocupar como máximo 16 KiB como JSON',

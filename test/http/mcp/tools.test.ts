@@ -288,6 +288,36 @@ describe('arguments', () => {
     ],
     ['query_metrics', { metrics: '["Turnover"]', limit: '3' }, { metrics: ['Turnover'], limit: 3 }],
     ['query_metrics', { query: '{"metrics":["Turnover"]}' }, { query: { metrics: ['Turnover'] } }],
+    [
+      'query_metrics',
+      {
+        metrics: ['Turnover'],
+        dimensions: '["Shire"]',
+        filters: ['{"dimension":"Shire","op":"in","values":"[\\"north\\",\\"east\\"]"}'],
+        order_by: [{ by: 'Turnover', descending: 'true' }],
+      },
+      {
+        metrics: ['Turnover'],
+        dimensions: ['Shire'],
+        filters: [{ dimension: 'Shire', op: 'in', values: ['north', 'east'] }],
+        order_by: [{ by: 'Turnover', descending: true }],
+      },
+    ],
+    [
+      'query_metrics',
+      { query: { metrics: '["Turnover"]', order_by: '[{"by":"Turnover","descending":"true"}]', limit: '3' } },
+      { query: { metrics: ['Turnover'], order_by: [{ by: 'Turnover', descending: true }], limit: 3 } },
+    ],
+    [
+      'query_metrics',
+      { metrics: ['Turnover'], filters: [{ dimension: 'Shire', op: 'eq', values: ['["north"]'] }] },
+      { metrics: ['Turnover'], filters: [{ dimension: 'Shire', op: 'eq', values: ['["north"]'] }] },
+    ],
+    [
+      'query_rows',
+      { filter: { region: '{"in":"[\\"north\\",\\"east\\"]","is_null":"false"}', amount: { in: '20' } } },
+      { filter: { region: { in: ['north', 'east'], is_null: false }, amount: { in: [20] } } },
+    ],
     ['run_dashboard', { parameters: '{"regions":["east"]}' }, { parameters: { regions: ['east'] } }],
     ['ask', { question: '["east"]', execute: 'false' }, { question: '["east"]', execute: false }],
   ])(
@@ -296,6 +326,8 @@ describe('arguments', () => {
       const requiredArguments = { query_rows: { table_id: table }, run_dashboard: { dashboard_id: dashboard } }[name];
       const textAnswer = await owner.tool(name, { ...requiredArguments, ...sentArguments });
       const meantAnswer = await owner.tool(name, { ...requiredArguments, ...meantArguments });
+      // Nobody asks a model here.
+      expect(meantAnswer.isError).toBe(name === 'ask');
       expect(textAnswer.isError).toBe(meantAnswer.isError);
       const removeDurations = ({ data }: typeof textAnswer) =>
         JSON.stringify(data).replaceAll(/"duration_ms":\d+/g, '');

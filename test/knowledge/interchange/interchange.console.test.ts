@@ -329,6 +329,22 @@ describe('a semantic model of Apache Ossie', () => {
     expect(await exportKnowledge(emptyCompany.as, 'ossie')).toBe(text);
   });
 
+  it('imported before the tables exist has the same extension, and is the same model once they do', async () => {
+    const model = await exportKnowledge(company.as, 'ossie');
+    const other = await createProvisionedCompany();
+    await expectSuccess(importDocument(other.as, YAML_TYPE, model));
+    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await exportKnowledge(other.as)).toBe(await exportKnowledge(company.as));
+    const [modelWithoutTables] = (parse(await exportKnowledge(other.as, 'ossie')) as OssieDocument).semantic_model;
+    expect(modelWithoutTables).toMatchObject({
+      custom_extensions: (parse(model) as OssieDocument).semantic_model[0]?.custom_extensions,
+      relationships: [],
+      metrics: [],
+    });
+    await createTables(other);
+    await expect.poll(() => exportKnowledge(other.as, 'ossie'), { timeout: 10_000 }).toBe(model);
+  });
+
   it('has SQL expressions that compute what metric queries compute, with the metrics they build on written out', async () => {
     const [model] = (await exportModel()).semantic_model;
     const [average, revenue] = (model?.metrics ?? []).map(({ expression }) => expression.dialects[0]?.expression);

@@ -37,7 +37,7 @@ export const interchangeEndpoints = [
       operationId: 'exportKnowledge',
       summary: 'Export knowledge',
       description:
-        'All active concepts, semantic items, nodes and relations, with references by name and without ids and times. Imported into an empty company and accepted, they are exported as the same document. `ossie` is a semantic model of Apache Ossie 0.2.0.dev0; what it cannot express is in its extension.',
+        'All active concepts, semantic items, nodes and relations, with references by name and without ids and times. Imported into an empty company and accepted, they are exported as the same document. `ossie` is a semantic model of Apache Ossie 0.2.0.dev0; what it cannot express is in its extension, and so are fields, relationships and metrics of tables that the company does not have (yet).',
       query: z.object({ format: z.enum(['json', 'ossie']).default('json') }),
       returns: prepared(knowledgeDocument, 'application/yaml'),
       fails: [exportTooLarge, accessDenied, ...tenantSqlFailures],
