@@ -103,9 +103,9 @@ describe('a SCIM filter', () => {
 
   it('may have operators in any case, and “and” binds more tightly than “or”', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ op: 'pr' as const, path: { name } }));
-    expect(parseFilter('a PR Or b pR AND c pr')).toEqual({ op: 'or', of: [a, { op: 'and', of: [b, c] }] });
-    expect(parseFilter('(a pr or b pr) and c pr')).toEqual({ op: 'and', of: [{ op: 'or', of: [a, b] }, c] });
-    expect(parseFilter('NOT (a pr)and b pr')).toEqual({ op: 'and', of: [{ op: 'not', of: a }, b] });
+    expect(parseFilter('a PR Or b pR AND c pr')).toEqual({ op: 'or', filters: [a, { op: 'and', filters: [b, c] }] });
+    expect(parseFilter('(a pr or b pr) and c pr')).toEqual({ op: 'and', filters: [{ op: 'or', filters: [a, b] }, c] });
+    expect(parseFilter('NOT (a pr)and b pr')).toEqual({ op: 'and', filters: [{ op: 'not', filter: a }, b] });
     expect(parseFilter('not pr')).toEqual({ op: 'pr', path: { name: 'not' } });
   });
 
