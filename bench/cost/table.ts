@@ -16,7 +16,7 @@ const REQUESTS_PER_SECOND = [1, 100, 1000];
 const MONTH_SECONDS = (365.25 * 24 * 3600) / 12;
 
 /** Lines of the table of monthly costs: the label of each, and the kinds of use whose costs the line adds up. */
-const COST_LINES: [what: string, used: PricedUse[]][] = [
+const COST_LINES: [title: string, used: PricedUse[]][] = [
   ['Workers: requests and CPU', ['worker.requests', 'worker.cpuMilliseconds']],
   ['Durable Objects: calls and duration', ['objects.requests', 'objects.gigabyteSeconds']],
   ['Durable Objects: rows', ['objects.rowsRead', 'objects.rowsWritten']],

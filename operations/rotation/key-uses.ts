@@ -63,13 +63,25 @@ const makeEncryptedSql = (column: string) => (version: number) => `${column} LIK
 
 /** Columns that are encrypted and kept for long. */
 const ENCRYPTED_COLUMNS = [
-  { table: 'managed_databases', what: 'connections', where: makeEncryptedSql('owner_connection') },
-  { table: 'managed_databases', what: 'read-only connections', where: makeEncryptedSql('readonly_connection') },
-  { table: 'managed_databases', what: 'passwords of read-only logins', where: makeEncryptedSql('reader_password') },
-  { table: 'sso_configurations', what: 'secrets of identity providers', where: makeEncryptedSql('client_secret') },
-  { table: 'embed_signing_keys', what: 'signing keys of embeds', where: makeEncryptedSql('secret') },
-  { table: 'second_factors', what: 'secrets of authenticators', where: makeEncryptedSql('secret') },
-  { table: 'backup_codes', what: 'backup codes', where: (version: number) => `key_version = ${version}` },
+  { table: 'managed_databases', secretKind: 'connections', condition: makeEncryptedSql('owner_connection') },
+  {
+    table: 'managed_databases',
+    secretKind: 'read-only connections',
+    condition: makeEncryptedSql('readonly_connection'),
+  },
+  {
+    table: 'managed_databases',
+    secretKind: 'passwords of read-only logins',
+    condition: makeEncryptedSql('reader_password'),
+  },
+  {
+    table: 'sso_configurations',
+    secretKind: 'secrets of identity providers',
+    condition: makeEncryptedSql('client_secret'),
+  },
+  { table: 'embed_signing_keys', secretKind: 'signing keys of embeds', condition: makeEncryptedSql('secret') },
+  { table: 'second_factors', secretKind: 'secrets of authenticators', condition: makeEncryptedSql('secret') },
+  { table: 'backup_codes', secretKind: 'backup codes', condition: (version: number) => `key_version = ${version}` },
 ];
 
 /** Seconds for which mailed codes, and sign-ins at identity providers, are valid. */
@@ -82,7 +94,7 @@ async function findEncryptionUses(
   now: number,
 ): Promise<KeyUse[]> {
   const rows: { description: string; foundCount: number }[] = [];
-  for (const { table, what: secretKind, where: condition } of ENCRYPTED_COLUMNS) {
+  for (const { table, secretKind, condition } of ENCRYPTED_COLUMNS) {
     // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
     const [row] = await database.query<{ found: number }>(
       `SELECT count(*) AS found FROM ${table} WHERE ${condition(version)}`,

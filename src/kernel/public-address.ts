@@ -35,10 +35,10 @@ const HOST_LABEL_PATTERN = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * fetch. A host name is judged by its text; the address that it resolves to is looked up when it is called. @param allowPrivate
  * for development: this machine is allowed too, also by plain http, and so are names reserved for examples
  */
-export function findUrlProblem(address: string, allowPrivate: boolean): string | null {
-  if (address === '') return 'must not be empty';
-  if (!URL.canParse(address)) return 'must be an absolute URL';
-  const url = new URL(address);
+export function findUrlProblem(text: string, allowPrivate: boolean): string | null {
+  if (text === '') return 'must not be empty';
+  if (!URL.canParse(text)) return 'must be an absolute URL';
+  const url = new URL(text);
   const isAllowedLocalHost = allowPrivate && isThisMachine(url.hostname);
   if (url.protocol !== 'https:' && !(isAllowedLocalHost && url.protocol === 'http:')) return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';

@@ -8,7 +8,7 @@ const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 const findFiles = (pattern: RegExp): string[] => FILES.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 
 /** Operations that count against a quota, with the only files that may do them: they check the quota, or a trigger checks it. */
-const ALLOWED_FILES: [what: string, pattern: RegExp, files: string[]][] = [
+const ALLOWED_FILES: [title: string, pattern: RegExp, files: string[]][] = [
   ['users are created', /\.insert\(users\)|into "?users"?\b/i, ['src/modules/users/store.ts']],
   ['mails are sent off', /\bmailer\.send\(/, ['src/modules/mails/requests.ts', 'src/modules/schedules/delivery.ts']],
   ['mails are stored for sending', /(?:insert\(|insertWhen\(db, )mailRequests\b/, ['src/modules/mails/store.ts']],

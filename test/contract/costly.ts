@@ -27,7 +27,7 @@ const makeNumberedMembers = (bytes: number): string =>
   Array.from({ length: Math.floor(bytes / 12) }, (_, index) => `"n${index}":0`).join(',');
 
 /** JSON values that cost more to process than their length suggests, up to the largest size that is parsed. */
-export const COSTLY_VALUES: [what: string, json: (bytes: number) => string][] = [
+export const COSTLY_VALUES: [title: string, json: (bytes: number) => string][] = [
   ['numbers', (bytes) => `[${repeatPart('0', ',', bytes)}]`],
   ['empty objects', (bytes) => `[${repeatPart('{}', ',', Math.min(bytes, 190_000))}]`],
   ['names', (bytes) => `{${makeNumberedMembers(Math.min(bytes, 118_000))}}`],

@@ -71,7 +71,7 @@ const signToken = (
     .setProtectedHeader({ alg: 'HS256', kid: '1', typ: 'JWT', ...header })
     .sign(typeof secret === 'string' ? new TextEncoder().encode(secret.padEnd(32, '-')) : secret);
 
-type ForgedToken = [what: string, token: (w: AttackSetup) => string | Promise<string>];
+type ForgedToken = [title: string, token: (w: AttackSetup) => string | Promise<string>];
 
 /** Forged tokens, none of which may open the dashboard of the victim. */
 const FORGED_TOKENS: ForgedToken[] = [

@@ -166,7 +166,7 @@ describe('a refusal kept for an idempotency key', () => {
 });
 
 describe('an answer kept for an idempotency key', () => {
-  it.each<[what: string, path: (dashboard: string) => string]>([
+  it.each<[title: string, path: (dashboard: string) => string]>([
     ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],
     ['the secret of a signing key', () => SIGNING_KEYS_PATH],
   ])('with %s is not replayed once its sender is denied sharing a visualization', async (_what, path) => {
@@ -200,7 +200,7 @@ describe('an answer kept for an idempotency key', () => {
     expect(repeatedAnswer.body).toEqual((await createKey(makeKey())).body);
   });
 
-  it.each<[what: string, path: (dashboard: string, context: string) => string, json: object]>([
+  it.each<[title: string, path: (dashboard: string, context: string) => string, json: object]>([
     ['an embed', (dashboard) => `/api/v1/embed/dashboards/${dashboard}`, {}],
     ['a share', (dashboard) => `/api/v1/dashboards/${dashboard}/shares`, { share_type: 'link' }],
     [

@@ -85,7 +85,7 @@ describe('a request under an idempotency key', () => {
     expect([otherAnswer.status, isReplay(otherAnswer)]).toEqual([201, false]);
   });
 
-  it.each<[what: string, repeat: (key: string, name: string) => Promise<ApiResponse>]>([
+  it.each<[title: string, repeat: (key: string, name: string) => Promise<ApiResponse>]>([
     ['another body', (key, name) => createGroup(key, `${name} `)],
     [
       'the same body in other bytes',

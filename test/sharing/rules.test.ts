@@ -44,7 +44,7 @@ const requiredEmbedTerms = embed({ allowedSlugs: ['region'], requiredSlugs: ['re
 const fixedCityTerms = embed({ fixed: { region: ['a'] }, allowedSlugs: ['city'] });
 
 describe('a filter value in the request of a viewer', () => {
-  const cases: [what: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
+  const cases: [title: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
     ['without rules: what is sent', {}, { region: ['a'] }, makeList('a')],
     ['without rules: nothing', {}, {}, null],
     ['without rules: the default', {}, {}, makeList('c'), inputWithDefault],
@@ -302,7 +302,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   const removedInput = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
   const textInput = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
   const fixedTerms = makeFixedTerms(['a']);
-  const cases: [what: string, terms: ViewerTerms, of: Input[], refused: string[], unenforceable: string[]][] = [
+  const cases: [title: string, terms: ViewerTerms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no rules', {}, [narrowedInput], [], []],
     ['a locked filter on all charts', lockedTerms, [inputWithWidgets], [], []],
     ['a locked filter not on all charts', lockedTerms, [narrowedInput], ['w'], []],
@@ -351,7 +351,7 @@ describe('the SQL of filter options', () => {
   const parameterOnlyInput = input('region', { origin: 'parameter', appliesTo: ['v'] });
   const DISABLED_CODE = 'sharing.filter_disabled';
   const enforcedValues = [['region', makeList('a', 'b')]];
-  const cases: [what: string, terms: ViewerTerms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
+  const cases: [title: string, terms: ViewerTerms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
     ['without rules: nothing is bound', {}, ['region'], []],
     ['another filter locked, and used', lockedTerms, ['region'], enforcedValues],
     ['another selectable, and used', selectableTerms, ['region', 'shop'], enforcedValues],
@@ -442,7 +442,7 @@ describe('the viewer attributes of several memberships', () => {
 });
 
 describe('the permission to download', () => {
-  it.each<[what: string, terms: ViewerTerms, allowed: boolean]>([
+  it.each<[title: string, terms: ViewerTerms, allowed: boolean]>([
     ['nothing said', {}, false],
     ['nobody who shares', { downloads: [] }, false],
     ['one that allows', { downloads: [true] }, true],

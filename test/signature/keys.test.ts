@@ -24,7 +24,7 @@ async function sendNext(): Promise<unknown> {
 const createAdmin = () => createSignedCaller(company.apiKey);
 
 describe('a key', () => {
-  it.each<[what: string, end: () => Promise<unknown>]>([
+  it.each<[title: string, end: () => Promise<unknown>]>([
     [
       'is revoked',
       () => expectSuccess(createAdmin().delete(`/service-accounts/${serviceAccount.id}/keys/${serviceAccount.keyId}`)),

@@ -131,7 +131,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
         .replaceAll('=', '')}`;
     afterAll(() => configureSso(company, makeConfiguration('plain')));
 
-    it.each<[what: string, expected: boolean, kind: () => string, trust: boolean, claims: Record<string, unknown>]>([
+    it.each<[title: string, expected: boolean, kind: () => string, trust: boolean, claims: Record<string, unknown>]>([
       ['there is none', false, () => 'plain', false, {}],
       ['the configuration trusts it', true, () => 'plain', true, {}],
       ['the token says that it is not', false, () => 'plain', true, { email_verified: 'false' }],

@@ -102,7 +102,7 @@ describe('a valid SAML response', () => {
     ).toBe(company.owner.email);
   });
 
-  it.each<[what: string, values: (owner: string) => Record<string, string[]>, isIn: boolean]>([
+  it.each<[title: string, values: (owner: string) => Record<string, string[]>, isIn: boolean]>([
     ['after empty values', (owner) => ({ mail: ['', ' ', owner] }), true],
     ['twice', (owner) => ({ mail: [owner, owner.toUpperCase()], 'User.Email': [owner] }), true],
     ['beside another, in one attribute', (owner) => ({ mail: [owner, 'x@y.test'] }), false],

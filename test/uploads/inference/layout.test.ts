@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeFile, formatColumns, formatRows, inferText, readRefusal, readRows } from './reading.ts';
 
 /** A file's text, its columns, the number of its rows, and of its skipped lines if any. */
-type LayoutCase = [what: string, text: string, columns: string, rows: number, skipped?: number];
+type LayoutCase = [title: string, text: string, columns: string, rows: number, skipped?: number];
 
 const FILES_WITH_HEADER: LayoutCase[] = [
   ['a header over text', 'nome,cidade\nana,rio\nbia,sp\n', 'nome:text cidade:text', 2],

@@ -50,8 +50,8 @@ function countCommonWords(question: ReadonlySet<string>, texts: readonly string[
 
 const sortByRelevance = <T>(question: string, items: readonly T[], getTexts: (item: T) => readonly string[]): T[] => {
   const words = new Set(splitWords(question));
-  const scoredItems = items.map((item) => ({ each: item, score: countCommonWords(words, getTexts(item)) }));
-  return scoredItems.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
+  const scoredItems = items.map((item) => ({ item, score: countCommonWords(words, getTexts(item)) }));
+  return scoredItems.toSorted((a, b) => b.score - a.score).map(({ item }) => item);
 };
 
 /** Reads the metrics, dimensions and verified questions that the caller may use, the most relevant for a question first. */
