@@ -134,9 +134,9 @@ function sortByRelevance(concepts: readonly Resource<Concept>[], about: string):
     const isNamed = [name, ...aliases].some((conceptName) => text.includes(toSearchText(conceptName)));
     // A word of a name says more than any number of a description's.
     const score = countCommonWords([name, ...aliases, ...tags]) + Math.min(0.9, countCommonWords([description]) / 100);
-    return { each: concept, score: isNamed ? score + MAX_SECTION_LENGTH : score };
+    return { concept, score: isNamed ? score + MAX_SECTION_LENGTH : score };
   });
-  return scoredConcepts.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
+  return scoredConcepts.toSorted((a, b) => b.score - a.score).map(({ concept }) => concept);
 }
 
 /** Returns the words of a text, except the shortest, which occur in every text. */
