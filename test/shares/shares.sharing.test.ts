@@ -185,11 +185,21 @@ describe('a share', () => {
     await expectRefused(share.token);
   });
 
-  it('ends when it expires', async () => {
+  it('ends when it expires, and is changed then without being opened again', async () => {
     const share = await createShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
     expect((await createShareClient(share.token).execute()).status).toBe(200);
     advanceClock(61_000);
     await expectRefused(share.token);
+    const path = `${SHARES_PATH}/${share.id}`;
+    const { body: expiredShare } = await company.as.get(path);
+    const { status, body } = await company.as.put(path, { json: { ...expiredShare, name: 'Over' } });
+    expect([status, body]).toMatchObject([
+      200,
+      { name: 'Over', status: 'expired', expires_at: expiredShare.expires_at },
+    ]);
+    await expectRefused(share.token);
+    const otherPast = new Date(Date.parse(expiredShare.expires_at) - 1000).toISOString();
+    expect((await company.as.put(path, { json: { expires_at: otherPast } })).status).toBe(422);
   });
 
   it('ends when its dashboard is deleted', async () => {

@@ -171,7 +171,7 @@ export async function changeShare(
     // A new name shows nobody more.
     const mayShowMore = Object.keys(more).length > 0;
     if (mayShowMore) requireMayShareItem(ctx, item);
-    validateTerms(ctx, item, changes);
+    validateTerms(ctx, item, changes, share.expiresAt);
     const { embedOptions, ...rest } = changes;
     const newValues = {
       ...rest,
@@ -230,13 +230,19 @@ export async function requireVisibleShare(ctx: PrincipalContext, id: string): Pr
   return share;
 }
 
-function validateTerms(ctx: PrincipalContext, item: SharedItem, terms: Partial<ShareTerms>): void {
+/** @param storedExpiry may be sent back, although it is past: with it a share is changed, but not opened again */
+function validateTerms(
+  ctx: PrincipalContext,
+  item: SharedItem,
+  terms: Partial<ShareTerms>,
+  storedExpiry?: number | null,
+): void {
   const problems: FieldProblem[] = findPolicyProblems(
     listInputs(item),
     terms.filterPolicies ?? [],
     'share_filter_policies',
   );
-  if (terms.expiresAt != null && terms.expiresAt <= ctx.now()) {
+  if (terms.expiresAt != null && terms.expiresAt !== storedExpiry && terms.expiresAt <= ctx.now()) {
     problems.push({ field: 'expires_at', message: 'must be in the future' });
   }
   if (problems.length > 0) throw invalid(problems);
