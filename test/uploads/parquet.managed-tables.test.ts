@@ -172,6 +172,11 @@ describe('a Parquet file', () => {
     expect(rows).toEqual(EXPECTED_ROWS);
   });
 
+  it('may have empty and missing lists of groups in pages of version 2', async () => {
+    const { rows } = await loadSource(company, 'a.parquet', readFixture('lists-of-groups'));
+    expect(rows.map(({ c }) => c)).toEqual(['[{"a":1},{"a":2}]', '[]', null, '[{"a":null}]', '[{"a":3}]']);
+  });
+
   it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read completely over many small messages: %s', async (name) => {
     const { rows } = await loadSource(company, 'b.parquet', readFixture(name), {
       env: { UPLOAD_MESSAGE_BYTES: '2000' },

@@ -139,9 +139,10 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
       checkRuns(wholePage, 0, repetitionLength, countBits(repetitionCount), count, repetitionCount);
     const valueCount =
       valueLevel > 0 ? checkRuns(wholePage, repetitionLength, levels, countBits(valueLevel), count, valueLevel) : count;
-    if (valueCount !== count - page.num_nulls) throw new ParquetProblem('damaged', column);
     checkValues(wholePage, levels, page.encoding, type, valueCount, column);
-    const plainHeader = { ...header, data_page_header_v2: { ...page, is_compressed: false } };
+    // Arrow counts no nulls for the levels of empty and missing lists of groups: the levels say how many values there are.
+    const plainPage = { ...page, is_compressed: false, num_nulls: count - valueCount };
+    const plainHeader = { ...header, data_page_header_v2: plainPage };
     const pageResult = readDataPageV2(wholePage, plainHeader, {
       type,
       element: schemaElement,
