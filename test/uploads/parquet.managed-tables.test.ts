@@ -177,6 +177,17 @@ describe('a Parquet file', () => {
     expect(rows.map(({ c }) => c)).toEqual(['[{"a":1},{"a":2}]', '[]', null, '[{"a":null}]', '[{"a":3}]']);
   });
 
+  it('may have runs that are filled up beyond the last row, as DuckDB writes them', async () => {
+    const { rows } = await loadSource(company, 'a.parquet', readFixture('duckdb'));
+    const expectedRows = Array.from({ length: 20 }, (_, row) => ({
+      n: row === 1 ? null : row,
+      texto: `linha ${row % 3}`,
+      lista: row % 2 === 1 ? `[${row},null]` : '[]',
+      sim: row % 2 === 0,
+    }));
+    expect(rows).toEqual(expectedRows);
+  });
+
   it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read completely over many small messages: %s', async (name) => {
     const { rows } = await loadSource(company, 'b.parquet', readFixture(name), {
       env: { UPLOAD_MESSAGE_BYTES: '2000' },

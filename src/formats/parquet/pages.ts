@@ -207,9 +207,10 @@ function checkRuns(
     const run = header >>> 1;
     const from = reader.offset;
     if (header & 1) {
-      if (run > count) throw new ParquetProblem('damaged');
-      reader.offset += run * width;
+      // DuckDB fills up the last run to 256 values.
       const values = Math.min(run * 8, count - seenCount);
+      if (run > MAX_PAGE_VALUES || from + Math.ceil((values * width) / 8) > end) throw new ParquetProblem('damaged');
+      reader.offset += run * width;
       if (highestLevel >= 0)
         for (let at = 0; at < values; at++) if (readBits(bytes, from, at * width, width) === highestLevel) foundCount++;
       seenCount += values;

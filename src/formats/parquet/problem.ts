@@ -36,6 +36,11 @@ export function callGuarded<T>(work: () => T, column?: string): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof ParquetProblem ? error : new ParquetProblem('damaged', column);
+    const {
+      fault,
+      column: foundColumn,
+      detail,
+    } = error instanceof ParquetProblem ? error : new ParquetProblem('damaged');
+    throw new ParquetProblem(fault, foundColumn ?? column, detail);
   }
 }
