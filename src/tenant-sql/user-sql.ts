@@ -46,7 +46,7 @@ export interface ByteBudget {
 export interface UserSqlLimits {
   /** The maximum number of rows returned; 0 returns the columns without running anything. */
   rows: number;
-  /** The maximum number of bytes received from PostgreSQL. */
+  /** The maximum number of bytes of the rows, as PostgreSQL sends them. */
   bytes: number;
   milliseconds: number;
   /** Set for the service's own lookups, which do not count as executions of users' SQL. */
@@ -147,6 +147,12 @@ export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): numb
   return Number.isInteger(position) ? findIndexAfter(text, toStatementPosition(position) - 1) : undefined;
 }
 
+/**
+ * The maximum number of bytes received besides the rows that are returned. Where they are cut is decided row by row, not by the
+ * pieces in which the network brings them: each run of a statement returns the same rows.
+ */
+const MAX_OTHER_BYTES = 1024 * 1024;
+
 /** A run of one statement's steps; the driver calls it while it is the connection's active query. */
 export class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
@@ -163,6 +169,7 @@ export class UserSqlRun implements Submittable {
   readonly #tables = new Set<string>();
   #step = 0;
   #bytes = 0;
+  #rowBytes = 0;
   #deadline: ReturnType<typeof setTimeout> | undefined;
   #settled = false;
   #succeed!: (result: UserSqlResult) => void;
@@ -218,11 +225,14 @@ export class UserSqlRun implements Submittable {
     this.#step += 1;
   }
 
-  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+  /** @param length the number of bytes that PostgreSQL sent for the row */
+  handleDataRow({ fields, length }: { fields: (string | null)[]; length: number }): void {
     if (this.#settled) return;
     if (this.#currentStep === 'list_tables' && fields[0] != null) this.#tables.add(fields[0]);
     if (this.#currentStep !== 'fetch') return;
-    this.#rows.push(fields.map((value, column) => toCell(this.#types[column] as ColumnType, value)));
+    this.#rowBytes += length;
+    if (this.#rowBytes > this.limits.bytes) this.#stopReading();
+    else this.#rows.push(fields.map((value, column) => toCell(this.#types[column] as ColumnType, value)));
   }
 
   handleCommandComplete(): void {
@@ -254,15 +264,19 @@ export class UserSqlRun implements Submittable {
     return this.#steps[this.#step]?.[0];
   }
 
-  /** Counts bytes when they arrive, before they are parsed: a single value may be larger than memory. */
+  /** Counts bytes when they arrive: a single value may be larger than memory. */
   readonly #countBytes = (chunk: { length: number }): void => {
     const { bytes, budget } = this.limits;
     this.#bytes += chunk.length;
     if (budget) budget.remainingBytes -= chunk.length;
-    if (this.#bytes <= bytes && (budget === undefined || budget.remainingBytes > 0)) return;
+    if (this.#bytes > bytes + MAX_OTHER_BYTES || (budget && budget.remainingBytes <= 0)) this.#stopReading();
+  };
+
+  /** Ends the run with the rows so far. */
+  #stopReading(): void {
     if (this.#rows.length === 0) this.#abort(resultTooLarge());
     else this.#settleDropped(() => this.#succeed(this.#resultSoFar(true)));
-  };
+  }
 
   #abort(failure: Failure): void {
     this.#settleDropped(() => this.#fail(failure));
