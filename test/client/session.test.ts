@@ -41,7 +41,7 @@ function createWatchedFetch(overrideAnswer: AnswerOverride = () => undefined) {
   return {
     send,
     sent: sentRequests,
-    refreshes: () => sentRequests.filter(({ route: what }) => what === 'POST /v1/auth/refresh'),
+    refreshes: () => sentRequests.filter(({ route }) => route === 'POST /v1/auth/refresh'),
   };
 }
 
@@ -166,12 +166,12 @@ describe('a session of the client', () => {
       status: 401,
       message: expect.stringMatching(/^GET \/v1\/auth\/me answered 401/),
     });
-    expect([place.session, sent.map(({ route: what }) => what)]).toEqual([
+    expect([place.session, sent.map(({ route }) => route)]).toEqual([
       null,
       ['GET /v1/auth/me', `POST ${REFRESH_PATH}`],
     ]);
     await expect(api.get('/v1/auth/me')).rejects.toMatchObject({ status: 401 });
-    expect(sent.at(-1)).toMatchObject({ what: 'GET /v1/auth/me', authorization: null });
+    expect(sent.at(-1)).toMatchObject({ route: 'GET /v1/auth/me', authorization: null });
   });
 
   it.each([
@@ -241,7 +241,7 @@ describe('a session of the client', () => {
     const { signal } = abortController;
     await expect(createSessionClient(store(), send).get('/v1/auth/me', { signal })).rejects.toThrow('enough');
     await expect.poll(() => place.written).toBe(1);
-    expect(sent.map(({ route: what }) => what)).toEqual([`POST ${REFRESH_PATH}`]);
+    expect(sent.map(({ route }) => route)).toEqual([`POST ${REFRESH_PATH}`]);
   });
 
   it('is not refreshed for a route that takes signatures', async () => {
@@ -266,7 +266,7 @@ describe('a session of the client', () => {
       for (const { path } of posts) {
         sent.length = 0;
         await expect(api.post(fillPath(path, () => 'a'))).rejects.toMatchObject({ status: 429 });
-        expect(sent).toMatchObject([{ what: expect.stringMatching(/^POST /), authorization: null }]);
+        expect(sent).toMatchObject([{ route: expect.stringMatching(/^POST /), authorization: null }]);
       }
     }
   });
