@@ -22,7 +22,7 @@ export interface CheckResult {
 export interface RecheckMessage {
   message: JobMessage;
   /** SQL condition that there is anything to check. */
-  when?: WriteCondition;
+  condition?: WriteCondition;
   delaySeconds?: number;
 }
 

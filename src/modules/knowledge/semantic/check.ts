@@ -56,7 +56,7 @@ export const makeRecheckAfterWrite = (companyId: string, check: CheckResult | un
     ? { message: makeRecheck(companyId, check.uncheckedTables), delaySeconds: RECHECK_SECONDS }
     : {
         message: { type: 'knowledge.recheck_questions', companyId, after: '' },
-        when: hasQuestions(companyId),
+        condition: hasQuestions(companyId),
       };
 
 const NOT_CHECKED: CheckResult = {
