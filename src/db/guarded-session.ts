@@ -17,8 +17,8 @@ export const EXECUTING_METHODS = ['all', 'raw', 'run', 'first'] as const;
 const DEADLINE_CHECK_SQL = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
 /**
- * Returns true if `DEADLINE_CHECK_SQL` failed: it fails with `malformed JSON`, as no other statement does, because all stored JSON
- * was written by this service.
+ * Returns true if `DEADLINE_CHECK_SQL` failed: it fails with `malformed JSON`, as no other statement does, because all stored
+ * JSON was written by this service.
  */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 

@@ -67,7 +67,8 @@ export class JsonWalker {
   }
 
   /**
-   * Goes over an object. @param walkMemberValue called to go over each member's value; the member's quoted name lies from `start` to `end`
+   * Goes over an object.
+   * @param walkMemberValue called to go over each member's value; the member's quoted name lies from `start` to `end`
    */
   walkMembers(walkMemberValue: (start: number, end: number) => void, depth: number): void {
     this.#walkList(END_OF_OBJECT, depth, () => {

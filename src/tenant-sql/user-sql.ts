@@ -148,8 +148,8 @@ export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): numb
 }
 
 /**
- * The maximum number of bytes received besides the rows that are returned. Where they are cut is decided row by row, not by the
- * pieces in which the network brings them: each run of a statement returns the same rows.
+ * The maximum number of bytes received besides the returned rows. Rows are counted one by one, not by the pieces in which the
+ * network brings them, so that each run of a statement returns the same rows.
  */
 const MAX_OTHER_BYTES = 1024 * 1024;
 

@@ -50,7 +50,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
   ...makeUnguardedConditions(
     'says which rows are meant: the tests of what the statement does fail without it',
     [ACCOUNT_STORE, 'clearDefault', 'eq(accounts.isDefault, true)'],
-    [`${MODULES_FOLDER}/groups/store.ts`, 'deleteBinding', 'isListedBinding(binding)'],
+    [`${MODULES_FOLDER}/groups/store.ts`, 'deleteBinding', 'isListedBinding(filter)'],
     [GROUP_PERMISSION_STORE, 'deleteGroupPermissions', 'inArray(groupPermissions.permissionId'],
     [GROUP_PERMISSION_STORE, 'deleteOtherGroupPermissions', 'notInArray'],
     [`${MODULES_FOLDER}/dashboards/store.ts`, 'replaceLinks', 'dashboards.id = ${id}'],

@@ -62,7 +62,10 @@ export async function callCommand(
   }
 }
 
-/** Starts Neon's management API without PostgreSQL behind it, for tests that only read it. The API key of its only person is `person`. */
+/**
+ * Starts Neon's management API without PostgreSQL behind it, for tests that only read it. The API key of its only person is
+ * `person`.
+ */
 export const startNeonAccount = (
   stateDir: string,
   options: { organizationKey?: string; plan?: NeonPlan } = {},

@@ -5,6 +5,8 @@ import { isRecord } from '../../kernel/fields.ts';
 import { findIllFormedText, shorten } from '../../kernel/text.ts';
 import { toDeepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
+import { JSON_BOUNDS } from '../json-body.ts';
+import { findExcess } from '../json-bounds.ts';
 import { listParameters } from '../paths.ts';
 
 /** Tool as its module declares it: its route, and the arguments of the route that it accepts. */
@@ -181,7 +183,8 @@ const findLists = (queryArguments: Record<string, unknown>, properties: Record<s
  */
 function parseJsonTexts(sentValue: unknown, schema: JsonSchema): unknown {
   const value = typeof sentValue === 'string' ? parseJsonText(sentValue, schema) : sentValue;
-  if (Array.isArray(value)) return value.map((item) => parseJsonTexts(item, schema.items ?? {}));
+  const { items } = schema;
+  if (Array.isArray(value)) return items ? value.map((item) => parseJsonTexts(item, items)) : value;
   if (!isRecord(value) || value instanceof ExactNumber) return value;
   return parseMembers(value, schema);
 }
@@ -197,10 +200,14 @@ const parseMembers = (
     }),
   );
 
-/** Parses a text if the schema expects JSON and the text is such JSON; otherwise returns the text itself. */
+/**
+ * Parses a text if the schema expects JSON and the text is such JSON, within the bounds of a body; otherwise returns the text
+ * itself.
+ */
 function parseJsonText(text: string, schema: JsonSchema): unknown {
   const expectsJson = (schema.type ?? schema.anyOf) !== undefined && !acceptsText(schema);
-  if (!expectsJson) return text;
+  // In the request's own JSON, the text was one value.
+  if (!expectsJson || findExcess(text, JSON_BOUNDS) !== null) return text;
   try {
     const value = parseExactJson(text);
     // A filter also takes the text of one value in place of a list.

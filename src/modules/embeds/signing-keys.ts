@@ -39,6 +39,7 @@ const KEY_HOLDER_ACTIONS: readonly Action[] = [
   'visualizations:execute',
 ];
 
+/** Throws unless the caller has both share permissions, and no Deny of anything that a holder of the key could do. */
 export function requireMayCreateSigningKey(ctx: PrincipalContext): void {
   requireSharingEverything(ctx);
   requireNothingDenied(ctx, KEY_HOLDER_ACTIONS);

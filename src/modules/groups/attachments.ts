@@ -15,9 +15,9 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   if (!group) throw groupNotFound();
   if (!document) throw policyNotFound('policy_id');
   requireMayGrant(ctx.actor, listPolicyGrants(companyId, groupId, policyId, document));
-  const binding = { companyId, groupId, policyId };
+  const attachment = { companyId, groupId, policyId };
   const { attachments } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
-    attached: attachPolicy(ctx.db, binding, findManagedPolicyById(policyId) !== undefined),
+    attached: attachPolicy(ctx.db, attachment, findManagedPolicyById(policyId) !== undefined),
     attachments: selectAttachment(ctx.db, companyId, groupId, policyId),
   });
   if (attachments.length > 0) return;

@@ -225,17 +225,17 @@ interface BindingFilter {
   deniedMembers: DeniedMembers;
 }
 
-const isListedBinding = (binding: BindingFilter): SQL =>
+const isListedBinding = (filter: BindingFilter): SQL =>
   and(
-    eq(groupBindings.companyId, binding.companyId),
-    eq(groupBindings.groupId, binding.groupId),
-    binding.accountId === undefined ? undefined : eq(groupBindings.accountId, binding.accountId),
-    ...makeMembersNotDeniedConditions(binding.deniedMembers),
+    eq(groupBindings.companyId, filter.companyId),
+    eq(groupBindings.groupId, filter.groupId),
+    filter.accountId === undefined ? undefined : eq(groupBindings.accountId, filter.accountId),
+    ...makeMembersNotDeniedConditions(filter.deniedMembers),
   ) as SQL;
 
 /** Reads a page of a group's bindings. */
-export const readBindings = (db: ControlDb, binding: BindingFilter, page: Omit<PageRequest, 'by'>) =>
-  readPage(db, { table: groupBindings, filter: isListedBinding(binding) }, { ...page, by: groupBindings.createdAt });
+export const readBindings = (db: ControlDb, filter: BindingFilter, page: Omit<PageRequest, 'by'>) =>
+  readPage(db, { table: groupBindings, filter: isListedBinding(filter) }, { ...page, by: groupBindings.createdAt });
 
 const isBoundPrincipal = (table: typeof users | typeof serviceAccounts): SQL =>
   matchesId(table, sql`${groupBindings.companyId}`, sql`${groupBindings.principalId}`);
@@ -265,25 +265,25 @@ export const readMembersByName = (
   );
 
 /** Removes a binding that a list would show. A deleted group has no bindings. */
-export const deleteBinding = (db: ControlDb, binding: BindingFilter, id: string) =>
+export const deleteBinding = (db: ControlDb, filter: BindingFilter, id: string) =>
   db
     .delete(groupBindings)
-    .where(and(isListedBinding(binding), eq(groupBindings.id, id)))
+    .where(and(isListedBinding(filter), eq(groupBindings.id, id)))
     .returning({ id: groupBindings.id });
 
 /** Attaches a policy while the group is not deleted, and the policy exists or is a managed one, which is defined in the code. */
 export const attachPolicy = (
   db: ControlDb,
-  binding: { companyId: string; groupId: string; policyId: string },
+  attachment: { companyId: string; groupId: string; policyId: string },
   isManaged: boolean,
 ) =>
   insertWhen(
     db,
     groupPolicies,
-    binding,
+    attachment,
     and(
-      isGroupNotDeleted(binding.companyId, binding.groupId),
-      isManaged ? undefined : existsSql(policies, matchesId(policies, binding.companyId, binding.policyId)),
+      isGroupNotDeleted(attachment.companyId, attachment.groupId),
+      isManaged ? undefined : existsSql(policies, matchesId(policies, attachment.companyId, attachment.policyId)),
     ) as SQL,
   ).onConflictDoNothing();
 

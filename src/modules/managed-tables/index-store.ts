@@ -102,10 +102,10 @@ export async function findLongestValue(
 }
 
 /**
- * Tells whether transactions are running that began before `since` (in Postgres's format) and would block building an index on a
- * table: those that write to it, and all that still see older data. With `includesReaders` also those that read it, which block dropping an
- * index. It is polled before the statement runs, as a blocked statement would hold up later transactions. @param since null for
- * the current time
+ * Tells whether transactions are running that began before `since` (in Postgres's format) and would block building an index on
+ * a table: those that write to it, and all that still see older data. With `includesReaders` also those that read it, which
+ * block dropping an index. It is polled before the statement runs, as a blocked statement would hold up later transactions.
+ * @param since null for the current time
  */
 export async function checkBlockingTransactions(
   tx: TenantTx,

@@ -42,8 +42,9 @@ export async function measureScales(
 }
 
 /**
- * Finds a column with a value of more than `maxCharacters` UTF-16 characters among the selected rows. Reads all rows, but only the
- * length of long texts. @param options.escapesFormulas whether texts are written as by `makeFormulaSafeSql`
+ * Finds a column with a value of more than `maxCharacters` UTF-16 characters among the selected rows. Reads all rows, but only
+ * the length of long texts.
+ * @param options.escapesFormulas whether texts are written as by `makeFormulaSafeSql`
  */
 export async function findLongColumn(
   tx: TenantTx,

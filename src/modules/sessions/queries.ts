@@ -67,8 +67,8 @@ export const selectLiveSession = (
 
 /**
  * Exchanges the refresh token that was presented for the next one, if it is the newest. It may be presented again until
- * `retryUntil`, while its successor is the newest. The session ends `sessionMs` after the sign-in at the latest. While the company is suspended
- * nothing is exchanged, so that the token works when it is active again.
+ * `retryUntil`, while its successor is the newest. The session ends `sessionMs` after the sign-in at the latest. While the
+ * company is suspended nothing is exchanged, so that the token works when it is active again.
  */
 export const rotateSession = (
   db: ControlDb,

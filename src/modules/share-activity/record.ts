@@ -169,9 +169,9 @@ interface PendingViews {
 const MAX_WRITE_MS = 30_000;
 
 /**
- * Counts a view of a share whose event names no single share (others are counted by their event). An isolate writes the views of
- * a share once at a time; a running write includes the views that come meanwhile. @param executionCount 0 for a share that was only
- * opened
+ * Counts a view of a share whose event names no single share (others are counted by their event). An isolate writes the views
+ * of a share once at a time; a running write includes the views that come meanwhile.
+ * @param executionCount 0 for a share that was only opened
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executionCount: 0 | 1): void {
   const runningWrite = pendingViews.get(share.id);

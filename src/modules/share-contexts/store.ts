@@ -69,7 +69,10 @@ const CONTEXT_ORDER_COLUMNS = { name: makeNocaseSql(shareContexts.name), created
 
 export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER_COLUMNS>;
 
-/** Reads a page of a company's contexts, without those that show something of a type in `hiddenTypes`, or something that is denied. */
+/**
+ * Reads a page of a company's contexts, without those that show something of a type in `hiddenTypes`, or something that is
+ * denied.
+ */
 export const readContexts = (
   db: ControlDb,
   companyId: string,

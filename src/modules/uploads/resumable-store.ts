@@ -83,8 +83,8 @@ const toUpload = (row: UploadRow): ResumableUpload => ({
 const UPLOAD_COUNT_LOCK = 519_204_877;
 
 /**
- * Inserts a new upload, unless the company has `maxUploads` unfinished ones that received a byte after `since`. @returns whether it was
- * inserted
+ * Inserts a new upload, unless the company has `maxUploads` unfinished ones that received a byte after `since`.
+ * @returns whether it was inserted
  */
 export async function insertUpload(
   tx: TenantTx,

@@ -67,8 +67,9 @@ export interface NewUploadRequest {
 }
 
 /**
- * Begins an upload. @param sentBytes its first bytes, where the request has some. If they are rejected, no upload remains @returns the
- * upload with its progress
+ * Begins an upload.
+ * @param sentBytes its first bytes, where the request has some. If they are rejected, no upload remains
+ * @returns the upload with its progress
  */
 export async function beginUpload(
   ctx: PrincipalContext,

@@ -108,8 +108,8 @@ interface WorkbookFile {
 }
 
 /**
- * Continues a conversion: unpacks sheets and turns their XML into text, one line a row, about `bytesPerCall` bytes of XML. @throws
- * JobProblem for a file that is no workbook, or is too large
+ * Continues a conversion: unpacks sheets and turns their XML into text, one line a row, about `bytesPerCall` bytes of XML.
+ * @throws JobProblem for a file that is no workbook, or is too large
  */
 export async function continueConversion(
   environment: ConversionEnvironment,

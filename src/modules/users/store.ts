@@ -313,7 +313,10 @@ export const selectOpenInvitation = (db: ControlDb, companyId: string, userId: s
     .from(invitations)
     .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId), gt(invitations.expiresAt, now)));
 
-/** Ends the invitation of a user whom the statement before it changed: the link stops working, and the user can be invited again. */
+/**
+ * Ends the invitation of a user whom the statement before it changed: the link stops working, and the user can be invited
+ * again.
+ */
 export const endInvitation = (db: ControlDb, companyId: string, userId: string) =>
   db.delete(invitations).where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId), AFTER_CHANGE));
 

@@ -51,9 +51,9 @@ export const readVisualizations = (db: ControlDb, companyId: string, listRequest
   readNewest(db, visualizations, companyId, listRequest);
 
 /**
- * Updates the visualization while it is still the version that was read. @param options.onlyUnpublished whether to
- * update only while no endpoint of the Data API publishes the visualization @param options.unseenAt the time (ms), if any, at which nobody
- * else may see the visualization
+ * Updates the visualization while it is still the version that was read.
+ * @param options.onlyUnpublished whether to update only while no endpoint of the Data API publishes the visualization
+ * @param options.unseenAt the time (ms), if any, at which nobody else may see the visualization
  */
 export const updateVisualization = (
   db: ControlDb,

@@ -13,7 +13,11 @@ export interface FormField {
   showProblem(message: string): void;
 }
 
-/** Builds a field with its label. @param options.hint shown before anything is wrong @param options.beside makes an element beside the input */
+/**
+ * Builds a field with its label.
+ * @param options.hint shown before anything is wrong
+ * @param options.beside makes an element beside the input
+ */
 export function buildField(
   name: string,
   label: string,

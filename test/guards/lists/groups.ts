@@ -46,10 +46,10 @@ export const GROUP_AND_POLICY_GUARDS = [
       text: 'existsSql(accounts, matchesUndeletedId(accounts, record.companyId, record.accountId)),',
       without: '',
     },
-    { in: 'attachPolicy', text: 'isGroupNotDeleted(binding.companyId, binding.groupId),', without: 'sql`true`,' },
+    { in: 'attachPolicy', text: 'isGroupNotDeleted(attachment.companyId, attachment.groupId),', without: 'sql`true`,' },
     {
       in: 'attachPolicy',
-      text: 'existsSql(policies, matchesId(policies, binding.companyId, binding.policyId))',
+      text: 'existsSql(policies, matchesId(policies, attachment.companyId, attachment.policyId))',
       without: 'undefined',
     },
   ]),

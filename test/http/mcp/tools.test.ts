@@ -261,6 +261,23 @@ describe('arguments', () => {
   });
 
   it.each([
+    ['query_rows', 'filter', '{"a":'],
+    ['query_metrics', 'metrics', '['],
+    ['query_metrics', 'filters', '['],
+    ['query_metrics', 'query', '{"a":'],
+    ['run_dashboard', 'filter_values', '{"a":'],
+  ])(
+    'of %s are refused if their JSON text is nested deeper than a body may be: %s',
+    async (name, argument, opening) => {
+      const closing = opening === '[' ? ']' : '}';
+      const sentArguments = { ...makeRequiredArguments(name), ...(argument === 'query' && { metrics: null }) };
+      const nestedText = `${opening.repeat(50_000)}1${closing.repeat(50_000)}`;
+      const answer = await owner.tool(name, { ...sentArguments, [argument]: nestedText });
+      expect(readFailure(answer).error).toBe('VALIDATION_ERROR');
+    },
+  );
+
+  it.each([
     ['query_rows', 'fields', 'must be text'],
     ['list_tables', 'page', 'must be one value'],
   ])('of %s that are lists instead of one value are refused with an explanation: %s', async (name, field, message) => {

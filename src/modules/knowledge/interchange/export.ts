@@ -32,6 +32,7 @@ export interface KnowledgeExport {
   resources: ActiveResource[];
 }
 
+/** Throws unless the caller may list concepts, semantic items and the ontology. */
 export function requireMayExport({ actor }: PrincipalContext): void {
   requireAction(actor, 'concepts:list', '*');
   requireAction(actor, 'semantic:list', '*');

@@ -54,7 +54,8 @@ function isSuggestionNotDenied(deniedSuggestions: DeniedSuggestions): SQL | unde
     isNotDenied(sql`${payload} ->> 'object_node_id'`, deniedSuggestions.targets.ontology_node),
     isNodeSuggestionNotDenied &&
       sql`not exists (select 1 from ${suggestions} as ${nodeSuggestions}
-        where ${nodeSuggestions.id} in (${payload} ->> 'subject_suggestion_id', ${payload} ->> 'object_suggestion_id')
+        where ${nodeSuggestions.companyId} = ${suggestions.companyId}
+        and ${nodeSuggestions.id} in (${payload} ->> 'subject_suggestion_id', ${payload} ->> 'object_suggestion_id')
         and not (${isNodeSuggestionNotDenied}))`,
   );
 }
