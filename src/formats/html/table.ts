@@ -4,7 +4,7 @@ import { DATES, DECIMALS, INTEGER, TELEPHONE } from '../values/forms.ts';
 import type { ConvertedSheet, SheetOutput } from '../workbook/choice.ts';
 import { MAX_ROWS, WorkbookTooLarge } from '../workbook/limits.ts';
 import { MergedRows } from '../workbook/merged-rows.ts';
-import { MAX_HEADER_ROW, type Merge } from '../workbook/merges.ts';
+import { MAX_HEADER_ROW, type Merge, NO_MERGES } from '../workbook/merges.ts';
 import { SheetText } from '../workbook/sheet-text.ts';
 import { decodeEntities } from './entities.ts';
 
@@ -40,7 +40,7 @@ export class TableText {
 
   constructor(write: (text: Uint8Array) => Promise<void>) {
     this.#sheet = new SheetText(write);
-    this.#rows = new MergedRows(this.#sheet.writer, { headerMerges: [], lastRowsByCell: new Map() }, 0);
+    this.#rows = new MergedRows(this.#sheet.writer, NO_MERGES, 0);
   }
 
   beginRow(): void {

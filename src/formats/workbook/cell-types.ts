@@ -24,25 +24,44 @@ export function readType(bytes: Uint8Array, start: number, end: number): number 
   }
 }
 
-/** Returns true if a number is displayed as it is stored: up to 15 digits, perhaps with a point among them. */
-export function isPlainNumber(bytes: Uint8Array, start: number, end: number): boolean {
-  let at = bytes[start] === 45 ? start + 1 : start;
-  const from = at;
-  if (end - at > 15 || end === at) return false;
-  let points = 0;
-  for (; at < end; at++) {
+/**
+ * Finds the end of a number that is displayed as it is stored, without zeros at the end of a fraction: some programs write
+ * `5.0` for 5. The number has up to 15 digits, perhaps with a point among them. Returns -1 for any other number.
+ */
+export function findPlainEnd(bytes: Uint8Array, start: number, end: number): number {
+  const from = bytes[start] === 45 ? start + 1 : start;
+  if (end - from > 15 || end === from || bytes[from] === 46) return -1;
+  let point = -1;
+  for (let at = from; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte === 46) points++;
-    else if (byte < 48 || byte > 57) return false;
+    if (byte === 46 && point < 0) point = at;
+    else if (byte < 48 || byte > 57) return -1;
   }
-  // `007` would be a code.
-  return points < 2 && bytes[end - 1] !== 46 && (bytes[from] !== 48 || end - from === 1 || bytes[from + 1] === 46);
+  let plainEnd = end;
+  if (point >= 0) while (bytes[plainEnd - 1] === 48) plainEnd--;
+  if (point === plainEnd - 1) plainEnd--;
+  // `007` would be a code, and zero has no sign.
+  const isPlain = bytes[from] !== 48 || (plainEnd - from === 1 ? from === start : bytes[from + 1] === 46);
+  return isPlain ? plainEnd : -1;
 }
 
-/** Writes `2024-01-31T00:00:00.000Z` like the other dates; null for a text that is not a date or time. */
+/** Writes the value of a boolean cell as `true` or `false`; null for a text that is neither. Some programs write `TRUE`. */
+export function normalizeBoolean(text: string): 'true' | 'false' | null {
+  const word = text.trim().toLowerCase();
+  if (word === '1' || word === 'true') return 'true';
+  return word === '0' || word === 'false' ? 'false' : null;
+}
+
+/**
+ * Writes `2024-01-31T00:00:00.000Z` like the other dates; null for a text that is not a date or time, or has more than six
+ * significant digits of a fraction.
+ */
 export function normalizeIsoText(text: string, isDay: boolean): string | null {
-  const matchedParts = /^(?:(\d{4}-\d\d-\d\d)T?)?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\d*Z?$/.exec(text.trim());
-  const [, day, time] = matchedParts ?? [];
-  if (day === undefined) return time ?? null;
-  return isDay || time === undefined ? day : `${day}T${time.replace(/\.0+$/, '')}`;
+  const matchedParts = /^(?:(\d{4}-\d\d-\d\d)T?)?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?((?<=\.\d{6})\d+)?Z?$/.exec(
+    text.trim(),
+  );
+  const [, day, time, furtherDigits = ''] = matchedParts ?? [];
+  if (day !== undefined && (isDay || time === undefined)) return day;
+  if (time === undefined || /[1-9]/.test(furtherDigits)) return null;
+  return day === undefined ? time : `${day}T${time.replace(/\.0+$/, '')}`;
 }

@@ -1,9 +1,10 @@
 import { decodeText, hasReference, XmlUnreadable } from '../xml/text.ts';
 import {
   BOOLEAN_CELL,
+  findPlainEnd,
   ISO_DATE_CELL,
-  isPlainNumber,
   NUMERIC_CELL,
+  normalizeBoolean,
   normalizeIsoText,
   SHARED_TEXT_CELL,
   TEXT_CELL,
@@ -54,8 +55,11 @@ export class CellWriter {
         break;
       }
       case BOOLEAN_CELL:
-        if (this.#rows.moveToColumn(column))
-          this.#writer.writeUnquotedText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
+        // Almost all are `0` or `1`: decoding them would take longer.
+        this.#boolean(
+          column,
+          end - start === 1 ? String.fromCharCode(bytes[start] as number) : decodeText(bytes, start, end),
+        );
         break;
       case TEXT_CELL:
         if (encoded && hasReference(bytes, start, end))
@@ -72,8 +76,9 @@ export class CellWriter {
   #number(column: number, style: number, start: number, end: number): void {
     const bytes = this.#bytes;
     const format = this.#workbook.formats[style] ?? NUMBER_FORMAT;
-    if (format.kind === 'number' && isPlainNumber(bytes, start, end)) {
-      if (this.#rows.moveToColumn(column)) this.#writer.writeUnquoted(bytes, start, end);
+    const plainEnd = format.kind === 'number' ? findPlainEnd(bytes, start, end) : -1;
+    if (plainEnd >= 0) {
+      if (this.#rows.moveToColumn(column)) this.#writer.writeUnquoted(bytes, start, plainEnd);
       return;
     }
     const value = decodeText(bytes, start, end);
@@ -84,6 +89,12 @@ export class CellWriter {
     // A code is text, although it is stored as a number.
     if (format.kind === 'code' || format.kind === 'span') this.#writer.writeQuotedText(text);
     else this.#writer.writeUnquotedText(text);
+  }
+
+  #boolean(column: number, value: string): void {
+    const text = normalizeBoolean(value);
+    if (text === null) this.writeText(column, value.trim());
+    else if (this.#rows.moveToColumn(column)) this.#writer.writeUnquotedText(text);
   }
 
   #isoDate(column: number, value: string, style: number): void {

@@ -23,11 +23,11 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
 
 /**
  * Formats a number as Excel displays it, with 15 digits, so that the rounding error of 0.1 + 0.2 is dropped. Integers
- * stay as written.
+ * stay as written, without leading zeros or the sign of zero.
  */
 export function formatPlainNumber(text: string): string | null {
   const trimmed = text.trim();
-  if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1');
+  if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-0$/, '0');
   const value = Number(trimmed);
   if (trimmed === '' || !Number.isFinite(value)) return null;
   return String(Number(value.toPrecision(15)));

@@ -1,6 +1,5 @@
 import type { Namespaces } from '../xml/namespaces.ts';
-import { CUT_TOKEN, EMPTY_TAG, OPEN_TAG, XmlReader } from '../xml/reader.ts';
-import { findText } from '../xml/text.ts';
+import { CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, XmlReader } from '../xml/reader.ts';
 import { readColumn } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 
@@ -33,17 +32,39 @@ export const MAX_HEADER_ROW = 60;
 /** Makes a number of a cell's row from 1 and column from 0. */
 export const makeCellKey = (row: number, column: number): number => row * MAX_COLUMNS + column;
 
-/** Reads the merged cells of a sheet from the end of its XML, after the rows. */
-export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
+/** What is used of a sheet without merged cells. */
+export const NO_MERGES: Merges = { headerMerges: [], lastRowsByCell: new Map() };
+
+/** Each byte becomes one character. */
+const byteDecoder = new TextDecoder('latin1');
+
+/**
+ * Finds the offset of the list of merged cells, whatever its prefix, in a piece of a sheet's XML behind which there is none.
+ * Only tags count, as the words also stand in attributes: a link may lead to a sheet named `mergeCells`.
+ * @returns null when the rows end in the piece, so that the sheet has no such list; -1 when it may stand before the piece
+ */
+export function findMerges(piece: Uint8Array): number | null {
+  const text = byteDecoder.decode(piece);
+  const at = text.search(/<(?:[^<>\s/:]*:)?mergeCells[\s/>]/);
+  return at < 0 && /<\/(?:[^<>\s/:]*:)?sheetData\s*>/.test(text) ? null : at;
+}
+
+/**
+ * Reads the merged cells of a sheet from its XML, from the list of them on.
+ * @param isLast whether the XML ends with the bytes
+ * @returns null when the bytes end before the list does
+ */
+export function readMerges(bytes: Uint8Array, names: Namespaces, isLast: boolean): Merges | null {
   const merges: Merge[] = [];
-  const at = findRowsEnd(tail);
-  const reader = new XmlReader(tail, { offset: at < 0 ? tail.length : at, namespaces: names });
+  const reader = new XmlReader(bytes, { namespaces: names });
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    const isEnd = (token === CLOSE_TAG || token === EMPTY_TAG) && reader.isElement('mergeCells');
+    if (isEnd) return selectUsefulMerges(merges);
     if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('mergeCell')) continue;
     const merge = parseMerge(reader.readAttribute('ref') ?? '');
     if (merge) merges.push(merge);
   }
-  return selectUsefulMerges(merges);
+  return isLast ? selectUsefulMerges(merges) : null;
 }
 
 /** Selects the merged cells that the conversion uses: none if some overlap, which Excel calls damaged and drops. */
@@ -52,7 +73,7 @@ export function selectUsefulMerges(allMerges: Merge[]): Merges {
     .filter(({ top, bottom, left, right }) => top >= 1 && bottom <= MAX_ROWS && left >= 0 && right < MAX_COLUMNS)
     .filter(({ top, bottom, left, right }) => top <= bottom && left <= right)
     .sort((a, b) => a.top - b.top);
-  if (doOverlap(merges)) return { headerMerges: [], lastRowsByCell: new Map() };
+  if (doOverlap(merges)) return NO_MERGES;
   return {
     headerMerges: merges.filter(({ top }) => top <= MAX_HEADER_ROW),
     lastRowsByCell: new Map(
@@ -76,14 +97,6 @@ function doOverlap(merges: Merge[]): boolean {
     }
   }
   return false;
-}
-
-/** Finds the offset after `</sheetData>`, whatever its prefix, or `<sheetData/>`. */
-function findRowsEnd(tail: Uint8Array): number {
-  const searchedText = 'sheetData';
-  let lastOffset = -1;
-  for (let at = findText(tail, searchedText, 0); at >= 0; at = findText(tail, searchedText, at + 1)) lastOffset = at;
-  return lastOffset < 0 ? -1 : tail.indexOf(62, lastOffset) + 1;
 }
 
 const encoder = new TextEncoder();

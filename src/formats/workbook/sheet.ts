@@ -72,7 +72,10 @@ export function convertRows(
   return converter.convertBlock(isLast);
 }
 
+const encoder = new TextEncoder();
+
 class RowConverter {
+  readonly #workbook: WorkbookData;
   readonly #state: SheetState;
   readonly #reader: XmlReader;
   readonly #writer: RowWriter;
@@ -80,6 +83,7 @@ class RowConverter {
   readonly #cellWriter: CellWriter;
 
   constructor(workbook: WorkbookData, merges: Merges, state: SheetState, block: Uint8Array) {
+    this.#workbook = workbook;
     this.#state = { ...state };
     this.#reader = new XmlReader(block, { namespaces: state.names });
     this.#writer = new RowWriter(state);
@@ -157,6 +161,7 @@ class RowConverter {
     let start = 0;
     let end = 0;
     let isEncoded = true;
+    let joinedText: string | null = null;
     let inlineText: string | null = null;
     let isInValue = false;
     for (let token = reader.next(); ; token = reader.next()) {
@@ -165,6 +170,11 @@ class RowConverter {
       if (token === OPEN_TAG && reader.isElement('v')) isInValue = true;
       else if (token === CLOSE_TAG && reader.isElement('v')) isInValue = false;
       else if (isInValue && (token === TEXT_TOKEN || token === CDATA_TOKEN)) {
+        if (end > 0) {
+          // A comment or CDATA splits the value.
+          joinedText ??= (isEncoded ? decodeText : sliceText)(bytes, start, end);
+          joinedText += (token === TEXT_TOKEN ? decodeText : sliceText)(bytes, reader.start, reader.end);
+        }
         start = reader.start;
         end = reader.end;
         isEncoded = token === TEXT_TOKEN;
@@ -174,9 +184,17 @@ class RowConverter {
       }
     }
     if (inlineText !== null) this.#cellWriter.writeText(column, inlineText);
+    else if (joinedText !== null) this.#writeJoinedValue(column, type, style, joinedText);
     else if (end > start) this.#cellWriter.writeValue(column, type, style, start, end, isEncoded);
     this.#rows.endCell(column);
     return true;
+  }
+
+  /** Writes a value that was split into several pieces, and is decoded. */
+  #writeJoinedValue(column: number, type: number, style: number, text: string): void {
+    const bytes = encoder.encode(text);
+    const cellWriter = new CellWriter(this.#workbook, bytes, this.#rows, this.#writer);
+    if (bytes.length > 0) cellWriter.writeValue(column, type, style, 0, bytes.length, false);
   }
 
   /** Reads the text of an inline string; null when the block ends before the text does. */

@@ -2,6 +2,7 @@ import { convertToUtf8 } from '../xml/encoding.ts';
 import { unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { readRows } from './first-rows.ts';
 import { WorkbookTooLarge } from './limits.ts';
+import { NO_MERGES } from './merges.ts';
 import { openWorkbook } from './parts.ts';
 import { beginSheet, convertRows } from './sheet.ts';
 
@@ -30,13 +31,7 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
     const xml = convertToUtf8(await unpackWhole(zip, entry, limit));
     let text = '';
     for (let state = beginSheet(0); !state.done; ) {
-      const convertedRows = convertRows(
-        workbook,
-        { headerMerges: [], lastRowsByCell: new Map() },
-        state,
-        xml.subarray(state.offset),
-        true,
-      );
+      const convertedRows = convertRows(workbook, NO_MERGES, state, xml.subarray(state.offset), true);
       state = convertedRows.state;
       countBytes(convertedRows.text.length);
       text += decoder.decode(convertedRows.text);

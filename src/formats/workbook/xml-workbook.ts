@@ -4,7 +4,7 @@ import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA_TOKEN, CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, TEXT_TOKEN, XmlReader } from '../xml/reader.ts';
 import { decodeText, findText, sliceText, XmlUnreadable } from '../xml/text.ts';
 import type { ReadRange } from '../zip/directory.ts';
-import { normalizeIsoText } from './cell-types.ts';
+import { normalizeBoolean, normalizeIsoText } from './cell-types.ts';
 import { formatNumber } from './cells.ts';
 import {
   type ConvertedSheet,
@@ -20,7 +20,7 @@ import {
 } from './choice.ts';
 import { computeMaxTextBytes, MAX_BYTES, MAX_COLUMNS, MAX_ROWS, WorkbookTooLarge } from './limits.ts';
 import { EarlierColumnFound, MergedRows } from './merged-rows.ts';
-import { MAX_HEADER_ROW, type Merge } from './merges.ts';
+import { MAX_HEADER_ROW, type Merge, NO_MERGES } from './merges.ts';
 import { NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import { SheetText } from './sheet-text.ts';
 
@@ -298,7 +298,7 @@ class XmlConversion<T> {
         return { text: formattedMoment ?? text, isText: formattedMoment === null };
       }
       case 'Boolean':
-        return { text: /^\s*(?:1|true)\s*$/i.test(text) ? 'true' : 'false', isText: false };
+        return toBooleanValue(text);
       case 'Error':
         return EMPTY_VALUE;
       default:
@@ -320,6 +320,11 @@ interface Cell extends CellValue {
 }
 
 const EMPTY_VALUE: CellValue = { text: '', isText: true };
+
+function toBooleanValue(text: string): CellValue {
+  const word = normalizeBoolean(text);
+  return { text: word ?? text.trim(), isText: word === null };
+}
 
 /** Sheet whose rows are being written. */
 class OpenSheet<T> {
@@ -347,7 +352,7 @@ class OpenSheet<T> {
     const filledCell = cells.find(({ text }) => text !== '');
     if (!filledCell) return;
     this.#first ??= filledCell.column;
-    this.#rows ??= new MergedRows(this.text.writer, { headerMerges: [], lastRowsByCell: new Map() }, this.#first);
+    this.#rows ??= new MergedRows(this.text.writer, NO_MERGES, this.#first);
     this.#rows.beginRow(row);
     for (const cell of cells) this.#cell(this.#rows, row, cell);
     this.#rows.endRow();

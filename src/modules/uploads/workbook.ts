@@ -19,7 +19,7 @@ import {
   WorkbookTooLarge,
 } from '../../formats/workbook/limits.ts';
 import { EarlierColumnFound } from '../../formats/workbook/merged-rows.ts';
-import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
+import { findMerges, type Merges, NO_MERGES, readMerges } from '../../formats/workbook/merges.ts';
 import { openWorkbook, type PackedSheet, type Workbook } from '../../formats/workbook/parts.ts';
 import {
   beginSheet,
@@ -44,6 +44,8 @@ export interface ConversionState {
   sheet: number;
   /** The sheet's unpacked XML; null while it is packed. */
   xml: Segment[] | null;
+  /** The offset in the XML of the list of merged cells; null for none, undefined until it is searched. */
+  merges?: number | null | undefined;
   rows: SheetState;
   /** The number of times that a row began left of the sheet's first column. */
   shifts: number;
@@ -78,6 +80,7 @@ export const beginConversion = (): ConversionState => ({
 const makeSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'choice' | 'result'> => ({
   sheet,
   xml: null,
+  merges: undefined,
   rows: beginSheet(MAX_COLUMN_INDEX),
   shifts: 0,
   text: [],
@@ -170,12 +173,15 @@ async function convertSheet(
   environment: ConversionEnvironment,
   file: WorkbookFile,
   workbook: Workbook,
-  state: ConversionState,
+  from: ConversionState,
   xml: Segment[],
 ): Promise<ConversionState> {
   const { bucket, newKey, bytesPerCall } = environment;
   const size = sumSegmentBytes(xml);
-  const merges = await loadMerges(bucket, xml, size, state.rows.names);
+  const mergesOffset = from.merges === undefined ? await searchMerges(bucket, xml, size) : from.merges;
+  const state = { ...from, merges: mergesOffset };
+  const merges =
+    mergesOffset === null ? NO_MERGES : await loadMerges(bucket, xml, size, mergesOffset, state.rows.names);
   const writer = new SegmentWriter(bucket, newKey);
   let { rows, written, header, joined } = state;
   const untilOffset = rows.offset + bytesPerCall;
@@ -232,12 +238,38 @@ async function convertBlock(
 
 /** The size of the first block of a text, which holds the header. */
 const FIRST_BLOCK_BYTES = 256 * 1024;
-/** The maximum number of bytes at the end of a sheet in which merged cells are looked for: they are listed after the rows. */
-const TAIL_BYTES = 4 * 1024 * 1024;
+/** The size of the pieces in which the list of merged cells is searched. */
+const SEARCHED_BYTES = 4 * 1024 * 1024;
+/** The number of bytes that pieces overlap: the maximum size of a tag's beginning. */
+const TAG_BYTES = 256;
+/** The maximum size of the list of merged cells, which are held in memory: about 250,000 of them. */
+const MAX_MERGES_BYTES = 8 * 1024 * 1024;
 
-async function loadMerges(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {
-  const tail = await createSegmentReader(bucket, xml, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
-  return readMerges(tail, names ?? readNamespaces(await createSegmentReader(bucket, xml, 0, FIRST_BLOCK_BYTES)));
+/** Searches the list of merged cells from the end on: it stands behind the rows, before links, validations and formats. */
+async function searchMerges(bucket: R2Bucket, xml: Segment[], size: number): Promise<number | null> {
+  for (let end = size; end > 0; end -= SEARCHED_BYTES) {
+    const start = Math.max(0, end - SEARCHED_BYTES);
+    const at = findMerges(await createSegmentReader(bucket, xml, start, end - start + TAG_BYTES));
+    if (at !== -1) return at === null ? null : start + at;
+  }
+  return null;
+}
+
+/** Loads the merged cells that are listed from an offset on. @throws WorkbookTooLarge */
+async function loadMerges(
+  bucket: R2Bucket,
+  xml: Segment[],
+  size: number,
+  offset: number,
+  namesOfRows: Namespaces | null,
+): Promise<Merges> {
+  const names = namesOfRows ?? readNamespaces(await createSegmentReader(bucket, xml, 0, FIRST_BLOCK_BYTES));
+  for (const length of [FIRST_BLOCK_BYTES, MAX_MERGES_BYTES]) {
+    const bytes = await createSegmentReader(bucket, xml, offset, length);
+    const merges = readMerges(bytes, names, offset + bytes.length >= size);
+    if (merges) return merges;
+  }
+  throw new WorkbookTooLarge();
 }
 
 async function createSegmentReader(

@@ -222,6 +222,78 @@ describe('the sheet of a workbook that is loaded', () => {
     );
   });
 
+  it('has its numbers without zeros at the end of a fraction, which some programs write, and its texts as they are', async () => {
+    const storedNumbers = ['1.0', '10.50', '-2.00', '0.0', '-0.0', '-0', '100', '.5', '5.', '1.0E7', '007.0', '1.5.0'];
+    const row: Cell[] = [
+      ...storedNumbers.map((v) => ({ v })),
+      { xml: '<f t="shared" si="0"/><v>8.0</v>' },
+      { t: 'str', xml: '<f>A1</f><v>5.0</v>' },
+      '5.0',
+      { t: 's', v: '0' },
+    ];
+    expect(await convertToText(makeSheetWorkbook([row], { strings: ['<t>5.0</t>'] }))).toBe(
+      '1,10.5,-2,0,0,0,100,0.5,5,10000000,7,"1.5.0",8,"5.0","5.0","5.0"\n',
+    );
+  });
+
+  it('has whole numbers with a fraction of zeros typed as integers, booleans, codes and years of a header', async () => {
+    const writeFraction = (rows: Cell[][]) =>
+      rows.map((row) => row.map((cell) => (typeof cell === 'number' ? { v: cell.toFixed(1) } : cell)));
+    const readColumns = async (...rows: string[]) =>
+      inferSheet(await convertWorkbook(makeSheetWorkbook(writeFraction(parseCells(...rows)))));
+    expect(formatColumns(await readColumns('nome|n|ativo', 'a|1|1', 'b|2|0'))).toBe(
+      'nome:text n:integer ativo:boolean',
+    );
+    expect(formatColumns(await readColumns('pais|2019|2020', 'a|1|2', 'b|3|4'))).toBe(
+      'pais:text _2019:integer _2020:integer',
+    );
+    const { schema } = await readColumns('cod|v', '5|1', 'A1|2', '10|3');
+    expect(schema.sample_rows.map(({ cod }) => cod)).toEqual(['5', 'A1', '10']);
+  });
+
+  it('has a value read as a whole where comments or CDATA split it', async () => {
+    const row: Cell[] = [
+      { xml: '<v>1<!--x-->7</v>' },
+      { t: 'str', xml: '<v>ab<![CDATA[<c>&amp;]]>d &amp; e_x0041_<?x y?>f</v>' },
+      { t: 's', xml: '<v><![CDATA[]]><!-- -->0<!-- --></v>' },
+      { t: 'd', xml: '<v>2024-01<!-- -->-31</v>' },
+      { t: 'b', xml: '<v>tr<![CDATA[ue]]></v>' },
+      { s: 1, xml: '<v>453<![CDATA[22]]></v>' },
+    ];
+    expect(await convertToText(makeSheetWorkbook([row], { strings: ['<t>x</t>'], formats: [14] }))).toBe(
+      '17,"ab<c>&amp;d & eAf","x",2024-01-31,true,2024-01-31\n',
+    );
+  });
+
+  it('has booleans in digits or words of any case, and other texts of boolean cells as texts', async () => {
+    const storedValues = ['1', '0', 'true', 'false', 'TRUE', ' 1 ', '\n0', 'False', 'talvez', '2'];
+    const row = storedValues.map((v) => ({ t: 'b', v }));
+    expect(await convertToText(makeSheetWorkbook([row]))).toBe(
+      'true,false,true,false,true,true,false,false,"talvez","2"\n',
+    );
+  });
+
+  it('has moments with more than six significant digits of a fraction as texts', async () => {
+    const storedMoments = [
+      '2024-01-31T10:20:30.123456',
+      '2024-01-31T10:20:30.123456000Z',
+      '2024-01-31T10:20:30.0000000',
+      '2024-01-31T10:20:30.1234567',
+      '10:20:30.1234567Z',
+      '2024-01-3112',
+    ];
+    const row: Cell[] = [
+      ...storedMoments.map((v) => ({ t: 'd', v })),
+      { t: 'd', s: 1, v: '2024-01-31T00:00:00.1234567' },
+    ];
+    expect(await convertToText(makeSheetWorkbook([row], { formats: [14] }))).toBe(
+      [
+        '2024-01-31T10:20:30.123456,2024-01-31T10:20:30.123456,2024-01-31T10:20:30',
+        '"2024-01-31T10:20:30.1234567","10:20:30.1234567Z","2024-01-3112",2024-01-31\n',
+      ].join(','),
+    );
+  });
+
   it('is read only from elements of its XML namespace, and from fallbacks of extensions', async () => {
     const strictNamespace = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
     const other = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
@@ -497,6 +569,47 @@ describe('merged cells of a workbook', () => {
     expect(await convertMerged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(
       unmergedText.replace('\n,3', '\n"x",3'),
     );
+  });
+
+  describe('that are listed behind the rows', () => {
+    const rows = parseCells('regiao|2024|', '|jan|fev', 'Norte|1|2', '|3|4');
+    const parts = { sheets: [{ rows, merges: ['A1:A2', 'B1:C1', 'A3:A4'] }] };
+    const MERGED_CSV = '\n"regiao","2024 jan","2024 fev"\n"Norte",1,2\n"Norte",3,4\n';
+    const SHEET_PATH = 'xl/worksheets/sheet1.xml';
+    const sheetXml = strFromU8(makeWorkbookFiles(parts)[SHEET_PATH] as Uint8Array);
+    const convertSheet = (xml: string, bytesPerCall?: number, prefix = '') =>
+      convertToText(makeWorkbook({ ...parts, prefix, files: { [SHEET_PATH]: xml } }), bytesPerCall);
+    const insertBehind = (xml: string) => sheetXml.replace('</worksheet>', `${xml}</worksheet>`);
+    const makeLinks = (count: number) =>
+      `<hyperlinks>${Array.from({ length: count }, (_, n) => `<hyperlink ref="B${n}" location="Sheet!A${n}" tooltip="${'abrir '.repeat(20)}"/>`).join('')}</hyperlinks>`;
+
+    it.each(['sheetData', 'mergeCells'])('are found where a link leads to a sheet named %s', async (name) => {
+      const link = `<hyperlinks><hyperlink ref="B3" location="'${name}'!A1" display="${name} >"/></hyperlinks>`;
+      for (const prefix of ['', 'x']) {
+        expect(await convertSheet(insertBehind(link), undefined, prefix)).toBe(MERGED_CSV);
+        expect(await convertSheet(insertBehind(link), 200, prefix)).toBe(MERGED_CSV);
+      }
+    });
+
+    it('are found however much stands between them, the rows and the end', async () => {
+      const links = makeLinks(60_000);
+      expect(links.length).toBeGreaterThan(8 * 1024 * 1024);
+      expect(await convertSheet(insertBehind(links))).toBe(MERGED_CSV);
+      const filters = `<autoFilter>${'<filter val="x"/>'.repeat(500_000)}</autoFilter>`;
+      expect(await convertSheet(sheetXml.replace('<mergeCells>', `${filters}<mergeCells>`))).toBe(MERGED_CSV);
+      const withoutMerges = insertBehind(links).replace(/<mergeCells>.*<\/mergeCells>/, '');
+      expect(await convertSheet(withoutMerges)).toBe('"regiao",2024\n,"jan","fev"\n"Norte",1,2\n,3,4\n');
+    });
+
+    it('are all read up to eight mebibytes of them, beyond which the workbook is too large', async () => {
+      const makeMany = (count: number) =>
+        sheetXml.replace(
+          '</mergeCells>',
+          `${Array.from({ length: count }, (_, n) => `<mergeCell ref="E${n + 100}:F${n + 100}"/>`).join('')}</mergeCells>`,
+        );
+      expect(await convertSheet(makeMany(200_000))).toBe(MERGED_CSV);
+      await expect(convertSheet(makeMany(300_000))).rejects.toMatchObject({ error: { code: 'WORKBOOK_TOO_LARGE' } });
+    });
   });
 
   it('do not turn a title into a header', async () => {

@@ -53,6 +53,17 @@ describe('a workbook of XML Spreadsheet 2003', () => {
     );
   });
 
+  it('has booleans in digits or words, and values that are no boolean or have too fine a fraction as texts', async () => {
+    const cells = [
+      ...['1', ' TRUE ', '0', 'talvez'].map((value) => `<Cell><Data ss:Type="Boolean">${value}</Data></Cell>`),
+      '<Cell><Data ss:Type="DateTime">2024-01-31T10:20:30.1234567</Data></Cell>',
+      ...['5.0', '-0'].map((value) => `<Cell><Data ss:Type="Number">${value}</Data></Cell>`),
+    ];
+    expect((await convertXml(formatWorkbook(formatSheet('Dados', `<Row>${cells.join('')}</Row>`)))).text).toBe(
+      'true,true,false,"talvez","2024-01-31T10:20:30.1234567",5,0\n',
+    );
+  });
+
   it('is read from the sheet that holds a table, and from hidden sheets last', async () => {
     const readSheetName = async (...sheets: string[]) => (await convertXml(formatWorkbook(sheets.join('')))).sheet.name;
     const listSheet = formatSheet('Lista', formatRow('cidade') + formatRow('Natal'));
