@@ -17,7 +17,7 @@ const CHARTS: Chart[] = [
   { name: 'Hundreds', sql: makeReportsSql(250), place: [0, 9, 12, 5] },
   {
     name: 'Tall',
-    sql: "SELECT repeat('Lorem ipsum dolor ', 12) || n AS text, n, n * 2 AS m FROM generate_series(1, 30) AS n",
+    sql: "SELECT repeat('Lorem ipsum dolor ', 20) || n AS text, n, n * 2 AS m FROM generate_series(1, 30) AS n",
     place: [0, 14, 6, 4],
   },
 ];
