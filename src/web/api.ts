@@ -48,7 +48,8 @@ export async function callApi<T>(path: string, options: CallOptions = {}): Promi
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
   options.signal?.throwIfAborted();
-  throw toApiProblem(response, answer);
+  // The connection ended within the answer.
+  throw response.ok ? makeOfflineProblem() : toApiProblem(response, answer);
 }
 
 /** Calls the API for a file; the response gives its name. @throws ApiProblem */
@@ -57,7 +58,7 @@ export async function callFile(path: string, options: CallOptions): Promise<File
   if (!response.ok) throw toApiProblem(response, await response.json().catch(() => undefined));
   const [, name = 'file'] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('Content-Disposition') ?? '') ?? [];
   const content = await response.blob().catch(() => {
-    throw new ApiProblem(0, 'NETWORK', TEXTS.offline);
+    throw makeOfflineProblem();
   });
   return new File([content], decodeURIComponent(name), { type: content.type });
 }
@@ -70,9 +71,11 @@ function sendRequest(path: string, { body, token, signal, isFresh }: CallOptions
   const request: RequestInit = { headers, signal, credentials: 'omit' };
   if (body !== undefined) Object.assign(request, { method: 'POST', body: JSON.stringify(body) });
   return fetch(path, request).catch((cause: unknown) => {
-    throw signal?.aborted ? cause : new ApiProblem(0, 'NETWORK', TEXTS.offline);
+    throw signal?.aborted ? cause : makeOfflineProblem();
   });
 }
+
+const makeOfflineProblem = (): ApiProblem => new ApiProblem(0, 'NETWORK', TEXTS.offline);
 
 /** Converts a failed response to a problem in the page's language. */
 function toApiProblem({ status, headers }: Response, answer: unknown): ApiProblem {

@@ -110,7 +110,8 @@ export function buildTable(
         part < 1 - MAX_VISIBLE_SHARE
           ? [part + 1 - MAX_VISIBLE_SHARE, at]
           : [part - MAX_VISIBLE_SHARE, at + MAX_VISIBLE_SHARE];
-      if (at > 0 && (part < 1 - MAX_VISIBLE_SHARE || part > MAX_VISIBLE_SHARE))
+      // Above the first row there is none that could be higher.
+      if ((at > 0 && part < 1 - MAX_VISIBLE_SHARE) || (at >= 0 && part > MAX_VISIBLE_SHARE))
         table.style.setProperty('--stretch', `${(pixels * height) / over}px`);
     }
     updateExtent();

@@ -99,7 +99,7 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
           ].map((words) => words.join(' ').replaceAll(/\s+/g, ' ')),
         );
         await card
-          .getByText(texts.otherHolds(`Taxi ${formatPercent(0.0025)}, Parked ${formatPercent(0.0018)}`))
+          .getByText(`${texts.other}: Taxi ${formatPercent(0.0025)}, Parked ${formatPercent(0.0018)}`)
           .waitFor();
         const smallSliceCard = page.getByRole('region', { name: 'One small', exact: true });
         expect((await smallSliceCard.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0])).toEqual(
@@ -119,6 +119,18 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
       }
     },
   );
+
+  it.each(LOCALES)('has a name of its own where the data has one of the same name: %s', async (locale) => {
+    const { other } = PAGE_TEXTS[locale];
+    const sql = makePartsSql([other, 40], ['a', 30], ['b', 1], ['c', 2], ['d', 27]);
+    const { path } = await createLink(await createDashboard([{ name: 'Twice', sql, chart: { type: 'pie' } }]));
+    const { page } = await openPage(`${path}?locale=${locale}`);
+    await waitUntilSettled(page);
+    const card = page.getByRole('region', { name: 'Twice', exact: true });
+    const names = (await card.getByRole('listitem').allInnerTexts()).map((text) => text.split('\n')[0]);
+    expect(names).toEqual([other, 'a', 'd', `${other} (2)`]);
+    await card.getByText(new RegExp(`^${other} \\(2\\): c .*, b .*%$`)).waitFor();
+  });
 
   it('is hidden and drawn again by its entry in the legend, as a series is, by mouse and keyboard', async () => {
     const { page } = await openPage(link);

@@ -238,17 +238,35 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
 
   it.each(['A4', 'Letter'])('splits no card over two sheets if the card fits on one: %s', async (format) => {
     const charts = CHARTS.map((chart) => (chart.name === 'Rows' ? { ...chart, sql: makeRowsSql(25) } : chart));
+    for (const [name, y, height] of [
+      ['Higher', 18, 40],
+      ['High', 58, 12],
+    ] as const)
+      charts.push({
+        name: `${name} one`,
+        sql: makeThreeLabelsSql(name),
+        chart: { type: 'bar' },
+        place: [3, y, 9, height],
+      });
     const { page } = await openPage((await createLink(await createDashboard(charts, { filters: FILTERS }))).path);
     await waitUntilSettled(page);
     const sheets = await printPage(page, format);
     expect(sheets.length).toBeGreaterThan(1);
     // What a chart draws is text on paper, too.
     const findSheets = (word: string) => sheets.flatMap(({ text }, at) => (text.includes(word) ? at : []));
-    for (const name of ['Bars', 'Pie', 'Line', 'Area']) {
+    for (const [name, label] of [
+      ['Bars', 'bars'],
+      ['Pie', 'pie'],
+      ['Line', 'line'],
+      ['Area', 'area'],
+      ['Higher one', 'Higher'],
+      ['High one', 'High'],
+    ] as const) {
       const [sheet, ...others] = findSheets(name);
       expect(others).toEqual([]);
-      for (const part of ['a', 'b', 'c']) expect(findSheets(`${name.toLowerCase()}-${part}`), name).toEqual([sheet]);
+      for (const part of ['a', 'b', 'c']) expect(findSheets(`${label}-${part}`), name).toEqual([sheet]);
     }
+    for (const { pieces } of sheets) expect(pieces).not.toEqual([]);
     expect(sheets.filter(({ text }) => listRowLines(text).length > 0).length).toBe(1);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { send } from '../support/send.ts';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
 import {
   createContext,
@@ -8,6 +9,7 @@ import {
   demo,
   readResults,
   requestApi,
+  url,
 } from './demo-company.ts';
 
 const COUNT_CHART = {
@@ -150,6 +152,62 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     expect(problems).toEqual([]);
   });
 
+  it('breaks long names of cards, filters and columns, so that it is not wider than a phone', async () => {
+    const name = 'Superkalifragilistisch'.repeat(7);
+    const filters = [
+      { slug: 'a', label: name.slice(0, 100), kind: 'text' },
+      { slug: 'b', label: name.slice(0, 99), kind: 'multi_select', options: [{ label: name, value: name }] },
+      { slug: 'c', label: name.slice(0, 98), kind: 'date_range' },
+      { slug: 'd', label: name.slice(0, 97), kind: 'text', required: true },
+    ];
+    const column = name.slice(0, 60);
+    const charts = [
+      { name, description: name, sql: `SELECT 1 AS ${column}, 2 AS n`, chart: { type: 'number' } },
+      { name: `${name}2`, sql: `SELECT 1 AS x, 2 AS ${column}, 3 AS n`, chart: { type: 'line' } },
+    ];
+    const { path } = await createLink(await createDashboard(charts, { name, description: name, filters }));
+    const { page } = await openPage(path, { viewport: { width: 320, height: 800 } });
+    for (const query of ['', `?d=${name}&b=${name}`]) {
+      await page.goto(new URL(path + query, page.url()).href);
+      await waitUntilSettled(page);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+      const ends = await page.evaluate(`Array.from(document.querySelectorAll(
+        '.label, label, h1, h2, .body p, dt, .legend span:not(.mark-of), .widget header p'), (element) => {
+          const range = document.createRange();
+          range.selectNodeContents(element);
+          return range.getBoundingClientRect().right;
+        })`);
+      expect(Math.max(...(ends as number[]))).toBeLessThanOrEqual(320);
+    }
+    expect(await page.locator('dt').count()).toBe(2);
+  });
+
+  it('says that there is no data yet where the company has no database', async () => {
+    const slug = `new-${crypto.randomUUID().slice(0, 8)}`;
+    const owner = { name: 'Ana', email: 'owner@example.com', password: 'A long password, 1' };
+    await send(url, 'POST', '/admin/organizations', {
+      token: demo.platform_admin_token,
+      json: { name: 'New', slug, owner },
+    });
+    const { token } = await send<{ token: string }>(url, 'POST', '/v1/auth/login', {
+      json: { company_slug: slug, email: owner.email, password: owner.password },
+    });
+    const post = <T>(path: string, json: unknown) => send<T>(url, 'POST', path, { token, json });
+    const { _id: id } = await post<{ _id: string }>('/v1/visualizations', { name: 'Early', sql: 'SELECT 1 AS n' });
+    const dashboard = await post<{ _id: string }>('/v1/dashboards', {
+      name: 'Early',
+      layout: [{ visualization_id: id, x: 0, y: 0, w: 6, h: 4 }],
+      filters: [],
+    });
+    const share = await post<{ url: string }>(`/api/v1/dashboards/${dashboard._id}/shares`, { share_type: 'link' });
+    const { page, problems } = await openPage(new URL(share.url).pathname);
+    await page.getByText('No data yet. It appears here as soon as there is some.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('button', { name: 'Run again' }).waitFor();
+    expect(await findAxeViolations(page)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
   it('says from the next request on that a link was revoked or an embedded dashboard deleted', async () => {
     const dashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
     const link = await createLink(dashboard);
@@ -202,6 +260,25 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('954');
   });
+
+  it.each(['resolve', 'execute'])(
+    'offers to try again when the connection ends within the answer: %s',
+    async (lastPart) => {
+      const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
+      const { page } = await openPage('/');
+      let isCut = true;
+      await page.route(`**/${lastPart}`, async (route) => {
+        const response = await route.fetch();
+        const text = await response.text();
+        await route.fulfill({ response, body: isCut ? text.slice(0, text.length / 2) : text });
+      });
+      await page.goto(new URL(path, page.url()).href);
+      await page.getByText('The server cannot be reached. Check your connection.').waitFor();
+      isCut = false;
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
+    },
+  );
 
   it('waits as long as a 429 or 503 says, and offers to try again after a 500', async () => {
     const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));

@@ -15,7 +15,24 @@ const CHARTS: Chart[] = [
   { name: 'Few', sql: makeReportsSql(3, 'n, cost'), place: [0, 5, 6, 4] },
   { name: 'One', sql: makeReportsSql(1, 'n, cost'), place: [6, 5, 6, 4] },
   { name: 'Hundreds', sql: makeReportsSql(250), place: [0, 9, 12, 5] },
+  {
+    name: 'Tall',
+    sql: "SELECT repeat('Lorem ipsum dolor ', 20) || n AS text, n, n * 2 AS m FROM generate_series(1, 30) AS n",
+    place: [0, 14, 6, 4],
+  },
 ];
+
+const makeFirstColumnSql = (column: string) =>
+  `SELECT ${column}, n AS value, n * 3 AS w FROM generate_series(1, 9) AS n`;
+
+/** Tables whose first column holds what has no place in which its line could break, by name. */
+const FIRST_COLUMNS = {
+  times: "timestamp '2026-11-28 12:34:56' + n * interval '1 hour' AS happened_at",
+  numbers: '123456789012345678::numeric + n AS id',
+  'long numbers': "repeat('123456789', 9)::numeric + n AS id",
+  words: "'c' || n AS customer_full_name",
+  'long heads': `n AS ${'head_'.repeat(12)}`,
+};
 
 const VIEWPORT_WIDTHS = [
   [360, 'light', 'es'],
@@ -131,10 +148,11 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
       [900, 900],
       [700, 900],
       [430, 900],
+      [394, 900],
       [360, 640],
     ] as const) {
       await page.setViewportSize({ width, height });
-      for (const name of ['Many', 'Hundreds']) {
+      for (const name of ['Many', 'Hundreds', 'Tall']) {
         await expect
           .poll(async () => {
             const { area, rows } = findTable(page, name);
@@ -149,6 +167,32 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
           .toBe('within');
       }
     }
+  });
+
+  it.each([320, 360, 1280])('draws no cell over the next one: %i pixels', async (width) => {
+    const charts = Object.entries(FIRST_COLUMNS).flatMap(([name, column]): Chart[] => [
+      { name, sql: makeFirstColumnSql(column) },
+      { name: `${name} second`, sql: makeFirstColumnSql(`n AS nth, ${column}`) },
+    ]);
+    const { path } = await createLink(await createDashboard(charts));
+    const { page } = await openPage(path, { viewport: { width, height: 900 } });
+    await waitUntilSettled(page);
+    for (const { name } of charts) {
+      const widths = await findTable(page, name).rows.evaluateAll((rows) =>
+        rows.flatMap(({ cells, ownerDocument: document }) =>
+          Array.from(cells as Iterable<(typeof rows)[number]>, (cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return [range.getBoundingClientRect().right, cell.getBoundingClientRect().right];
+          }),
+        ),
+      );
+      expect(widths.length, name).toBeGreaterThan(29);
+      for (const [textEnd, cellEnd] of widths) expect(textEnd, name).toBeLessThanOrEqual(cellEnd as number);
+    }
+    // A number of a usual length is on one line.
+    const lines = await findTable(page, 'numbers').rows.nth(1).getByRole('cell').first().boundingBox();
+    if (width > 320) expect(lines?.height).toBeLessThan(40);
   });
 
   it.each(['light', 'dark'] as const)('shows by shadows on which sides it scrolls on: %s', async (colorScheme) => {

@@ -79,7 +79,6 @@ export const texts = {
   scatterSummary: (points: number, y: string, x: string) =>
     `${formatCount(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
   seriesCut: (drawnCount: number, series: number) => `The first ${drawnCount} of ${series} series.`,
-  otherHolds: (parts: string) => `Other: ${parts}`,
   negativeParts: (parts: string) => `A pie shows no values below 0: ${parts}`,
   noParts: 'A pie shows values above 0, and there are none; this is the data itself.',
   missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',

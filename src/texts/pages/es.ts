@@ -78,7 +78,6 @@ export const texts: PageTexts = {
   scatterSummary: (points, y, x) =>
     `${formatCount(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
   seriesCut: (drawnCount, series) => `Las primeras ${drawnCount} de ${series} series.`,
-  otherHolds: (parts) => `Otros: ${parts}`,
   negativeParts: (parts) => `Un gráfico circular no muestra valores menores que 0: ${parts}`,
   noParts: 'Un gráfico circular muestra valores mayores que 0 y no hay ninguno; estos son los propios datos.',
   missingColumn: 'El gráfico usa una columna que no existe en los datos; estos son los propios datos.',

@@ -78,7 +78,6 @@ export const texts: PageTexts = {
   scatterSummary: (points, y, x) =>
     `${formatCount(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
   seriesCut: (drawnCount, series) => `As primeiras ${drawnCount} de ${series} séries.`,
-  otherHolds: (parts) => `Outros: ${parts}`,
   negativeParts: (parts) => `Um gráfico de pizza não mostra valores abaixo de 0: ${parts}`,
   noParts: 'Um gráfico de pizza mostra valores acima de 0, e não há nenhum; estes são os próprios dados.',
   missingColumn: 'O gráfico usa uma coluna que não existe nos dados; estes são os próprios dados.',

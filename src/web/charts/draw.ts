@@ -203,13 +203,13 @@ function makePartEntries(
   style: NumberStyle,
 ): { entries: LegendEntry[]; note: string } {
   const formatShare = createShareFormatter(slices);
-  const otherParts = slices.at(-1)?.parts ?? [];
+  const { label = '', parts: otherParts = [] } = slices.at(-1) ?? {};
   const nameParts = (parts: readonly Slice[], format: (slice: Slice) => string) => {
     const names = parts.slice(0, MAX_NAMED_PARTS).map((slice) => `${slice.label} ${format(slice)}`);
     return [...names, ...(parts.length > MAX_NAMED_PARTS ? ['…'] : [])].join(', ');
   };
   const notes = [
-    otherParts.length > 0 && TEXTS.otherHolds(nameParts(otherParts, formatShare)),
+    otherParts.length > 0 && `${label}: ${nameParts(otherParts, formatShare)}`,
     negativeParts.length > 0 && TEXTS.negativeParts(nameParts(negativeParts, ({ value }) => numberText(value, style))),
   ];
   return {

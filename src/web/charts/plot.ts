@@ -254,7 +254,10 @@ export function makeSlices(allParts: readonly Slice[]): Slice[] {
   const largeCount = slices.filter(({ value }) => value >= minValue).length;
   const keptCount = slices.length - largeCount < 2 ? slices.length : largeCount;
   const parts = slices.slice(keptCount);
-  const otherSlice = { label: TEXTS.other, value: sumValues(parts), parts };
+  // The data may have a part of this name, too.
+  const isTaken = allParts.some(({ label }) => label === TEXTS.other);
+  const label = isTaken ? `${TEXTS.other} (${parts.length})` : TEXTS.other;
+  const otherSlice = { label, value: sumValues(parts), parts };
   return [...slices.slice(0, keptCount), ...(parts.length > 0 ? [otherSlice] : [])];
 }
 

@@ -13,6 +13,8 @@ export interface Grid {
 
 /** The height of an A4 page in pixels; a higher card does not fit on one page. */
 const PAGE_HEIGHT_PIXELS = 1031;
+/** The maximum height of a card in rows of paper, which fit on a Letter page; only a higher content makes a card higher. */
+const MAX_PAPER_ROWS = 11;
 
 /**
  * Builds a grid of cards. On a narrow page they stand below each other, in the reading order of the wide page. Visualizations
@@ -46,7 +48,11 @@ export function buildGrid(
     const cutWidgets = new Set(isPrinted ? cards.flatMap(({ widget }) => (widget.isCut() ? widget : [])) : []);
     const focusedElement = document.activeElement;
     if (isPrinted) {
-      const bands = splitBands(placedCards).flatMap((band) =>
+      const paperCards = placedCards.map(({ place, widget }) => ({
+        widget,
+        place: { ...place, h: Math.min(place.h, MAX_PAPER_ROWS) },
+      }));
+      const bands = splitBands(paperCards).flatMap((band) =>
         band.some(({ widget }) => cutWidgets.has(widget)) ? splitLines(band, cutWidgets, columns) : [band],
       );
       element.replaceChildren(

@@ -150,7 +150,7 @@ export function buildItemPage(
     for (const { widget } of grid.cards) widget.showWaiting();
     status.textContent = TEXTS.loading;
     try {
-      const execution = await source.execute(toParameters(filters, values), signal, isFresh);
+      const execution = await source.execute(toParameters(filters, values), signal, isFresh).catch(makeEmptyExecution);
       if (signal.aborted) return;
       showResults(execution);
       status.textContent = '';
@@ -164,6 +164,13 @@ export function buildItemPage(
       grid.element.hidden = true;
       problemElement.replaceChildren(buildProblemPanel(toFilterProblem(error, filters), () => void runQueries()));
     }
+  }
+
+  /** Makes an execution without rows of the failure of a company that has no database yet; a failed query fails its card only. */
+  function makeEmptyExecution(failure: unknown): ExecutionResult {
+    if (!(failure instanceof ApiProblem) || failure.code !== 'DB_QUERY_ERROR') throw failure;
+    const results = charts.map(({ visualization_id }) => ({ visualization_id }));
+    return { results, ageMs: 0, isWaking: false };
   }
 
   function showResults({ results, ageMs: milliseconds, isWaking }: ExecutionResult): void {
