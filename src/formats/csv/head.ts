@@ -51,7 +51,12 @@ export interface HeadRecord {
 
 /** Records and statistics of the head as read in one dialect. */
 export interface Head {
+  /** The head's own records, and the further ones. */
   records: HeadRecord[];
+  /** Number of the head's own records. */
+  ownCount: number;
+  /** Offset in the head after the last of its own records. */
+  ownEnd: number;
   /** Share of clean fields, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
   cleanShare: number;
   /** Share of irregular records, such as those with stray quotes. */
@@ -83,11 +88,20 @@ for (const sign of ',;\t|"') SUSPECT_BYTES[sign.charCodeAt(0)] = 1;
 
 let sharedFields: Fields | null = null;
 
-/** Reads the head's first records in a dialect. */
-export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, decode: Decode): Head {
+/**
+ * Reads the head's first records in a dialect, and after them `furtherRecords`: records from behind the head that help to decide.
+ */
+export function readHead(
+  head: Uint8Array,
+  isLast: boolean,
+  dialect: Dialect,
+  decode: Decode,
+  furtherRecords?: Uint8Array,
+): Head {
   sharedFields ??= createFields();
   const fields = sharedFields;
   const records: HeadRecord[] = [];
+  let bytes = head;
   const quotes: QuoteStatistics = {
     properQuoteCount: 0,
     isNeeded: false,
@@ -143,9 +157,18 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
     records.push(record);
     return records.length === HEAD_RECORDS;
   };
-  const { isUnclosed, overflows } = scanHead(bytes, isLast, dialect, fields, takeRecord);
+  let { isUnclosed, overflows, endIndex: ownEnd } = scanHead(bytes, isLast, dialect, fields, takeRecord);
+  const ownCount = records.length;
+  if (furtherRecords !== undefined) {
+    bytes = furtherRecords;
+    const scanEnd = scanHead(bytes, true, dialect, fields, takeRecord);
+    isUnclosed ||= scanEnd.isUnclosed;
+    overflows ||= scanEnd.overflows;
+  }
   return {
     records,
+    ownCount,
+    ownEnd,
     cleanShare: values === 0 ? 0 : cleanCount / values,
     irregularShare: records.length === 0 ? 0 : irregularCount / records.length,
     isUnclosed,
@@ -169,7 +192,7 @@ function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: 
   try {
     return { ...scanRecords(bytes, 0, isLast, dialect, 1, fields, onRecord), overflows: false };
   } catch (error) {
-    if (error instanceof TooManyFields) return { isUnclosed: false, overflows: true };
+    if (error instanceof TooManyFields) return { isUnclosed: false, overflows: true, endIndex: bytes.length };
     throw error;
   }
 }

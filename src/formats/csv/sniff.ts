@@ -1,6 +1,6 @@
 import type { Decode } from '../text/decode.ts';
 import { type Delimiter, type Dialect, type GivenDialect, SHEET_DIALECT } from './dialect.ts';
-import { type Head, readHead } from './head.ts';
+import { type Head, type HeadRecord, readHead } from './head.ts';
 import { findLayout, findLayoutFromFirst, type Layout } from './layout.ts';
 import { type Escaping, hasEscapedDelimiter, type Quoting } from './quoting.ts';
 import { findSheetLayout, type SheetShape } from './sheet-layout.ts';
@@ -14,6 +14,8 @@ export interface SniffedDialect {
   layout: Layout;
   /** Number of records in the head. */
   recordCount: number;
+  /** Offset in the head after the last of these records. */
+  recordsEnd: number;
   /** Line of the file at which the body's first record begins. */
   bodyLine: number;
   /** Offset in the head at which the body's first record begins. */
@@ -36,6 +38,7 @@ export interface SniffedDialect {
  * @param escaping whether backslashes may, or have to, escape delimiters
  * @param givenDialect properties that a person set, which are not detected; the lines that are to be skipped are no
  * part of the head
+ * @param furtherRecords records from behind the head that show what the head does not: they are read as if they stood at its end
  */
 export function sniffDialect(
   head: Uint8Array,
@@ -44,15 +47,20 @@ export function sniffDialect(
   quoting: Quoting,
   escaping: Escaping = 'undecided',
   givenDialect: GivenDialect = {},
+  furtherRecords?: Uint8Array,
 ): SniffedDialect {
   const delimiters = givenDialect.delimiter === undefined ? DELIMITERS : [givenDialect.delimiter];
   const listUnquotedDialects = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED_DIALECT, delimiter }));
   const tryDialect = (dialect: Dialect): DialectTrial => {
-    const readResult = readHead(head, isLast, dialect, decode);
-    const layout =
+    const readResult = readHead(head, isLast, dialect, decode, furtherRecords);
+    const findBestLayout = (records: HeadRecord[]) =>
       givenDialect.skip_lines === undefined
-        ? findLayout(readResult.records, dialect, givenDialect.delimiter !== undefined)
-        : findLayoutFromFirst(readResult.records);
+        ? findLayout(records, dialect, givenDialect.delimiter !== undefined)
+        : findLayoutFromFirst(records);
+    const { records, ownCount } = readResult;
+    let layout = findBestLayout(records);
+    // The table does not begin behind the head.
+    if (layout.preambleCount >= ownCount) layout = findBestLayout(records.slice(0, ownCount));
     return { dialect, head: readResult, layout, score: computePlausibility(readResult, layout) };
   };
   const tryEscapes = (dialect: Dialect): DialectTrial[] => {
@@ -65,7 +73,8 @@ export function sniffDialect(
   };
   if (quoting === 'unquoted')
     return toSniffedDialect(chooseBestTrial(listUnquotedDialects().flatMap(tryEscapes)), quoting);
-  const trials = listCandidates(head, delimiters, givenDialect.quote).flatMap(tryEscapes);
+  const texts = [head, furtherRecords].map((bytes) => new TextDecoder('latin1').decode(bytes));
+  const trials = listCandidates(texts.join('\n'), delimiters, givenDialect.quote).flatMap(tryEscapes);
   const quotedTrial = chooseBestTrial(trials);
   if (quoting === 'quoted') return toSniffedDialect(quotedTrial, quoting);
   if (!isDoubtful(quotedTrial)) return toSniffedDialect(quotedTrial, getQuoting(quotedTrial));
@@ -153,14 +162,14 @@ function hasEvenWidth({ head, layout: { width, preambleCount, hasRowNames } }: D
 
 function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quoting): SniffedDialect {
   const body = head.records[layout.preambleCount];
-  const { length: records } = head.records;
-  const hasTooManyFields = head.hasTooManyFields && records === 0;
+  const hasTooManyFields = head.hasTooManyFields && head.ownCount === 0;
   const effectiveWidth = Math.max(1, ...head.records.map((record) => record.effectiveWidth));
   const bodyPosition = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
   return {
     dialect,
     layout,
-    recordCount: records,
+    recordCount: head.ownCount,
+    recordsEnd: head.ownEnd,
     ...bodyPosition,
     quoting,
     hasTooManyFields,
@@ -203,13 +212,8 @@ function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): b
 
 const UNQUOTED_DIALECT: Omit<Dialect, 'delimiter'> = { quote: null, escape: 'doubled', spaceBeforeQuote: false };
 
-/** Lists the dialects to try: only those whose quote occurs in the head, or the one that a person set. */
-function listCandidates(
-  head: Uint8Array,
-  delimiters: Delimiter[],
-  givenQuote: Dialect['quote'] | undefined,
-): Dialect[] {
-  const text = new TextDecoder('latin1').decode(head.subarray(0, 64 * 1024));
+/** Lists the dialects to try: only those whose quote occurs in the text, or the one that a person set. */
+function listCandidates(text: string, delimiters: Delimiter[], givenQuote: Dialect['quote'] | undefined): Dialect[] {
   const quotes = givenQuote
     ? [givenQuote]
     : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));

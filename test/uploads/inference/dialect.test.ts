@@ -214,3 +214,65 @@ describe('the encoding of a CSV file', () => {
     expect(formatRows(readRows(encodeFile('a,b\nx,1\n\ufeffy,2\n')))).toEqual(['x|1', '\ufeffy|2']);
   });
 });
+
+describe('the dialect of a CSV file', () => {
+  const makeLines = (count: number) =>
+    Array.from({ length: count }, (_, index) => `${index},nome ${index},${index}.5\n`).join('');
+
+  test.each([
+    ['a backslash before quotes', '7,"say \\"hi\\" ok",1.5', 'say "hi" ok'],
+    ['a backslash before a quote and a delimiter', '7,"say \\"hi\\", ok",1.5', 'say "hi", ok'],
+    ['a backslash before the last quote', '7,"a \\"b\\"",1.5\n8,"c",2', 'a "b"'],
+    ['apostrophes around a delimiter', "7,'say hi, ok',1.5", 'say hi, ok'],
+    ['doubled apostrophes', "7,'it''s ok',1.5", "it's ok"],
+    ['a backslash before an apostrophe', "7,'it\\'s, ok',1.5", "it's, ok"],
+    ['a space before a quote', '7, "say hi, ok",1.5', 'say hi, ok'],
+    ['a space before a quote that needs none', '7, "say hi",1.5', 'say hi'],
+  ])('is the same wherever the deciding row stands: %s', (_what, row, value) => {
+    for (const count of [10, 399, 30_000]) {
+      for (const encode of [encodeFile, (text: string) => encodeUtf16(text, true, true)]) {
+        const bytes = encode(`id,texto,valor\n${makeLines(count)}${row}\n`);
+        for (const blockSize of [1 << 16, bytes.length]) {
+          expect(readRows(bytes, blockSize)[count]).toEqual(['7', value, '1.5']);
+          expect(inferBytes(bytes, blockSize).schema.columns[2]?.type).toBe('decimal');
+        }
+      }
+    }
+  });
+
+  test('is that of the file, where a quoted value with a delimiter stands in its head', () => {
+    const bytes = encodeFile(`id,texto,valor\n1,"Silva, Ana",2\n${makeLines(1000)}7,"say \\"hi\\" ok",1.5\n`);
+    expect(readRows(bytes).at(-1)).toEqual(['7', 'say "hi" ok', '1.5']);
+  });
+
+  test.each([
+    ['text', 'name', 'Silva, Ana', 'text'],
+    ['decimals', 'price', '12,50', 'decimal'],
+  ])(
+    'of one column of %s has no commas as delimiters, wherever the first comma stands',
+    (_what, header, value, type) => {
+      for (const count of [10, 420, 30_000]) {
+        const lines = Array.from({ length: count }, (_, index) => `${type === 'text' ? 'Nome ' : ''}${index}\n`).join(
+          '',
+        );
+        const bytes = encodeFile(`${header}\n${lines}${value}\n`);
+        expect(inferBytes(bytes, 1 << 16).schema.columns).toMatchObject([{ name: header, type }]);
+        expect(readRows(bytes, 1 << 16).at(-1)).toEqual([value]);
+      }
+    },
+  );
+
+  test('has no row names where a first field far down is a number', () => {
+    for (const count of [10, 420, 30_000]) {
+      const lines = Array.from({ length: count }, (_, index) => `n${index},${index},${index}.5\n`).join('');
+      const listNames = (text: string) => inferBytes(encodeFile(text), 1 << 16).schema.columns.map(({ name }) => name);
+      expect(listNames(`a,b\n${lines}`)).toEqual(['column_1', 'a', 'b']);
+      expect(listNames(`a,b\n${lines}77,1,2\n`)).toEqual(['a', 'b', 'column_3']);
+    }
+  });
+
+  test('stays as the head has it where a late row is an error in every dialect', () => {
+    const bytes = encodeFile(`id,texto,valor\n${makeLines(5000)}1,2,3,4\n`);
+    expect(readRefusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 5002 });
+  });
+});

@@ -21,6 +21,7 @@ import {
   takeReadable,
 } from '../../../formats/text/detect.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
+import { concatBytes } from '../../../kernel/bytes.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { makeColumn } from './columns.ts';
 import {
@@ -35,7 +36,7 @@ import {
   unclosedQuote,
 } from './errors.ts';
 import { findLineOffset, type GivenOptions } from './given-options.ts';
-import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
+import { DelimiterEscaped, DialectDoubted, QuotesBroken, RecordFold } from './rows.ts';
 import { UnevenEscapes } from './sample-rows.ts';
 import { readLinesBefore, toSkippedLines } from './skipped-lines.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
@@ -100,14 +101,17 @@ export function beginInference({
 /**
  * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next block begins
  * at the new state's `offset` and has at least `wants` bytes unless the file ends before. The new state may start over (`offset`
- * 0), at most five times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary characters,
- * or that it cannot be read without quotes; that backslashes escape its delimiters, or do not. @param isLast the block reaches
- * the end of the file @throws InferenceError with file and line
+ * 0), at most ten times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary characters,
+ * or that it cannot be read without quotes; that backslashes escape its delimiters, or do not; or when a record behind the head
+ * shows for the first time what the dialect is decided by. @param isLast the block reaches the end of the file
+ * @throws InferenceError with file and line
  */
 export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
     return readBlockRecords(state, block, isLast);
   } catch (caught) {
+    if (caught instanceof DialectDoubted)
+      return startOver({ ...state, decidingRecords: [...(state.decidingRecords ?? []), caught.record] });
     const error = toInferenceError(caught);
     const otherEscaping = tryOtherEscaping(state, error);
     if (otherEscaping !== null) return startOver({ ...state, escaping: otherEscaping });
@@ -157,12 +161,14 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
       dialect,
       layout,
       recordCount: records,
+      recordsEnd,
       bodyLine,
       bodyStart,
       quoting,
       hasTooManyFields,
       effectiveWidth,
-    } = sheet ?? sniffDialect(head, isWholeFile, decode, state.quoting, state.escaping, state.said);
+    } = sheet ??
+    sniffDialect(head, isWholeFile, decode, state.quoting, state.escaping, state.said, joinDecidingRecords(state));
     if (hasTooManyFields) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
     if (records < 2 && !isWholeFile && state.wants < MAX_RECORD_BYTES) return waitForBytes(state, state.wants * 4);
@@ -170,6 +176,7 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
     const width = layout.width > MAX_COLUMNS ? effectiveWidth : layout.width;
     if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
     state.dialect = dialect;
+    state.headEnd = state.offset + measureEncodedLength(scannable, skipOffset + recordsEnd, state.encoding);
     state.quoting = quoting;
     state.width = width;
     state.preambleLeft = layout.preambleCount;
@@ -227,12 +234,18 @@ const isError = (error: unknown, code: InferenceError['code']): boolean =>
 
 /** Makes the state before the file's first block, with the facts that are already certain. */
 function startOver(state: InferenceState): InferenceState {
-  const { quoting, escaping } = state;
-  const restarted = { ...beginInference(state), quoting, escaping };
+  const { quoting, escaping, decidingRecords } = state;
+  const restarted = { ...beginInference(state), quoting, escaping, ...(decidingRecords && { decidingRecords }) };
   return state.encoding === 'windows-1252' && state.said.encoding === undefined
     ? { ...restarted, encoding: state.encoding, encodingCertain: true }
     : restarted;
 }
+
+/** Joins the bytes of the deciding records, each with a line end; undefined if there are none. */
+const joinDecidingRecords = ({ decidingRecords }: InferenceState): Uint8Array | undefined =>
+  decidingRecords && concatBytes(decidingRecords.flatMap(({ bytes }) => [Uint8Array.fromBase64(bytes), LINE_END]));
+
+const LINE_END = new TextEncoder().encode('\n');
 
 function waitForBytes(state: InferenceState, bytes: number): InferenceState {
   state.wants = bytes;

@@ -18,10 +18,21 @@ import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
 import { addSample, addTrailingRows, checkEscapes, listWatchedCells, recordRowPosition } from './sample-rows.ts';
 import { readLineText } from './skipped-lines.ts';
-import { type Bounds, type InferenceState, type KeptRow, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
+import {
+  type Bounds,
+  type DecidingRecord,
+  type InferenceState,
+  type KeptRow,
+  MAX_DECIDING_BYTES,
+  MAX_SAMPLE_ROWS,
+  makeBounds,
+} from './state.ts';
 
 /** The fields of the current scan, shared by all scans, because the buffer is large and scans do not overlap. */
 let sharedFields: Fields | null = null;
+
+const SPACE = 32;
+const APOSTROPHE = 39;
 
 /** The number of first rows that are all sampled for distinct values; of later rows every 61st is. */
 const SAMPLED_ROWS = 1000;
@@ -31,6 +42,16 @@ export class QuotesBroken extends Error {}
 
 /** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
 export class DelimiterEscaped extends Error {}
+
+/** Thrown for a record that may be read otherwise in the dialect that the head and it suggest together. */
+export class DialectDoubted extends Error {
+  readonly record: DecidingRecord;
+
+  constructor(record: DecidingRecord) {
+    super(record.reason);
+    this.record = record;
+  }
+}
 
 /** A cell of the first record to look for in its column: its text, and the number of bytes that it has in the block. */
 interface WatchedCell {
@@ -74,6 +95,7 @@ export class RecordFold {
     const state = this.#state;
     const { fields } = this;
     const { width } = state;
+    if (this.#dialect.quote !== null && !this.#dialect.sheet) this.#checkDialect(start, end);
     if (state.quoting === 'undecided' && this.#dialect.quote !== null) this.#checkQuotes(start, end);
     const filledCount = this.#countValues();
     if (filledCount === 0 && !isRecord(fields, state)) {
@@ -94,6 +116,51 @@ export class RecordFold {
       } else this.#takeRow(start, end, line, filledCount);
     }
     state.blank = false;
+  }
+
+  /** Doubts the dialect where quotes seem to be escaped, or to stand, as they do nowhere in the head. */
+  #checkDialect(start: number, end: number): void {
+    const { escape: escaping, spaceBeforeQuote, quote } = this.#dialect;
+    const { isBroken, hasStrayQuote } = this.fields;
+    if (isBroken && escaping === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect))
+      this.#doubtDialect('backslash', start, end);
+    if (hasStrayQuote && !spaceBeforeQuote && this.#hasQuoteBehindSpaces()) this.#doubtDialect('space', start, end);
+    if (quote === '"' && this.#state.quoting === 'undecided' && this.#hasApostrophes())
+      this.#doubtDialect('apostrophe', start, end);
+  }
+
+  /** Throws, once for each reason, so that the dialect is decided again by the head and this record. */
+  #doubtDialect(reason: DecidingRecord['reason'], start: number, end: number): void {
+    const { decidingRecords = [], headEnd = Number.POSITIVE_INFINITY, sheet, records } = this.#state;
+    if (sheet || records || this.#offset(start) < headEnd || end - start > MAX_DECIDING_BYTES) return;
+    if (decidingRecords.some((record) => record.reason === reason)) return;
+    throw new DialectDoubted({ reason, bytes: this.#bytes.subarray(start, end).toBase64() });
+  }
+
+  /** Tells whether some field begins with spaces and then a quote. */
+  #hasQuoteBehindSpaces(): boolean {
+    const quote = this.#dialect.quote?.charCodeAt(0);
+    return this.#hasField((start, end) => {
+      let at = start;
+      while (at < end && this.#bytes[at] === SPACE) at++;
+      return at > start && this.#bytes[at] === quote;
+    });
+  }
+
+  /** Tells whether some field begins and ends with an apostrophe. */
+  #hasApostrophes(): boolean {
+    return this.#hasField(
+      (start, end) => this.#bytes[start] === APOSTROPHE && end > start + 1 && this.#bytes[end - 1] === APOSTROPHE,
+    );
+  }
+
+  #hasField(matchesField: (start: number, end: number) => boolean): boolean {
+    const { starts, ends, quotingKinds, fieldCount } = this.fields;
+    for (let index = 0; index < fieldCount; index++) {
+      const isUnquoted = quotingKinds[index] === UNQUOTED_FIELD;
+      if (isUnquoted && matchesField(starts[index] as number, ends[index] as number)) return true;
+    }
+    return false;
   }
 
   /**
@@ -132,6 +199,7 @@ export class RecordFold {
       }
     } else if (filledCount > 1) this.#endNotes();
     checkEscapes(state, fields.fieldCount);
+    if (state.above !== null && !this.#isName(0)) this.#doubtDialect('row-name', start, end);
     if (this.#watched.length > 0) this.#findWatched();
     if (fields.fieldCount < state.width) state.irregular = true;
     recordRowPosition(state, this.#offset(start), line, state.blank);
@@ -247,6 +315,14 @@ export class RecordFold {
     return filledCount;
   }
 
+  /** Tells whether a field holds a value that is no number. */
+  #isName(index: number): boolean {
+    const { starts, ends, quotingKinds } = this.fields;
+    if ((quotingKinds[index] as number) >= ESCAPED_FIELD) return true;
+    const forms = classifyValue(this.#bytes, starts[index] as number, ends[index] as number, this.#decode);
+    return forms !== BLANK_FORM && (forms & (INTEGER | DECIMALS)) === 0;
+  }
+
   #isBlank(index: number): boolean {
     const { starts, ends } = this.fields;
     return isBlank(this.#bytes, starts[index] as number, ends[index] as number, this.#decode);
@@ -259,6 +335,7 @@ export class RecordFold {
     if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
       if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new DelimiterEscaped();
+      this.#doubtDialect('width', start, end);
       throw tooManyValues(line, width, lastField + 1, this.#text(width));
     }
     this.#state.irregular = true;

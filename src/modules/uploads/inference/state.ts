@@ -22,6 +22,17 @@ export interface KeptRow {
   blankBefore: boolean;
 }
 
+/** Record from behind the head that may change how the file is read. Plain data. */
+export interface DecidingRecord {
+  /** What the record shows: each is decided once. */
+  reason: 'backslash' | 'apostrophe' | 'space' | 'width' | 'row-name';
+  /** The record's bytes, in Base64. */
+  bytes: string;
+}
+
+/** The maximum size of a deciding record in bytes. */
+export const MAX_DECIDING_BYTES = 64 * 1024;
+
 /** The state of inference after some blocks of a file: plain data that survives JSON, at most about 1 MB. */
 export interface InferenceState {
   fileName: string;
@@ -45,6 +56,10 @@ export interface InferenceState {
   dialect: Dialect | null;
   quoting: Quoting;
   escaping: Escaping;
+  /** The offset in the file after the records that the dialect was decided by at first. */
+  headEnd?: number;
+  /** The records from behind the head that the dialect is decided by, besides the head. */
+  decidingRecords?: DecidingRecord[];
   /** The workbook's sheet that the text was converted from. */
   sheet: SheetFacts | null;
   /** Facts about the records (JSON or Parquet) that were converted to the text; null for other files. */
