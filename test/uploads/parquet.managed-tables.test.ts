@@ -177,6 +177,28 @@ describe('a Parquet file', () => {
     expect(rows.map(({ c }) => c)).toEqual(['[{"a":1},{"a":2}]', '[]', null, '[{"a":null}]', '[{"a":3}]']);
   });
 
+  it('may have maps with any keys, of which every entry is kept', async () => {
+    const { rows } = await loadSource(company, 'a.parquet', readFixture('maps'));
+    expect(rows).toEqual([
+      {
+        grupos: '[{"key":{"a":1},"value":2},{"key":{"a":2},"value":3}]',
+        listas: '[{"key":[1],"value":2},{"key":[2],"value":null}]',
+        textos: '[{"key":"a","value":2},{"key":"a","value":3}]',
+        dias: '{"2024-01-31":true}',
+        numeros: '[{"10":{"x":1},"9":null},null]',
+      },
+      { grupos: '{}', listas: '{}', textos: '{"__proto__":2,"10":3,"9":4}', dias: '{}', numeros: '[]' },
+      { grupos: null, listas: null, textos: '{}', dias: null, numeros: null },
+    ]);
+  });
+
+  it('may have groups whose members have any names', async () => {
+    const { rows } = await loadSource(company, 'a.parquet', readFixture('group-names'));
+    expect(rows.map((row) => Object.values(row))).toEqual([
+      ['{"__proto__":1,"constructor":2}', '{"__proto__":{"x":1},"__proto__.x":2,"10":3,"9":4,"entries":5}'],
+    ]);
+  });
+
   it('may have runs that are filled up beyond the last row, as DuckDB writes them', async () => {
     const { rows } = await loadSource(company, 'a.parquet', readFixture('duckdb'));
     const expectedRows = Array.from({ length: 20 }, (_, row) => ({

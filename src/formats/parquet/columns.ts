@@ -1,4 +1,6 @@
+import type { SchemaTree } from 'hyparquet';
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
+import { isMapLike } from 'hyparquet/src/schema.js';
 import { ColumnTexts } from './fields.ts';
 import type { Column } from './footer.ts';
 import { addValue, type LeafPosition, type LeafReader } from './leaves.ts';
@@ -13,6 +15,8 @@ export interface SliceLimits {
 /** Approximate number of values of a nested column that are held as objects at a time. */
 const MAX_NESTED_VALUES = 2 ** 15;
 const MAX_ROW_VALUES = 2 ** 20;
+/** Name of the member that holds a map's entries until it is written. No other member has it: their names are JSON texts. */
+const MAP_ENTRIES = 'entries';
 
 /** Reads a column of one row group, as the texts of some rows at a time. */
 export abstract class ColumnReader {
@@ -143,6 +147,9 @@ interface LeafRows {
 /** Reads a column of lists, maps or groups, whose values become JSON. */
 export class NestedReader extends ColumnReader {
   readonly #column: Column;
+  readonly #assemblyTree: SchemaTree;
+  /** Path of each leaf in the assembly tree. */
+  readonly #leafPaths: string[];
   readonly #readers: LeafReader[];
   /** For each leaf, the position of each row of the slice. */
   #places: LeafPosition[][] = [];
@@ -152,6 +159,8 @@ export class NestedReader extends ColumnReader {
   constructor(column: Column, readers: LeafReader[], positions: LeafPosition[]) {
     super();
     this.#column = column;
+    this.#assemblyTree = toAssemblyTree(column.tree);
+    this.#leafPaths = listLeafPaths(this.#assemblyTree);
     this.#readers = readers;
     this.#next = positions;
   }
@@ -163,7 +172,8 @@ export class NestedReader extends ColumnReader {
   }
 
   protected async readRows({ maxRows }: SliceLimits): Promise<void> {
-    const { name, tree } = this.#column;
+    const { name } = this.#column;
+    const tree = this.#assemblyTree;
     let rows = maxRows;
     const leaves: LeafRows[] = [];
     for (const [index, reader] of this.#readers.entries()) {
@@ -176,8 +186,7 @@ export class NestedReader extends ColumnReader {
       const data = new Map<string, ArrayLike<unknown>>();
       for (const [index, { leaf }] of this.#readers.entries()) {
         const { definitions, repetitions, values } = takeFirstRows(leaves[index] as LeafRows, rows, leaf.valueLevel);
-        const path = leaf.path.slice(1).map(({ element }) => element.name);
-        data.set(path.join('.'), assembleLists([], definitions, repetitions, values, leaf.path));
+        data.set(this.#leafPaths[index] as string, assembleLists([], definitions, repetitions, values, leaf.path));
       }
       if (tree.children.length > 0) assembleNested(data as never, tree, {} as never);
       return data.get(tree.element.name);
@@ -287,12 +296,47 @@ function toJsonValue({ leaf, columnName }: LeafReader, value: unknown): string |
   return isQuoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);
 }
 
-/** Writes a value as JSON. */
+/**
+ * Returns the tree that hyparquet assembles values by: it makes an object of each group and each map, with names and keys as
+ * they are, so that a member `__proto__` and a map's keys that are no texts would be lost. Here the names are JSON texts, and
+ * maps are groups of entries.
+ */
+function toAssemblyTree(
+  tree: SchemaTree,
+  parentPath: string[] = [],
+  name: string = JSON.stringify(tree.element.name),
+): SchemaTree {
+  const path = [...parentPath, name];
+  const isMap = isMapLike(tree);
+  const { converted_type, logical_type, ...element } = tree.element;
+  return {
+    ...tree,
+    element: { ...element, name, ...(!isMap && converted_type && { converted_type }) },
+    path,
+    children: tree.children.map((child) => toAssemblyTree(child, path, isMap ? MAP_ENTRIES : undefined)),
+  };
+}
+
+/** Lists the paths of a tree's leaves, as hyparquet writes them. */
+const listLeafPaths = ({ element, path, children }: SchemaTree): string[] =>
+  element.type === undefined ? children.flatMap(listLeafPaths) : [path.join('.')];
+
+/** Writes a value, assembled by {@link toAssemblyTree}, as JSON. */
 function toJson(value: unknown): string {
   if (value instanceof JsonLiteral) return value.toString();
   if (Array.isArray(value)) return `[${value.map(toJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  if (MAP_ENTRIES in value) return toJsonMap((value[MAP_ENTRIES] as object[]).map((entry) => Object.values(entry)));
   return `{${Object.entries(value)
-    .map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`)
+    .map(([name, member]) => `${name}:${toJson(member)}`)
     .join()}}`;
+}
+
+/** Writes a map as a JSON object, or as a list of its entries where the keys are no texts or scalars, or one is there twice. */
+function toJsonMap(entries: unknown[][]): string {
+  const names = entries.map(([key]) => (typeof key === 'string' || key instanceof JsonLiteral ? String(key) : null));
+  const isObject = !names.includes(null) && new Set(names).size === names.length;
+  if (isObject)
+    return `{${entries.map(([, value], index) => `${JSON.stringify(names[index])}:${toJson(value)}`).join()}}`;
+  return `[${entries.map(([key, value]) => `{"key":${toJson(key)},"value":${toJson(value)}}`).join()}]`;
 }
