@@ -55,9 +55,11 @@ export class RecordWriter {
     this.#at = at;
   }
 
-  /** Writes a text in quotes. */
+  /** Writes a text in quotes. Its quotes are counted first: a record is too long by its bytes, not by an estimate. */
   writeQuoted(bytes: Uint8Array, start: number, end: number): void {
-    this.#next((end - start) * 2 + 2);
+    let quoteCount = 0;
+    for (let index = start; index < end; index++) if (bytes[index] === QUOTE) quoteCount++;
+    this.#next(end - start + quoteCount + 2);
     const out = this.#out;
     let at = this.#at;
     out[at++] = QUOTE;

@@ -134,6 +134,19 @@ describe('JSON objects that are read as rows', () => {
     );
   });
 
+  it('may have up to 16 MiB, and are called too long only beyond that', () => {
+    const makeLine = (length: number) => `{"a":"${'x'.repeat(length)}"}`;
+    const limit = 16 * 2 ** 20 - makeLine(0).length;
+    const isWritten = (line: string) => {
+      const writer = new RecordWriter();
+      readJson('lines', beginJson(), encoder.encode(line), true, 1, writer);
+      return writer.takeLines().length > line.length - makeLine(0).length;
+    };
+    expect(isWritten(makeLine(limit))).toBe(true);
+    expect(isWritten(`{"a":[${makeLine(limit - 10)}]}`)).toBe(true);
+    expect(() => isWritten(makeLine(limit + 1))).toThrow('too_long');
+  });
+
   it('are refused with more distinct members in all objects together than allowed', () => {
     expect(readInPieces('lines', '{"a":1}\n{"b":1}', [100], 2).names).toEqual(['a', 'b']);
     expect(() => readInPieces('lines', '{"a":1}\n{"b":1}\n{"c":1}', [100], 2)).toThrow('too_many_members');
