@@ -45,6 +45,17 @@ async function storeRecords(...records: ReturnType<typeof makeRecordAt>[]) {
 }
 
 describe('the audit stream of a webhook endpoint', () => {
+  it.each(['active', 'paused'])('includes no records from before the endpoint was created, %s', async (status) => {
+    const receiver = createReceiver();
+    const json = { url: receiver.url, event_types: ['audit.records'], status };
+    const { _id, created_at } = await expectSuccess(company.as.post(ENDPOINTS_PATH, { json }));
+    await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'active' } }));
+    await storeRecords(makeRecordAt(Date.parse(created_at) - 1, '/before'), makeRecordAt(Date.now(), '/after'));
+    await expect.poll(async () => (await listReceivedRecords(receiver)).map(({ route }) => route)).toContain('/after');
+    const deliveredTimes = (await listReceivedRecords(receiver)).map(({ occurred_at }) => occurred_at as string);
+    expect(deliveredTimes.filter((time) => time < created_at)).toEqual([]);
+  });
+
   it('includes all records from before a pause and none from during it, whenever they are delivered', async () => {
     const receiver = createReceiver();
     const { _id } = await createEndpoint(company, receiver, ['audit.records']);
@@ -72,13 +83,14 @@ describe('the audit stream of a webhook endpoint', () => {
   it('includes each record of the company as the list shows it, however late the record arrives', async () => {
     const receiver = createReceiver();
     const { secret } = await createEndpoint(company, receiver, ['audit.records']);
+    const createdAt = Date.now();
     await company.as.post('/v1/groups', { json: makeGroupInput() });
     await expect
       .poll(async () => (await listReceivedRecords(receiver)).map(({ route }) => route), { timeout: 60_000 })
       .toContain('/v1/groups');
     const [first] = await receiver.received();
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
-    const lateRecord = makeRecordAt(Date.now() - 60_000);
+    const lateRecord = makeRecordAt(createdAt);
     await storeRecords(lateRecord);
     await expect.poll(async () => (await listReceivedRecords(receiver)).map(({ id }) => id)).toContain(lateRecord.id);
     const deliveredRecords = await listReceivedRecords(receiver);

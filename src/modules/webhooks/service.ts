@@ -68,7 +68,8 @@ export async function createEndpoint(
     id,
     companyId: ctx.actor.companyId,
     disabledReason: null,
-    pauses: input.status === 'active' ? [] : [{ from: 0, to: null }],
+    // Events from before its creation may not be handed out yet: they are none of its own.
+    pauses: [{ from: 0, to: input.status === 'active' ? now : null }],
     secrets: [await encryptSecret(ctx, id, secret)],
     createdAt: now,
     updatedAt: now,
