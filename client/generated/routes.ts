@@ -1160,9 +1160,9 @@ export type CreatedWebhookEndpoint = { "_id": string; "url": string; "descriptio
 
 export type RotatedWebhookSecret = { "secret": string; "former_until": string };
 
-export type WebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | null }>; "next_attempt_at": string | null };
+export type WebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | "interim_answer" | null }>; "next_attempt_at": string | null };
 
-export type WholeWebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | null }>; "next_attempt_at": string | null; "body": string };
+export type WholeWebhookDelivery = { "_id": string; "event_id": string; "event_type": string; "status": "pending" | "delivered" | "failed"; "attempts": Array<{ "at": string; "status": number | null; "duration_ms": number; "error": "address_refused" | "timeout" | "connection_failed" | "redirect" | "interim_answer" | null }>; "next_attempt_at": string | null; "body": string };
 
 export type OAuthGrant = { "_id": string; "client": { "id": string; "name": string; "host": string | null }; "scopes": Array<string>; "resource": string; "created_at": string; "last_used_at": string | null };
 

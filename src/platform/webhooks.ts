@@ -59,9 +59,15 @@ async function signBytes(secret: string, signedBytes: Uint8Array): Promise<strin
 
 /**
  * The reasons why an attempt failed without a usable answer: the URL may not be called, no answer came in time, there was no
- * connection, or the answer was a redirect.
+ * connection, the answer was a redirect, or an interim answer (1xx) came first: workerd reads no further.
  */
-export const ATTEMPT_ERRORS = ['address_refused', 'timeout', 'connection_failed', 'redirect'] as const;
+export const ATTEMPT_ERRORS = [
+  'address_refused',
+  'timeout',
+  'connection_failed',
+  'redirect',
+  'interim_answer',
+] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** The result of an attempt. */
@@ -89,6 +95,7 @@ export async function postWebhook(
   try {
     const request = { method: 'POST', headers, body, signal: abort.signal };
     const { status, headers: responseHeaders } = await fetchOutside(url, request, allowPrivate);
+    if (status < 200) return makeFailedResult('interim_answer');
     const isRedirect = status >= 300 && status < 400;
     const retryAfter = parseRetryAfter(responseHeaders.get('retry-after'), now);
     return { status, error: isRedirect ? 'redirect' : null, retryAfter };

@@ -44,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
  * Creates the receiver: `/{behaviour}/{key}` takes requests, which GET of `/received/{key}` lists. Behaviours: `ok`; `status.N`
  * answers that; `once.N` answers it the first time; `after.N.S` answers N with `Retry-After: S` the first time; `mute` sends
  * nothing; `dripHead` a byte of its head a second; `huge` sends without an end; `redirect` answers 301; `hangup` closes the
- * connection; `late.N` answers that after two seconds. PUT of `/as/{key}` with a behaviour changes the behaviour of the key.
+ * connection; `late.N` answers that after two seconds; `interim.N` sends the answer N (100, 102 or 103) before its own. PUT of `/as/{key}` with a behaviour changes the behaviour of the key.
  */
 function createReceiverListener(): RequestListener {
   const requestsByKey = new Map<string, ReceivedRequest[]>();
@@ -82,6 +82,12 @@ function answerByBehaviour(response: ServerResponse, behaviour: string, earlierC
   const [kind, status = '204', seconds = '0'] = behaviour.split('.');
   const isFirst = earlierCount === 0;
   if (kind === 'mute') return;
+  if (kind === 'interim') {
+    if (status === '100') response.writeContinue();
+    else if (status === '102') response.writeProcessing();
+    else response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
+    return void response.writeHead(204).end();
+  }
   if (kind === 'hangup') return void response.destroy();
   if (kind === 'drip') return void dripHead(response);
   if (kind === 'huge') {

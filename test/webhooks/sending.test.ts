@@ -62,6 +62,9 @@ describe('a webhook delivery', () => {
     ['status.500', 500, null],
     ['redirect', 301, 'redirect'],
     ['hangup', null, 'connection_failed'],
+    ['interim.100', null, 'interim_answer'],
+    ['interim.102', null, 'interim_answer'],
+    ['interim.103', null, 'interim_answer'],
   ])('to a receiver that answers by %s fails after the last attempt', async (behaviour, status, error) => {
     const receiver = createReceiver(behaviour);
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);

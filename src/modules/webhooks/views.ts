@@ -86,7 +86,9 @@ const deliveryFields = {
         at: timestampSchema,
         status: z.int().nullable().meta({ description: 'The status of the answer; null where none came.' }),
         duration_ms: z.int(),
-        error: z.enum(ATTEMPT_ERRORS).nullable(),
+        error: z.enum(ATTEMPT_ERRORS).nullable().meta({
+          description: '`interim_answer`: a status below 200 came first, and what follows it cannot be read.',
+        }),
       }),
     )
     .meta({ description: 'The latest 50.' }),
