@@ -48,12 +48,12 @@ export function sniffDialect(
   const delimiters = givenDialect.delimiter === undefined ? DELIMITERS : [givenDialect.delimiter];
   const listUnquotedDialects = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED_DIALECT, delimiter }));
   const tryDialect = (dialect: Dialect): DialectTrial => {
-    const readResult = readHead(head, isLast, dialect, decode);
+    const parsedHead = readHead(head, isLast, dialect, decode);
     const layout =
       givenDialect.skip_lines === undefined
-        ? findLayout(readResult.records, dialect, givenDialect.delimiter !== undefined)
-        : findLayoutFromFirst(readResult.records);
-    return { dialect, head: readResult, layout, score: computePlausibility(readResult, layout) };
+        ? findLayout(parsedHead.records, dialect, givenDialect.delimiter !== undefined)
+        : findLayoutFromFirst(parsedHead.records);
+    return { dialect, head: parsedHead, layout, score: computePlausibility(parsedHead, layout) };
   };
   const tryEscapes = (dialect: Dialect): DialectTrial[] => {
     const plainTrial = tryDialect(dialect);
@@ -213,12 +213,14 @@ function listCandidates(
   const quotes = givenQuote
     ? [givenQuote]
     : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
-  const escapes: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
-  const spaces = delimiters.some((delimiter) => new RegExp(`[${delimiter}] +["']`.replace('[^]', '\\^')).test(text))
+  const escapeChoices: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
+  const spaceChoices = delimiters.some((delimiter) =>
+    new RegExp(`[${delimiter}] +["']`.replace('[^]', '\\^')).test(text),
+  )
     ? [false, true]
     : [false];
-  return spaces.flatMap((spaceBeforeQuote) =>
-    escapes.flatMap((escaping) =>
+  return spaceChoices.flatMap((spaceBeforeQuote) =>
+    escapeChoices.flatMap((escaping) =>
       quotes.flatMap((quote) =>
         delimiters.map((delimiter) => ({ delimiter, quote, escape: escaping, spaceBeforeQuote })),
       ),

@@ -37,9 +37,9 @@ export class RecordWriter {
 
   #grow(neededBytes: number): void {
     if (neededBytes - this.#rowStart > MAX_ROW_BYTES) throw new RecordTooLong();
-    const larger = new Uint8Array(Math.max(neededBytes, this.#out.length * 2));
-    larger.set(this.#out.subarray(0, this.#at));
-    this.#out = larger;
+    const largerBytes = new Uint8Array(Math.max(neededBytes, this.#out.length * 2));
+    largerBytes.set(this.#out.subarray(0, this.#at));
+    this.#out = largerBytes;
   }
 
   writeNull(): void {
@@ -49,24 +49,24 @@ export class RecordWriter {
   /** Writes a value without quotes. */
   writeUnquoted(bytes: Uint8Array, start: number, end: number): void {
     this.#next(end - start);
-    const out = this.#out;
+    const outputBytes = this.#out;
     let at = this.#at;
-    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
+    for (let index = start; index < end; index++) outputBytes[at++] = bytes[index] as number;
     this.#at = at;
   }
 
   /** Writes a text in quotes. */
   writeQuoted(bytes: Uint8Array, start: number, end: number): void {
     this.#next((end - start) * 2 + 2);
-    const out = this.#out;
+    const outputBytes = this.#out;
     let at = this.#at;
-    out[at++] = QUOTE;
+    outputBytes[at++] = QUOTE;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
-      if (byte === QUOTE) out[at++] = QUOTE;
-      out[at++] = byte;
+      if (byte === QUOTE) outputBytes[at++] = QUOTE;
+      outputBytes[at++] = byte;
     }
-    out[at++] = QUOTE;
+    outputBytes[at++] = QUOTE;
     this.#at = at;
   }
 

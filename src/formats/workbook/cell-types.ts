@@ -29,14 +29,14 @@ export function isPlainNumber(bytes: Uint8Array, start: number, end: number): bo
   let at = bytes[start] === 45 ? start + 1 : start;
   const from = at;
   if (end - at > 15 || end === at) return false;
-  let points = 0;
+  let pointCount = 0;
   for (; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte === 46) points++;
+    if (byte === 46) pointCount++;
     else if (byte < 48 || byte > 57) return false;
   }
   // `007` would be a code.
-  return points < 2 && bytes[end - 1] !== 46 && (bytes[from] !== 48 || end - from === 1 || bytes[from + 1] === 46);
+  return pointCount < 2 && bytes[end - 1] !== 46 && (bytes[from] !== 48 || end - from === 1 || bytes[from + 1] === 46);
 }
 
 /** Writes `2024-01-31T00:00:00.000Z` like the other dates; null for a text that is not a date or time. */
