@@ -8,7 +8,7 @@ import { findMemoryFolder } from './test/support/memory-folder.ts';
 import { sendPlainMessages } from './test/support/plain-messages.ts';
 
 /** Pure things run in Node, those of a process one after another; most of the rest in workerd, against real bindings. */
-const IN_NODE = [
+const NODE_TESTS = [
   'test/access/**/*.test.ts',
   'test/architecture/**/*.test.ts',
   'test/kernel/**/*.test.ts',
@@ -28,19 +28,19 @@ const IN_NODE = [
   'test/texts/**/*.test.ts',
   'test/web/**/*.test.ts',
   'test/guards/**/*.test.ts',
-  'test/local/{kept-bundles,pooler-messages,state}.test.ts',
+  'test/local/{bundle-cache,pooler-messages,state}.test.ts',
   'test/operations/{migrations,secret-file}.test.ts',
 ];
 
 /** Commands, and what `npm start` starts: processes of their own. */
-const OF_PROCESSES = [
-  'test/local/!(kept-bundles|pooler-messages|state).test.ts',
+const PROCESS_TESTS = [
+  'test/local/!(bundle-cache|pooler-messages|state).test.ts',
   'test/operations/!(migrations|secret-file).test.ts',
   'test/generated-clients/*.test.ts',
 ];
 
 /** Pages, in a real browser against the Worker as `npm start` runs it; and packages, which browsers use as well. */
-const IN_BROWSER = ['test/pages/**/*.browser.test.ts', 'test/packages/**/*.browser.test.ts'];
+const BROWSER_TESTS = ['test/pages/**/*.browser.test.ts', 'test/packages/**/*.browser.test.ts'];
 
 // Tests start wrangler and the operator's commands many times: what V8 made of their code is kept.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
@@ -55,7 +55,7 @@ sendPlainMessages();
 // The Worker that is tested serves them.
 await buildPages();
 
-const OF_MANY_MODULES = [
+const BUNDLED_PACKAGES = [
   '@cfworker/json-schema',
   '@neon/sdk/raw',
   'drizzle-orm',
@@ -76,13 +76,13 @@ const OF_MANY_MODULES = [
  * Whether all tests run. Some files wait for limits of time to pass: two cores are only busy with five at once. But each process
  * that loads the Worker computes for ten seconds, so that five take twice as long as two for the tests of one area.
  */
-const isWhole = process.argv.length <= 3;
+const runsAllTests = process.argv.length <= 3;
 
 /** A busy machine is slow: `expect.poll` would wait for one second only. */
 const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
 /** The same random tests each time, unless another seed is named. */
-const SEEDED = {
+const SEED_OPTIONS = {
   setupFiles: ['test/support/seed.ts'],
   provide: { seed: Number(process.env.RANDOM_SEED ?? 20_260_131) },
 };
@@ -92,18 +92,18 @@ const random = () => randomBytes(32).toString('base64');
 
 export default defineConfig({
   test: {
-    maxWorkers: isWhole ? Math.max(5, availableParallelism() - 1) : 2,
+    maxWorkers: runsAllTests ? Math.max(5, availableParallelism() - 1) : 2,
     projects: [
-      { test: { name: 'node', isolate: false, include: IN_NODE, ...SEEDED, ...TIMEOUTS } },
-      { test: { name: 'local', include: OF_PROCESSES, ...SEEDED, ...TIMEOUTS } },
+      { test: { name: 'node', isolate: false, include: NODE_TESTS, ...SEED_OPTIONS, ...TIMEOUTS } },
+      { test: { name: 'local', include: PROCESS_TESTS, ...SEED_OPTIONS, ...TIMEOUTS } },
       {
         test: {
           name: 'browser',
           // The files of a process share its browser.
           isolate: false,
-          include: IN_BROWSER,
+          include: BROWSER_TESTS,
           globalSetup: ['test/pages/browser-setup.ts', 'test/support/oidc-provider.ts'],
-          ...SEEDED,
+          ...SEED_OPTIONS,
           ...TIMEOUTS,
           // A page that a busy machine was too slow for is opened once more; a fault fails twice.
           retry: 1,
@@ -115,13 +115,13 @@ export default defineConfig({
           // Loading the Worker takes seconds: once for each process, not for each file.
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: [...IN_NODE, ...OF_PROCESSES, ...IN_BROWSER],
+          exclude: [...NODE_TESTS, ...PROCESS_TESTS, ...BROWSER_TESTS],
           // Vitest would wait for ever for the answer to a line that a request logs at the end of a file: the request is over.
           disableConsoleIntercept: true,
           // The Worker fetches module after module from Vitest: packages of many come as one.
-          deps: { optimizer: { ssr: { enabled: true, include: OF_MANY_MODULES } } },
-          setupFiles: [...SEEDED.setupFiles, 'test/support/setup.ts'],
-          provide: { databases, ...SEEDED.provide },
+          deps: { optimizer: { ssr: { enabled: true, include: BUNDLED_PACKAGES } } },
+          setupFiles: [...SEED_OPTIONS.setupFiles, 'test/support/setup.ts'],
+          provide: { databases, ...SEED_OPTIONS.provide },
           globalSetup: [
             'test/support/global-setup.ts',
             'test/support/oidc-provider.ts',

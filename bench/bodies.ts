@@ -47,44 +47,45 @@ try {
     return Math.max(computeMedian(measuredCosts), MIN_REQUEST_SECONDS);
   };
 
-  const letterCase = COSTLY_VALUES.find(([title]) => title === 'letters') as (typeof COSTLY_VALUES)[number];
-  let mostCostly = { times: 0, what: 'nothing' };
+  const lettersValue = COSTLY_VALUES.find(([title]) => title === 'letters') as (typeof COSTLY_VALUES)[number];
+  let mostCostlyBody = { times: 0, what: 'nothing' };
   for (const route of routes) {
     token = await system.logIn();
     const costlyValues = COSTLY_VALUES.map(([title, json]) => [title, json(BODY_BYTES - RESERVED_NAME_BYTES)] as const);
-    const honestBody = makeBody(['a-member'], letterCase[1](BODY_BYTES - RESERVED_NAME_BYTES));
-    const honestCost = await measureMedianCost(route, () => honestBody);
+    const ordinaryBody = makeBody(['a-member'], lettersValue[1](BODY_BYTES - RESERVED_NAME_BYTES));
+    const ordinaryCost = await measureMedianCost(route, () => ordinaryBody);
     let worstCost = { times: 0, what: '' };
     for (const [place, path] of route.places) {
       for (const [title, json] of costlyValues) {
         const body = makeBody(path, json);
-        let costRatio = (await measureCost(route, body)) / honestCost;
+        let costRatio = (await measureCost(route, body)) / ordinaryCost;
         if (costRatio > REMEASUREMENT_RATIO)
-          costRatio = (await measureMedianCost(route, () => body)) / (await measureMedianCost(route, () => honestBody));
+          costRatio =
+            (await measureMedianCost(route, () => body)) / (await measureMedianCost(route, () => ordinaryBody));
         if (costRatio > worstCost.times) worstCost = { times: costRatio, what: `${title} in "${place}"` };
       }
     }
     console.log(
-      `  ${worstCost.times.toFixed(1)} times ${(honestCost * 1000).toFixed(0)} ms: ${route.name}, ${worstCost.what}, of ${route.places.size} places`,
+      `  ${worstCost.times.toFixed(1)} times ${(ordinaryCost * 1000).toFixed(0)} ms: ${route.name}, ${worstCost.what}, of ${route.places.size} places`,
     );
-    if (worstCost.times > mostCostly.times)
-      mostCostly = { times: worstCost.times, what: `${route.name}, ${worstCost.what}` };
+    if (worstCost.times > mostCostlyBody.times)
+      mostCostlyBody = { times: worstCost.times, what: `${route.name}, ${worstCost.what}` };
   }
-  console.log(`The most costly: ${mostCostly.what}`);
+  console.log(`The most costly: ${mostCostlyBody.what}`);
   printVerdict(
     'CPU of the most costly body of 1 MiB at any route, against one text of that size',
-    mostCostly.times,
+    mostCostlyBody.times,
     makeUpperLimit(MAX_COST_RATIO),
   );
 
   token = await system.logIn();
   for (const { bodyLabel, prepare, honest, costly } of ACCEPTED_BODIES) {
     const route = { ...(await prepare(system)), credential: 'bearer' };
-    const honestCost = await measureMedianCost(route, (n) => JSON.stringify(honest(n)), true);
-    const costlyCost = await measureMedianCost(route, (n) => JSON.stringify(costly(REMEASUREMENT_COUNT + n)), true);
+    const ordinaryCost = await measureMedianCost(route, (n) => JSON.stringify(honest(n)), true);
+    const remeasuredCost = await measureMedianCost(route, (n) => JSON.stringify(costly(REMEASUREMENT_COUNT + n)), true);
     printVerdict(
       `CPU of ${bodyLabel}, against an honest one of its size`,
-      costlyCost / honestCost,
+      remeasuredCost / ordinaryCost,
       makeUpperLimit(MAX_COST_RATIO),
     );
   }

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signedRequest } from '../examples/signing/sign.ts';
 import { computeTotalCost } from './cost/prices.ts';
-import { type MeasuredUse, replaceTable, TRAFFIC_SORTS, type TrafficSort } from './cost/table.ts';
+import { type MeasuredUse, replaceTable, TRAFFIC_KINDS, type TrafficKind } from './cost/table.ts';
 import { printUseAndCost, scaleToMillion, type Usage } from './cost/usage.ts';
 import { startSystem } from './system.ts';
 import { createTrafficObjects } from './traffic/work.ts';
@@ -23,9 +23,9 @@ import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_DOLLARS = 3.5;
 /** Number of measured rounds of each sort of traffic: 400 requests, as many as a quiet company sends in a day. */
-const ROUND_COUNTS: Record<TrafficSort, number> = { api: 20, views: 200 };
-const WARM_UP_ROUNDS = 2;
-const MEASURED_ROUNDS = 20;
+const ROUND_COUNTS: Record<TrafficKind, number> = { api: 20, views: 200 };
+const WARM_UP_ROUND_COUNT = 2;
+const MEASURED_ROUND_COUNT = 20;
 /** Milliseconds until the work that follows the answers is finished. */
 const SETTLE_MS = 3000;
 
@@ -55,28 +55,28 @@ try {
     );
   const sendWithToken = (method: string, path: string, body?: object) =>
     sendPlain(method, path, body, { authorization: `Bearer ${token}` });
-  const data = `/v1/managed-tables/${tableId}/data`;
+  const dataPath = `/v1/managed-tables/${tableId}/data`;
   const insertedRow = { regiao: 'sul', produto: 'Novo', valor: 1, dia: '2024-06-01' };
   const sendByKind: Record<keyof typeof API_REQUEST_COUNTS, () => Promise<void>> = {
     users: () => sendSigned('GET', '/users?quantity=50'),
     groups: () => sendSigned('GET', '/groups?quantity=50'),
     newGroup: () => sendSigned('POST', '/groups', { name: `grupo ${requestNumber}` }),
     me: () => sendWithToken('GET', '/v1/auth/me'),
-    rows: () => sendWithToken('GET', `${data}?page=${1 + (requestNumber % 200)}&per_page=50`),
-    newRow: () => sendWithToken('POST', data, { rows: [insertedRow] }),
+    rows: () => sendWithToken('GET', `${dataPath}?page=${1 + (requestNumber % 200)}&per_page=50`),
+    newRow: () => sendWithToken('POST', dataPath, { rows: [insertedRow] }),
     run: () =>
       sendWithToken('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters: { regiao: 'sul' } }),
   };
   const sendSharedView = (regiao: string) => sendPlain('POST', `${share}/execute`, { parameters: { regiao } });
 
   /** Functions that send one round of a sort of traffic. @returns the number of requests of the round */
-  const runRound: Record<TrafficSort, () => Promise<number>> = {
+  const runRound: Record<TrafficKind, () => Promise<number>> = {
     async api() {
-      let requests = 0;
+      let requestCount = 0;
       for (const [kind, times] of Object.entries(API_REQUEST_COUNTS) as [keyof typeof API_REQUEST_COUNTS, number][]) {
-        for (let time = 0; time < times; time += 1, requests += 1, requestNumber += 1) await sendByKind[kind]();
+        for (let time = 0; time < times; time += 1, requestCount += 1, requestNumber += 1) await sendByKind[kind]();
       }
-      return requests;
+      return requestCount;
     },
     async views() {
       requestNumber += 1;
@@ -98,22 +98,22 @@ try {
   };
 
   const measuredUse = {} as MeasuredUse;
-  for (const sort of Object.keys(TRAFFIC_SORTS) as TrafficSort[]) {
-    for (let round = 0; round < WARM_UP_ROUNDS; round += 1) await runRound[sort]();
+  for (const trafficKind of Object.keys(TRAFFIC_KINDS) as TrafficKind[]) {
+    for (let round = 0; round < WARM_UP_ROUND_COUNT; round += 1) await runRound[trafficKind]();
     await moveLogs();
     await readUsage();
-    let requests = 0;
-    for (let round = 0; round < ROUND_COUNTS[sort]; round += 1) requests += await runRound[sort]();
+    let requestCount = 0;
+    for (let round = 0; round < ROUND_COUNTS[trafficKind]; round += 1) requestCount += await runRound[trafficKind]();
     const usage = await readUsage();
-    const recordsPerRequest = Math.round((usage['objects.records'] ?? 0) / requests);
-    const usePerMillion = scaleToMillion(usage, requests, usage['objects.records'] ?? 0);
+    const recordsPerRequest = Math.round((usage['objects.records'] ?? 0) / requestCount);
+    const usePerMillion = scaleToMillion(usage, requestCount, usage['objects.records'] ?? 0);
     await moveLogs();
-    const moveUsePerMillion = scaleToMillion(await readUsage(), requests, 0);
-    measuredUse[sort] = { used: usePerMillion, moving: moveUsePerMillion, recordsEach: recordsPerRequest };
-    printUseAndCost(TRAFFIC_SORTS[sort], usePerMillion);
-    printUseAndCost(`${TRAFFIC_SORTS[sort]}, when their records move to R2,`, moveUsePerMillion);
+    const moveUsePerMillion = scaleToMillion(await readUsage(), requestCount, 0);
+    measuredUse[trafficKind] = { used: usePerMillion, moving: moveUsePerMillion, recordsEach: recordsPerRequest };
+    printUseAndCost(TRAFFIC_KINDS[trafficKind], usePerMillion);
+    printUseAndCost(`${TRAFFIC_KINDS[trafficKind]}, when their records move to R2,`, moveUsePerMillion);
     printVerdict(
-      `a million ${TRAFFIC_SORTS[sort]}, by list prices, their records moved to R2 after 90 days`,
+      `a million ${TRAFFIC_KINDS[trafficKind]}, by list prices, their records moved to R2 after 90 days`,
       computeTotalCost(usePerMillion) + computeTotalCost(moveUsePerMillion),
       makeUpperLimit(MAX_DOLLARS),
       'US dollars',
@@ -123,7 +123,7 @@ try {
 
   // What is left to the control database, whose one primary answers so many batches a second.
   let refreshToken = '';
-  const tokens = async (path: string, body: object) => {
+  const requestTokens = async (path: string, body: object) => {
     const answer = await fetch(`${system.baseUrl}/v1/auth/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -132,24 +132,24 @@ try {
     refreshToken = ((await answer.json()) as { refresh_token: string }).refresh_token;
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
   };
-  const left: Record<string, () => Promise<void>> = {
-    'a sign-in': () => tokens('login', system.owner),
-    'a refresh': () => tokens('refresh', { refresh_token: refreshToken }),
+  const meteredRequests: Record<string, () => Promise<void>> = {
+    'a sign-in': () => requestTokens('login', system.owner),
+    'a refresh': () => requestTokens('refresh', { refresh_token: refreshToken }),
     'a new group': () => sendSigned('POST', '/groups', { name: `grupo ${crypto.randomUUID()}` }),
     'a list of users': sendByKind.users,
   };
   console.log('\nwhat asks the control database');
-  for (const [title, work] of Object.entries(left)) {
+  for (const [title, work] of Object.entries(meteredRequests)) {
     await readUsage();
-    for (let n = 0; n < MEASURED_ROUNDS; n += 1) await work();
+    for (let n = 0; n < MEASURED_ROUND_COUNT; n += 1) await work();
     const {
       'd1.queries': queries = 0,
       'd1.rowsRead': rowsRead = 0,
       'd1.rowsWritten': rowsWritten = 0,
     } = await readUsage();
-    const each = (amount: number) => (amount / MEASURED_ROUNDS).toFixed(1);
+    const formatPerRound = (amount: number) => (amount / MEASURED_ROUND_COUNT).toFixed(1);
     console.log(
-      `  ${title.padEnd(16)} ${each(queries)} batches, ${each(rowsRead)} rows read, ${each(rowsWritten)} written`,
+      `  ${title.padEnd(16)} ${formatPerRound(queries)} batches, ${formatPerRound(rowsRead)} rows read, ${formatPerRound(rowsWritten)} written`,
     );
   }
 } finally {

@@ -20,12 +20,12 @@ import { createTrafficObjects } from './traffic/work.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const LATENCIES_MS = [0, 60, 150];
-const TRIES = 5;
-const COMPANIES = 1000;
+const TRY_COUNT = 5;
+const COMPANY_COUNT = 1000;
 /** Number of requests that each company sends before requests are counted, so that its key is cached. */
-const WARM_UP_REQUESTS = 2;
+const WARM_UP_REQUEST_COUNT = 2;
 /** Number of requests of each company that are counted. */
-const COUNTED_REQUESTS = 10;
+const COUNTED_REQUEST_COUNT = 10;
 
 /** Sequential remote calls of one request: before its handler, in all, and to Postgres; and its duration in ms. */
 interface RequestTrips {
@@ -66,13 +66,13 @@ async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: Syst
     const tripsByRequest = new Map<string, RequestTrips>();
     for (const [title, make] of Object.entries(requests)) {
       const triedTrips: RequestTrips[] = [];
-      for (let n = 0; n < TRIES; n += 1) triedTrips.push(await sendWithLatency(await make(), latencyMs));
-      const findLeast = (member: keyof RequestTrips) => Math.min(...triedTrips.map((trip) => trip[member]));
+      for (let n = 0; n < TRY_COUNT; n += 1) triedTrips.push(await sendWithLatency(await make(), latencyMs));
+      const findLeastTrips = (member: keyof RequestTrips) => Math.min(...triedTrips.map((trip) => trip[member]));
       const trip = {
-        before: findLeast('before'),
-        all: findLeast('all'),
-        postgres: findLeast('postgres'),
-        milliseconds: findLeast('milliseconds'),
+        before: findLeastTrips('before'),
+        all: findLeastTrips('all'),
+        postgres: findLeastTrips('postgres'),
+        milliseconds: findLeastTrips('milliseconds'),
       };
       tripsByRequest.set(title, trip);
       const time = latencyMs === 0 ? '' : `, ${(trip.milliseconds / latencyMs).toFixed(1)} times the distance`;
@@ -124,18 +124,18 @@ async function createSevenCharts({ call }: System): Promise<string> {
 
 /** Counts queries of D1 while a thousand companies send one request after the other, each by a key that is cached. */
 async function measureSteadyState({ baseUrl }: System): Promise<void> {
-  const companies = await createCompanies(baseUrl, COMPANIES, 1);
+  const companies = await createCompanies(baseUrl, COMPANY_COUNT, 1);
   const sendRound = () =>
     forEachConcurrently(companies, ({ keys: [key] }, n) => sendSigned(baseUrl, key as never, '/bench/signed', n));
-  for (let n = 0; n < WARM_UP_REQUESTS; n += 1) await sendRound();
+  for (let n = 0; n < WARM_UP_REQUEST_COUNT; n += 1) await sendRound();
   await readUsage(baseUrl);
-  for (let n = 0; n < COUNTED_REQUESTS; n += 1) await sendRound();
-  const queries = countNonHandlerQueries(await readUsage(baseUrl));
-  const requests = COUNTED_REQUESTS * COMPANIES;
+  for (let n = 0; n < COUNTED_REQUEST_COUNT; n += 1) await sendRound();
+  const queryCount = countNonHandlerQueries(await readUsage(baseUrl));
+  const requests = COUNTED_REQUEST_COUNT * COMPANY_COUNT;
   printVerdict(
     'D1 queries per thousand requests of 1,000 companies',
-    (queries * 1000) / requests,
+    (queryCount * 1000) / requests,
     makeUpperLimit(1),
-    `(${queries} for ${requests})`,
+    `(${queryCount} for ${requests})`,
   );
 }

@@ -15,9 +15,9 @@ import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_ADDED_MS = 2;
 const MAX_RATIO = 1.5;
-const ROUNDS = 10;
+const ROUND_COUNT = 10;
 const REQUESTS_PER_ROUND = 100;
-const FEWER_REQUESTS = 20;
+const SLOW_REQUEST_COUNT = 20;
 
 /** Makes a query that takes PostgreSQL about 20 ms. */
 const makeSlowSql = (minimum: string) =>
@@ -30,7 +30,7 @@ try {
   const embed = await createEmbed(60);
   const uncachedPath = await createEmbed(0);
   let minimum = 0;
-  const lines: Record<MeasuredLine, () => Promise<void>> = {
+  const sendByLine: Record<MeasuredLine, () => Promise<void>> = {
     bare: () => sendPost('/bench/bare', { parameters: { least: 1 } }),
     own: () => sendPost(`/bench/own${embed}`, { parameters: { least: 1 } }),
     cached: () => sendPost(embed, { parameters: { least: 1 } }),
@@ -39,13 +39,13 @@ try {
   };
   const times: Record<MeasuredLine, number[]> = { bare: [], own: [], cached: [], driver: [], uncached: [] };
   // From here on the result is cached.
-  await lines.cached();
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    for (const line of Object.keys(lines) as MeasuredLine[]) {
-      const requests = line === 'driver' || line === 'uncached' ? FEWER_REQUESTS : REQUESTS_PER_ROUND;
+  await sendByLine.cached();
+  for (let round = 0; round <= ROUND_COUNT; round += 1) {
+    for (const line of Object.keys(sendByLine) as MeasuredLine[]) {
+      const requests = line === 'driver' || line === 'uncached' ? SLOW_REQUEST_COUNT : REQUESTS_PER_ROUND;
       for (let sentCount = 0; sentCount < requests; sentCount += 1) {
         const startedAt = performance.now();
-        await lines[line]();
+        await sendByLine[line]();
         // The first round is a warm-up.
         if (round > 0) times[line].push(performance.now() - startedAt);
       }

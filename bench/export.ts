@@ -23,7 +23,7 @@ import { type System, startSystem } from './system.ts';
 import { readResidentMemory, resetPeak } from './usage.ts';
 import { makeLowerLimit, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
-const ROUNDS = 5;
+const ROUND_COUNT = 5;
 const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
 const COLUMNS = {
@@ -45,7 +45,7 @@ const SHOWN_COLUMNS = Object.entries(COLUMNS).map(([name, [type]]) => ({
   nullable: true,
 }));
 
-async function createTable(system: System, name: string, rows: number): Promise<string> {
+async function createTable(system: System, name: string, rowCount: number): Promise<string> {
   const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns: SHOWN_COLUMNS });
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
@@ -53,7 +53,7 @@ async function createTable(system: System, name: string, rows: number): Promise<
   await client.query('SET statement_timeout = 0');
   const values = Object.values(COLUMNS).map(([, sql]) => sql);
   await client.query(
-    `INSERT INTO public.${name} (${COLUMN_NAMES}) SELECT ${values.join(', ')} FROM generate_series(1, ${rows}) AS n`,
+    `INSERT INTO public.${name} (${COLUMN_NAMES}) SELECT ${values.join(', ')} FROM generate_series(1, ${rowCount}) AS n`,
   );
   await client.query(`VACUUM ANALYZE public.${name}`);
   await client.end();
@@ -86,9 +86,9 @@ const passOnProcess = spawn(process.execPath, [join(import.meta.dirname, 'export
   stdio: ['pipe', 'pipe', 'inherit'],
 });
 const [port] = await once(passOnProcess.stdout, 'data');
-const measureNode = (selected: string) => {
-  const copy = new URLSearchParams({ copy: `COPY ${selected} TO STDOUT (FORMAT csv, HEADER)` });
-  return download(`http://127.0.0.1:${Number(port)}/?${copy}`);
+const measureNode = (selectSql: string) => {
+  const copyParameters = new URLSearchParams({ copyParameters: `COPY ${selectSql} TO STDOUT (FORMAT csv, HEADER)` });
+  return download(`http://127.0.0.1:${Number(port)}/?${copyParameters}`);
 };
 
 const token = await system.logIn();
@@ -110,7 +110,7 @@ try {
   const best = { psql: infinity, node: infinity, bare: infinity, ours: infinity };
   await measurePeak(smallTableId);
   const memoryPeaks = { few: await measurePeak(smallTableId), all: await measurePeak(fullTableId) };
-  for (let round = 1; round <= ROUNDS; round++) {
+  for (let round = 1; round <= ROUND_COUNT; round++) {
     const times = {
       psql: await measureMilliseconds(() => (hasPsql ? runPsql() : measureNode(PLAIN_SELECT))),
       node: await measureMilliseconds(() => measureNode(FORMATTED_SELECT)),

@@ -17,7 +17,7 @@ import { MAX_SIDE } from '../src/formats/image/picture.ts';
 import { writeOrdersCsv, writeOrdersWorkbook } from './orders.ts';
 import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
-const ROUNDS = 3;
+const ROUND_COUNT = 3;
 
 interface ReaderRun {
   count: number;
@@ -29,7 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), 'formats-'));
 
 /** Runs a reader several times over a file. @returns the medians of its CPU and of its memory */
 function measureReader(reader: string, path: string): ReaderRun {
-  const runs = Array.from({ length: ROUNDS }, (): ReaderRun => {
+  const runs = Array.from({ length: ROUND_COUNT }, (): ReaderRun => {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
       [join(import.meta.dirname, 'formats/read.ts'), reader, path],

@@ -16,9 +16,9 @@ export type FileKind = keyof typeof FILE_KINDS;
 /** Writes a CSV file, a million equal rows at a time. */
 export async function writeCsv(path: string, rows: number): Promise<void> {
   const file = await open(path, 'w');
-  for (let left = rows; left > 0; left -= MILLION) {
-    const csv = writeOrdersCsv(Math.min(left, MILLION));
-    await file.writeFile(left === rows ? csv : csv.subarray(csv.indexOf(10) + 1));
+  for (let remainingRows = rows; remainingRows > 0; remainingRows -= MILLION) {
+    const csv = writeOrdersCsv(Math.min(remainingRows, MILLION));
+    await file.writeFile(remainingRows === rows ? csv : csv.subarray(csv.indexOf(10) + 1));
   }
   await file.close();
 }
@@ -43,10 +43,10 @@ export async function loadByTus(system: System, path: string, table: string) {
   const { _id: jobId } = await api.upload({ name: path.slice(path.lastIndexOf('/') + 1), size, slice: readSlice });
   const sentAt = performance.now();
   await system.renewToken();
-  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
+  const waitingJob = await waitForJob(system, jobId, 'waiting_confirm');
   const inferredAt = performance.now();
   await system.renewToken();
-  const done = await loadJob(system, waiting, { display_name: table });
+  const loadedJob = await loadJob(system, waitingJob, { display_name: table });
   const times = { send: sentAt - startedAt, infer: inferredAt - sentAt, load: performance.now() - inferredAt };
-  return { ...times, rows: done.progress.rows_processed as number };
+  return { ...times, rows: loadedJob.progress.rows_processed as number };
 }

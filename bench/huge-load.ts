@@ -22,16 +22,18 @@ const MAX_RATIOS: Record<FileKind, number> = { csv: 1.25, ndjson: 2, parquet: 2 
 
 const requestedArguments = process.argv.slice(2);
 const requestedKinds = (Object.keys(FILE_KINDS) as FileKind[]).filter(
-  (kind) => requestedArguments.includes(kind) || !requestedArguments.some((each) => each in FILE_KINDS),
+  (kind) =>
+    requestedArguments.includes(kind) ||
+    !requestedArguments.some((requestedArgument) => requestedArgument in FILE_KINDS),
 );
-const millions = requestedArguments.map(Number).find((number) => number > 0);
+const rowMillions = requestedArguments.map(Number).find((number) => number > 0);
 
 const folder = await mkdtemp(join(tmpdir(), 'data-console-huge-'));
 const system = await startSystem();
 try {
   for (const kind of requestedKinds) {
     const { write, ...standard } = FILE_KINDS[kind];
-    const rows = Math.round((millions ?? standard.millions) * MILLION);
+    const rows = Math.round((rowMillions ?? standard.millions) * MILLION);
     const path = join(folder, `rows.${kind}`);
     const csvPath = join(folder, 'rows.csv');
     await write(path, rows);
@@ -53,7 +55,7 @@ try {
       (times.infer + times.load) / copyMs,
       makeUpperLimit(MAX_RATIOS[kind]),
     );
-    for (const each of new Set([path, csvPath])) await rm(each);
+    for (const file of new Set([path, csvPath])) await rm(file);
   }
 } finally {
   await system.stop();

@@ -12,7 +12,7 @@ import { countRowsWithPapaparse } from './papaparse.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_RATIO = 1.5;
-const ROUNDS = 3;
+const ROUND_COUNT = 3;
 const BLOCK_BYTES = 4 * 1024 * 1024;
 const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
@@ -36,7 +36,7 @@ function measureSeconds(run: (bytes: Uint8Array) => number, bytes: Uint8Array): 
 const bytes = writeOrdersCsv(ROW_COUNT);
 console.log(`${ROW_COUNT} rows, nine columns, ${(bytes.length / 1e6).toFixed(0)} MB`);
 const times = Array.from(
-  { length: ROUNDS },
+  { length: ROUND_COUNT },
   () => [measureSeconds(countRowsWithPapaparse, bytes), measureSeconds(inferSchema, bytes)] as const,
 );
 const papaparseSeconds = Math.min(...times.map(([time]) => time));

@@ -21,7 +21,7 @@ import { formatRate, makeLowerLimit, makeUpperLimit, measureMilliseconds, printV
 
 const MIN_LOAD_RATIO = 1.1;
 const MAX_INFER_RATIO = 1.5;
-const ROUNDS = 3;
+const ROUND_COUNT = 3;
 const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
 const csv = writeOrdersCsv(ROW_COUNT);
@@ -44,22 +44,23 @@ async function measureUploadAndLoad(system: System, postgresPid: number, round: 
   const sentAt = Date.now();
   const jobId = await uploadFile(system, new File([csv], 'pedidos.csv', { type: 'text/csv' }));
   const receivedAt = Date.now();
-  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
+  const waitingJob = await waitForJob(system, jobId, 'waiting_confirm');
   const workerCpuInferred = await readCpuSeconds(workerPid);
   const postgresCpuBefore = await readCpuSeconds(postgresPid, true);
   const ownCpuBefore = process.cpuUsage();
   const confirmedAt = Date.now();
-  const done = await loadJob(system, waiting, { display_name: `pedidos_${round}` });
+  const loadedJob = await loadJob(system, waitingJob, { display_name: `pedidos_${round}` });
   const workerCpuLoaded = await readCpuSeconds(workerPid);
   const ownCpu = process.cpuUsage(ownCpuBefore);
-  if (done.progress.rows_processed !== ROW_COUNT) throw new Error(`loaded ${done.progress.rows_processed} rows`);
+  if (loadedJob.progress.rows_processed !== ROW_COUNT)
+    throw new Error(`loaded ${loadedJob.progress.rows_processed} rows`);
   // The server counts a session's time once the session has ended.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const postgresLoadCpu = (await readCpuSeconds(postgresPid, true)) - postgresCpuBefore;
   return {
     receive: receivedAt - sentAt,
-    infer: Date.parse(waiting.updated_at) - receivedAt,
-    load: Date.parse(done.updated_at) - confirmedAt,
+    infer: Date.parse(waitingJob.updated_at) - receivedAt,
+    load: Date.parse(loadedJob.updated_at) - confirmedAt,
     cpu: {
       workerInfer: workerCpuInferred - workerCpuBefore,
       workerLoad: workerCpuLoaded - workerCpuInferred,
@@ -82,7 +83,7 @@ try {
   const postgresPid = await findPostmaster(system);
   const infinity = Number.POSITIVE_INFINITY;
   const best = { papaparse: infinity, plain: infinity, receive: infinity, infer: infinity, load: infinity };
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= ROUND_COUNT; round++) {
     const papaparseMs = await measureMilliseconds(parseWithPapaparse);
     const copyMs = await measurePlainCopy(system, file, ORDERS_COLUMNS_SQL, header);
     const { receive, infer, load, cpu } = await measureUploadAndLoad(system, postgresPid, round);

@@ -21,8 +21,8 @@ const USER_COUNT = 100_000;
 const PER_PAGE = 20;
 const MAX_FIRST_PAGE_RATIO = 3;
 const MAX_DEEP_PAGE_RATIO = 30;
-const ROUNDS = 5;
-const REPEATS = 20;
+const ROUND_COUNT = 5;
+const REPEAT_COUNT = 20;
 const COMPANY_ID = '65f000000000000000000001';
 const ACCOUNT_ID = '65f000000000000000000002';
 const CROWDED_ACCOUNT_ID = '65f000000000000000000003';
@@ -110,10 +110,10 @@ const MEASURED_READS: MeasuredRead[] = USER_LISTS.flatMap(({ scope, accountId, p
 );
 
 try {
-  const sharedOptions = { companyId: COMPANY_ID, after: await fillTables(), repeats: REPEATS };
+  const sharedOptions = { companyId: COMPANY_ID, after: await fillTables(), repeats: REPEAT_COUNT };
   const best = new Map<string, number>();
   let keysetMs = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < ROUND_COUNT; round++) {
     keysetMs = Math.min(keysetMs, await measureRead({ ...sharedOptions, page: null, by: 'created_at' }));
     for (const { title, run } of MEASURED_READS) {
       best.set(

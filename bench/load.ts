@@ -15,7 +15,7 @@ import { loadJob, type System, startSystem, uploadFile, waitForJob } from './sys
 import { formatRate, makeLowerLimit, printVerdict } from './verdict.ts';
 
 const MIN_RATIO = 0.9;
-const ROUNDS = 5;
+const ROUND_COUNT = 5;
 const ROW_COUNT = Number(process.argv[2] ?? 300_000);
 
 const padToTwo = (number: number): string => String(number).padStart(2, '0');
@@ -39,10 +39,10 @@ const TABLE_COLUMNS_SQL = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint,
 async function measureUploadAndLoad(system: System, round: number): Promise<{ infer: number; load: number }> {
   const uploadedAt = performance.now();
   const jobId = await uploadFile(system, new File([csv], 'carga.csv', { type: 'text/csv' }));
-  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
+  const waitingJob = await waitForJob(system, jobId, 'waiting_confirm');
   const inferredAt = performance.now();
   const confirmedAt = Date.now();
-  const job = await loadJob(system, waiting, { display_name: `carga_${round}` });
+  const job = await loadJob(system, waitingJob, { display_name: `carga_${round}` });
   if (job.progress.rows_processed !== ROW_COUNT) throw new Error(`loaded ${job.progress.rows_processed} rows`);
   return { infer: inferredAt - uploadedAt, load: Date.parse(job.updated_at) - confirmedAt };
 }
@@ -56,7 +56,7 @@ try {
   console.log(
     `${ROW_COUNT.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB; baseline ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'}`,
   );
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= ROUND_COUNT; round++) {
     const copyMs = await measurePlainCopy(system, file, TABLE_COLUMNS_SQL, HEADER);
     const { infer, load } = await measureUploadAndLoad(system, round);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;

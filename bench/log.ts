@@ -56,12 +56,12 @@ async function sendCommand<T>(
 
 try {
   const count = RECORD_COUNT / DAY_COUNT;
-  let writtenRows = 0;
+  let writtenRowCount = 0;
   for (let day = DAY_COUNT; day > 0; day -= 1) {
     const query = { day: String(day), from: String((DAY_COUNT - day) * count), count: String(count) };
-    writtenRows += (await sendCommand<number>('append', query)).answer;
+    writtenRowCount += (await sendCommand<number>('append', query)).answer;
   }
-  printVerdict('rows written a record', writtenRows / RECORD_COUNT, makeUpperLimit(1.2), 'rows');
+  printVerdict('rows written a record', writtenRowCount / RECORD_COUNT, makeUpperLimit(1.2), 'rows');
   await sendCommand('move');
   for (let recordsBefore = RECORD_COUNT; ; ) {
     await sleep(5000);

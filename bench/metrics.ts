@@ -11,7 +11,7 @@ import { type System, startSystem } from './system.ts';
 import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_RATIO = 1.2;
-const ROUNDS = 9;
+const ROUND_COUNT = 9;
 const ROW_COUNTS = { lines: 1_000_000, orders: 100_000, customers: 1_000 };
 
 interface Question {
@@ -54,7 +54,7 @@ type Column = ReturnType<typeof makeColumn>;
 
 async function makeTable(system: System, name: string, columns: Column[]): Promise<void> {
   const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns });
-  const hasCode = columns.some((each) => each.name === 'code');
+  const hasCode = columns.some((column) => column.name === 'code');
   if (hasCode) await system.call('POST', `/v1/managed-tables/${_id}/indexes`, { columns: ['code'], unique: true });
 }
 
@@ -113,7 +113,7 @@ try {
         ...handWrittenSql.map((text) => ({ text, values: [] })),
       ];
       const times = statements.map((): number[] => []);
-      for (let round = 0; round <= ROUNDS; round++) {
+      for (let round = 0; round <= ROUND_COUNT; round++) {
         for (const [index, statement] of statements.entries()) {
           const startedAt = performance.now();
           const result = await client.query({ ...statement, rowMode: 'array' });

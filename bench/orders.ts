@@ -16,7 +16,7 @@ const NUMBER_COLUMNS = new Set(['pedido', 'quantidade', 'valor']);
 /** Makes the same orders every time: all six types, some values missing. */
 function* makeOrders(rows: number): Generator<Order> {
   let seed = 20_240_131;
-  const random = (exclusiveMax: number): number => {
+  const makeRandomNumber = (exclusiveMax: number): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
     return seed % exclusiveMax;
   };
@@ -24,14 +24,16 @@ function* makeOrders(rows: number): Generator<Order> {
   for (let row = 1; row <= rows; row++) {
     yield [
       String(row),
-      `Cliente ${random(50_000)}`,
-      `São ${random(900)}`,
-      String(random(100)),
-      `${random(100_000)}.${padToTwo(random(100))}`,
-      random(2) === 0 ? 'true' : 'false',
-      random(20) === 0 ? '' : `20${padToTwo(10 + random(15))}-${padToTwo(1 + random(12))}-${padToTwo(1 + random(28))}`,
-      `2024-${padToTwo(1 + random(12))}-${padToTwo(1 + random(28))}T${padToTwo(random(24))}:${padToTwo(random(60))}:${padToTwo(random(60))}Z`,
-      random(3) === 0 ? 'entregar, se possível' : 'sem observação',
+      `Cliente ${makeRandomNumber(50_000)}`,
+      `São ${makeRandomNumber(900)}`,
+      String(makeRandomNumber(100)),
+      `${makeRandomNumber(100_000)}.${padToTwo(makeRandomNumber(100))}`,
+      makeRandomNumber(2) === 0 ? 'true' : 'false',
+      makeRandomNumber(20) === 0
+        ? ''
+        : `20${padToTwo(10 + makeRandomNumber(15))}-${padToTwo(1 + makeRandomNumber(12))}-${padToTwo(1 + makeRandomNumber(28))}`,
+      `2024-${padToTwo(1 + makeRandomNumber(12))}-${padToTwo(1 + makeRandomNumber(28))}T${padToTwo(makeRandomNumber(24))}:${padToTwo(makeRandomNumber(60))}:${padToTwo(makeRandomNumber(60))}Z`,
+      makeRandomNumber(3) === 0 ? 'entregar, se possível' : 'sem observação',
     ];
   }
 }
@@ -52,13 +54,13 @@ export function writeOrdersCsv(rows: number): Uint8Array<ArrayBuffer> {
 
 /** Yields the same orders as NDJSON, about 190 bytes each, in pieces of many lines. */
 export function* writeOrdersNdjson(rows: number): Generator<string> {
-  const member = (name: string, value: string): string => {
+  const formatMember = (name: string, value: string): string => {
     if (value === '') return `"${name}":null`;
     return `"${name}":${NUMBER_COLUMNS.has(name) || name === 'pago' ? value : JSON.stringify(value)}`;
   };
   let lines: string[] = [];
   for (const order of makeOrders(rows)) {
-    lines.push(`{${order.map((value, at) => member(HEADER[at] as string, value)).join(',')}}\n`);
+    lines.push(`{${order.map((value, at) => formatMember(HEADER[at] as string, value)).join(',')}}\n`);
     if (lines.length < 10_000) continue;
     yield lines.join('');
     lines = [];
@@ -109,24 +111,24 @@ const toSerialDate = (timestamp: string): number => (Date.parse(timestamp) - Dat
 /** Writes the same orders as an Excel workbook, like Excel does: each text once, timestamps as numbers of days. */
 export function writeOrdersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
   const sharedTextIndexes = new Map<string, number>();
-  const text = (value: string): Cell => {
+  const makeTextCell = (value: string): Cell => {
     if (!sharedTextIndexes.has(value)) sharedTextIndexes.set(value, sharedTextIndexes.size);
     return { t: 's', v: String(sharedTextIndexes.get(value)) };
   };
   const makeTimestampCell = (value: string, s: number): Cell =>
     value === '' ? null : { s, v: String(toSerialDate(value)) };
   const sheet = [
-    HEADER.map(text),
+    HEADER.map(makeTextCell),
     ...makeOrders(rows).map(([number, client, city, quantity, value, paid, due, created, note]): Cell[] => [
       Number(number),
-      text(client),
-      text(city),
+      makeTextCell(client),
+      makeTextCell(city),
       Number(quantity),
       Number(value),
       paid === 'true',
       makeTimestampCell(due, 1),
       makeTimestampCell(created, 2),
-      text(note),
+      makeTextCell(note),
     ]),
   ];
   return makeSheetWorkbook(sheet, {

@@ -19,8 +19,8 @@ import { send } from '../test/support/send.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_SECONDS = 2;
-const MAX_KB = 90;
-const TRIES = 5;
+const MAX_PAGE_KB = 90;
+const TRY_COUNT = 5;
 const CPU_SLOWDOWN = 4;
 const PHONE_NETWORK = {
   offline: false,
@@ -134,7 +134,7 @@ async function measurePage(by: Browser, label: string, openPage: OpenPage): Prom
   });
   const times: number[] = [];
   const sizes: number[] = [];
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  for (let tryCount = 0; tryCount < TRY_COUNT; tryCount += 1) {
     await devtools.send('Network.clearBrowserCache');
     loadedBytes = 0;
     await page.goto(address, { waitUntil: 'commit' });
@@ -150,7 +150,7 @@ async function measurePage(by: Browser, label: string, openPage: OpenPage): Prom
     makeUpperLimit(MAX_SECONDS),
     's',
   );
-  printVerdict(`files of ${label} until then`, Math.max(...sizes) / 1000, makeUpperLimit(MAX_KB), 'KB gzipped');
+  printVerdict(`files of ${label} until then`, Math.max(...sizes) / 1000, makeUpperLimit(MAX_PAGE_KB), 'KB gzipped');
 }
 
 /** Waits until the first chart is drawn. @returns the milliseconds until then */
@@ -166,7 +166,7 @@ async function measureFirstChart(page: Page): Promise<number> {
 
 /** Starts a proxy that passes requests on and compresses text. */
 async function startEdge(origin: URL): Promise<Server> {
-  const passOn = (request: IncomingMessage, response: ServerResponse) => {
+  const forwardRequest = (request: IncomingMessage, response: ServerResponse) => {
     const { method, url: path } = request;
     const { 'accept-encoding': _encodings, ...headers } = request.headers;
     const forwardedRequest = ask(
@@ -187,7 +187,7 @@ async function startEdge(origin: URL): Promise<Server> {
     );
     request.pipe(forwardedRequest);
   };
-  const edge = createServer(passOn).listen(0, '127.0.0.1');
+  const edge = createServer(forwardRequest).listen(0, '127.0.0.1');
   await once(edge, 'listening');
   return edge;
 }

@@ -11,7 +11,7 @@
 import { createMongoAbility, type MongoAbility, type RawRuleOf, subject } from '@casl/ability';
 import { type Enforcer, newCachedEnforcer, newEnforcer, newModel } from 'casbin';
 import type { AccessSources } from '../src/access/evaluation.ts';
-import { compileAccess, decide } from '../src/access/evaluation.ts';
+import { compileAccess, decideAccess } from '../src/access/evaluation.ts';
 import type { Action } from '../src/permissions/actions.ts';
 import { ALL_ACTIONS } from '../src/permissions/actions.ts';
 import { makeResourceArn } from '../src/permissions/arn.ts';
@@ -21,7 +21,7 @@ import { makeLowerLimit, printVerdict } from './verdict.ts';
 
 const MIN_RATIO = 0.5;
 const STATEMENT_COUNT = 200;
-const ROUNDS = 9;
+const ROUND_COUNT = 9;
 const COMPANY_ID = '65f000000000000000000001';
 const makeId = (number: number): string => number.toString(16).padStart(24, '0');
 
@@ -100,13 +100,13 @@ const QUESTION_RESOURCES = Array.from({ length: 64 }, (_, number) =>
   makeResourceArn(ACTION, COMPANY_ID, makeId(number * 3)),
 );
 
-let sink = 0;
+let allowedCount = 0;
 /**
  * Measures the operations per second of each candidate: the best of several rounds, each of which runs every candidate.
  */
 function measureRates(...candidates: { operations: number; run: () => void }[]): number[] {
   const bestRates = candidates.map(() => 0);
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < ROUND_COUNT; round++) {
     for (const [number, { operations, run }] of candidates.entries()) {
       const startedAt = performance.now();
       run();
@@ -118,7 +118,9 @@ function measureRates(...candidates: { operations: number; run: () => void }[]):
 
 const accessSources = makeSources();
 const access = compileAccess(accessSources);
-const answersByResource = new Map(QUESTION_RESOURCES.map((resource) => [resource, decide(access, ACTION, resource)]));
+const answersByResource = new Map(
+  QUESTION_RESOURCES.map((resource) => [resource, decideAccess(access, ACTION, resource)]),
+);
 
 const caslAbility = createCasl(accessSources);
 const caslSubjects = QUESTION_RESOURCES.map((resource) =>
@@ -127,7 +129,7 @@ const caslSubjects = QUESTION_RESOURCES.map((resource) =>
 const casbinEnforcer = await createCasbin(accessSources, newEnforcer);
 const cachedEnforcer = await createCasbin(accessSources, newCachedEnforcer);
 for (const [number, resource] of QUESTION_RESOURCES.entries()) {
-  const isAllowed = decide(access, ACTION, resource).allowed;
+  const isAllowed = decideAccess(access, ACTION, resource).allowed;
   const libraryAnswers = [
     caslAbility.can(ACTION, caslSubjects[number] as (typeof caslSubjects)[number]),
     casbinEnforcer.enforceSync(resource, ACTION),
@@ -138,7 +140,7 @@ for (const [number, resource] of QUESTION_RESOURCES.entries()) {
 }
 
 const REPEAT_COUNT = 40_000;
-const CASL_REPEATS = 4_000;
+const CASL_REPEAT_COUNT = 4_000;
 const FIRST_DECISION_COUNT = 5_000;
 // Each has a loop of its own: in a shared loop the call would be measured rather than the decision.
 const [map, again, first, caslRate, casbinRate] = measureRates(
@@ -146,47 +148,49 @@ const [map, again, first, caslRate, casbinRate] = measureRates(
     operations: REPEAT_COUNT * QUESTION_RESOURCES.length,
     run() {
       for (let i = 0; i < REPEAT_COUNT; i++)
-        for (const resource of QUESTION_RESOURCES) if (answersByResource.get(resource)?.allowed) sink += 1;
+        for (const resource of QUESTION_RESOURCES) if (answersByResource.get(resource)?.allowed) allowedCount += 1;
     },
   },
   {
     operations: REPEAT_COUNT * QUESTION_RESOURCES.length,
     run() {
       for (let i = 0; i < REPEAT_COUNT; i++)
-        for (const resource of QUESTION_RESOURCES) if (decide(access, ACTION, resource).allowed) sink += 1;
+        for (const resource of QUESTION_RESOURCES)
+          if (decideAccess(access, ACTION, resource).allowed) allowedCount += 1;
     },
   },
   {
     operations: FIRST_DECISION_COUNT,
     run() {
       for (let i = 0; i < FIRST_DECISION_COUNT; i++)
-        if (decide(compileAccess(accessSources), ACTION, QUESTION_RESOURCES[i % 64] as string).allowed) sink += 1;
+        if (decideAccess(compileAccess(accessSources), ACTION, QUESTION_RESOURCES[i % 64] as string).allowed)
+          allowedCount += 1;
     },
   },
   {
-    operations: CASL_REPEATS * QUESTION_RESOURCES.length,
+    operations: CASL_REPEAT_COUNT * QUESTION_RESOURCES.length,
     run() {
-      for (let i = 0; i < CASL_REPEATS; i++)
-        for (const caslSubject of caslSubjects) if (caslAbility.can(ACTION, caslSubject)) sink += 1;
+      for (let i = 0; i < CASL_REPEAT_COUNT; i++)
+        for (const caslSubject of caslSubjects) if (caslAbility.can(ACTION, caslSubject)) allowedCount += 1;
     },
   },
   {
     operations: QUESTION_RESOURCES.length,
     run() {
-      for (const resource of QUESTION_RESOURCES) if (casbinEnforcer.enforceSync(resource, ACTION)) sink += 1;
+      for (const resource of QUESTION_RESOURCES) if (casbinEnforcer.enforceSync(resource, ACTION)) allowedCount += 1;
     },
   },
 ) as [number, number, number, number, number];
 // casbin caches whole decisions, like `evaluation.ts`, and answers only by a promise.
-const CACHED_REPEATS = 400;
+const CACHED_REPEAT_COUNT = 400;
 let cachedRate = 0;
-for (let round = 0; round < ROUNDS; round++) {
+for (let round = 0; round < ROUND_COUNT; round++) {
   const startedAt = performance.now();
-  for (let i = 0; i < CACHED_REPEATS; i++)
-    for (const resource of QUESTION_RESOURCES) if (await cachedEnforcer.enforce(resource, ACTION)) sink += 1;
+  for (let i = 0; i < CACHED_REPEAT_COUNT; i++)
+    for (const resource of QUESTION_RESOURCES) if (await cachedEnforcer.enforce(resource, ACTION)) allowedCount += 1;
   cachedRate = Math.max(
     cachedRate,
-    ((CACHED_REPEATS * QUESTION_RESOURCES.length) / (performance.now() - startedAt)) * 1000,
+    ((CACHED_REPEAT_COUNT * QUESTION_RESOURCES.length) / (performance.now() - startedAt)) * 1000,
   );
 }
 
@@ -201,4 +205,4 @@ console.log(`casbin                   ${formatRate(casbinRate)}`);
 console.log(`compile and decide once  ${(1e6 / first).toFixed(1)} µs for ${STATEMENT_COUNT} statements`);
 printVerdict('decisions over 200 statements, against an interned Map.get', again / map, makeLowerLimit(MIN_RATIO));
 printVerdict('the same, against the faster of casbin and CASL', speedRatio, makeLowerLimit(1));
-if (sink === 0) throw new Error('Nothing was allowed: what was measured were no decisions.');
+if (allowedCount === 0) throw new Error('Nothing was allowed: what was measured were no decisions.');

@@ -19,47 +19,47 @@ const MAX_CURSOR_RATIO = 1.5;
 const PER_PAGE = 20;
 /** Largest number of rows in a page. */
 const MAX_PAGE_ROWS = 1000;
-const ROUNDS = 15;
+const ROUND_COUNT = 15;
 const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
 /** Measures several runs. @returns milliseconds of the fastest one */
 async function measureBest(run: () => Promise<unknown>): Promise<number> {
-  let fastest = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round++) fastest = Math.min(fastest, await measureMilliseconds(run));
-  return fastest;
+  let fastestMs = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUND_COUNT; round++) fastestMs = Math.min(fastestMs, await measureMilliseconds(run));
+  return fastestMs;
 }
 
 const system = await startSystem();
 const postgres = new Client({ connectionString: system.postgresUrl });
 try {
   const jobId = await uploadFile(system, new File([writeOrdersCsv(ROW_COUNT)], 'pedidos.csv', { type: 'text/csv' }));
-  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
-  const { user_table_id: tableId } = await loadJob(system, waiting, { display_name: 'pedidos' });
+  const waitingJob = await waitForJob(system, jobId, 'waiting_confirm');
+  const { user_table_id: tableId } = await loadJob(system, waitingJob, { display_name: 'pedidos' });
   await postgres.connect();
   const readPage = async (page: number) => {
     const path = `/v1/managed-tables/${tableId}/data?per_page=${PER_PAGE}&page=${page}`;
     const { records, total } = await system.call('GET', path);
-    const first = (page - 1) * PER_PAGE + 1;
-    if (total !== ROW_COUNT || records[0].pedido !== first)
+    const firstRow = (page - 1) * PER_PAGE + 1;
+    if (total !== ROW_COUNT || records[0].pedido !== firstRow)
       throw new Error(`page ${page} begins with ${records[0].pedido}`);
   };
-  const walkIndex = (rows: number) =>
-    postgres.query('SELECT id FROM public.pedidos ORDER BY id LIMIT 1 OFFSET $1', [rows]);
-  const last = Math.ceil(ROW_COUNT / PER_PAGE);
+  const walkIndex = (rowCount: number) =>
+    postgres.query('SELECT id FROM public.pedidos ORDER BY id LIMIT 1 OFFSET $1', [rowCount]);
+  const lastPage = Math.ceil(ROW_COUNT / PER_PAGE);
   const pages = {
-    'page 10,000': Math.min(10_000, last),
-    'the middle page': Math.ceil(last / 2),
-    'the last page': last,
+    'page 10,000': Math.min(10_000, lastPage),
+    'the middle page': Math.ceil(lastPage / 2),
+    'the last page': lastPage,
   };
 
   const worstRatios: Record<string, number> = {};
-  for (const moment of ['right after the load', 'vacuumed']) {
-    if (moment === 'vacuumed') await postgres.query('VACUUM (ANALYZE) public.pedidos');
+  for (const stage of ['right after the load', 'vacuumed']) {
+    if (stage === 'vacuumed') await postgres.query('VACUUM (ANALYZE) public.pedidos');
     const first = await measureBest(() => readPage(1));
-    console.log(`${moment}: page 1 ${first.toFixed(1)} ms`);
+    console.log(`${stage}: page 1 ${first.toFixed(1)} ms`);
     for (const [name, page] of Object.entries(pages)) {
-      const skipped = (page - 1) * PER_PAGE;
-      const walkMs = await measureBest(() => walkIndex(Math.min(skipped, ROW_COUNT - skipped)));
+      const skippedCount = (page - 1) * PER_PAGE;
+      const walkMs = await measureBest(() => walkIndex(Math.min(skippedCount, ROW_COUNT - skippedCount)));
       const pageMs = await measureBest(() => readPage(page));
       console.log(`  ${name} ${pageMs.toFixed(1)} ms, of which the bare walk takes ${walkMs.toFixed(1)} ms`);
       worstRatios[name] = Math.max(worstRatios[name] ?? 0, (pageMs - walkMs) / first);
@@ -73,8 +73,8 @@ try {
   /** Returns the cursor of the page whose last row is the table's last. */
   const makeLastCursor = async (order: string): Promise<string> => {
     let { next_cursor: cursor } = await readByCursor(order, PER_PAGE, null);
-    for (let left = ROW_COUNT - 2 * PER_PAGE; left > 0; left -= MAX_PAGE_ROWS) {
-      ({ next_cursor: cursor } = await readByCursor(order, Math.min(left, MAX_PAGE_ROWS), cursor));
+    for (let remainingRows = ROW_COUNT - 2 * PER_PAGE; remainingRows > 0; remainingRows -= MAX_PAGE_ROWS) {
+      ({ next_cursor: cursor } = await readByCursor(order, Math.min(remainingRows, MAX_PAGE_ROWS), cursor));
     }
     return cursor;
   };
@@ -88,7 +88,7 @@ try {
     let first = Number.POSITIVE_INFINITY;
     let lastPageMs = Number.POSITIVE_INFINITY;
     // By turns, so that both find the machine alike.
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < ROUND_COUNT; round++) {
       first = Math.min(first, await measureMilliseconds(() => readByCursor(order, PER_PAGE, null)));
       lastPageMs = Math.min(lastPageMs, await measureMilliseconds(() => readByCursor(order, PER_PAGE, cursor)));
     }

@@ -23,7 +23,7 @@ import {
 import { startSystem } from './system.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
-const ROUNDS = Number(process.argv[2] ?? 3);
+const ROUND_COUNT = Number(process.argv[2] ?? 3);
 const COMPANY_COUNT = Number(process.env.SCALE_COMPANIES ?? 1000);
 const PRINCIPALS_PER_COMPANY = 10;
 const ADDRESS_COUNT = 500;
@@ -41,46 +41,46 @@ try {
   const principals = Array.from({ length: PRINCIPALS_PER_COMPANY }, (_, n) =>
     companies.map(({ id, keys }) => ({ id, key: keys[n] })),
   ).flat();
-  const sendRound = (turn: number) =>
+  const sendRound = (roundIndex: number) =>
     forEachConcurrently(principals, ({ key }, n) =>
       sendSigned(
         baseUrl,
         key as never,
-        REQUESTED_PATHS[(n + turn) % REQUESTED_PATHS.length] as string,
+        REQUESTED_PATHS[(n + roundIndex) % REQUESTED_PATHS.length] as string,
         n % ADDRESS_COUNT,
       ),
     );
 
   console.log(`${companies.length} companies are made`);
-  for (let turn = 0; turn < 2; turn += 1) {
-    await sendRound(turn);
-    console.log(`round ${turn + 1} of two, which make the keys known, is over`);
+  for (let roundIndex = 0; roundIndex < 2; roundIndex += 1) {
+    await sendRound(roundIndex);
+    console.log(`round ${roundIndex + 1} of two, which make the keys known, is over`);
   }
   // What follows the answers is over, so that it is not counted with what comes.
   await sleep(SETTLE_MS);
   await readUsage(baseUrl);
   const memorySamples: number[] = [await measureHeldMemory()];
-  let queries = 0;
+  let queryCount = 0;
   const callsByObject = new Map<string, number>();
-  for (let turn = 2; turn < 2 + ROUNDS; turn += 1) {
-    await sendRound(turn);
+  for (let roundIndex = 2; roundIndex < 2 + ROUND_COUNT; roundIndex += 1) {
+    await sendRound(roundIndex);
     const usage = await readUsage(baseUrl);
-    queries += countNonHandlerQueries(usage);
+    queryCount += countNonHandlerQueries(usage);
     for (const [name, count] of Object.entries(usage)) {
       if (name.startsWith('calls ')) callsByObject.set(name, (callsByObject.get(name) ?? 0) + count);
     }
     memorySamples.push(await measureHeldMemory());
     console.log(
-      `round ${turn - 1}: ${queries} queries so far, the Worker holds ${memorySamples.at(-1)?.toFixed(1)} MB`,
+      `round ${roundIndex - 1}: ${queryCount} queries so far, the Worker holds ${memorySamples.at(-1)?.toFixed(1)} MB`,
     );
   }
 
-  const requests = ROUNDS * principals.length;
+  const requests = ROUND_COUNT * principals.length;
   printVerdict(
     'D1 queries per thousand authenticated requests of 10,000 principals',
-    (queries * 1000) / requests,
+    (queryCount * 1000) / requests,
     makeUpperLimit(1),
-    `(${queries} for ${requests})`,
+    `(${queryCount} for ${requests})`,
   );
   printVerdict(
     'memory that the Worker holds at the end, against that when all are known',
@@ -89,7 +89,7 @@ try {
   );
   const findMostCalls = (name: string) =>
     Math.max(...[...callsByObject].flatMap(([call, count]) => (call.startsWith(`calls ${name} `) ? count : [])));
-  const requestsPerCompany = ROUNDS * PRINCIPALS_PER_COMPANY;
+  const requestsPerCompany = ROUND_COUNT * PRINCIPALS_PER_COMPANY;
   printVerdict(
     'calls of the busiest gate, against the requests of its company',
     findMostCalls('ORGANIZATION_GATE') / requestsPerCompany,

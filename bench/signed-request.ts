@@ -16,7 +16,7 @@ import { readCpuSeconds } from './usage.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_RATIO = 2.5;
-const ROUNDS = 8;
+const ROUND_COUNT = 8;
 const REQUEST_COUNT = 1500;
 /** The number of requests for the last line, which takes ten times as long and has no limit. */
 const PLATFORM_REQUEST_COUNT = 200;
@@ -39,7 +39,7 @@ try {
   // The first signed request writes to the database that its key was used.
   await measureCpu(key, '/bench/platform', 1);
   // Rounds take turns, and the best of each counts, so that other load on the machine does not distort one of them.
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < ROUND_COUNT; round += 1) {
     for (const path of MEASURED_PATHS) {
       const requests = path === '/bench/platform' ? PLATFORM_REQUEST_COUNT : REQUEST_COUNT;
       bestMicroseconds.set(path, Math.min(bestMicroseconds.get(path) as number, await measureCpu(key, path, requests)));
@@ -63,12 +63,12 @@ async function createOrganization(): Promise<Key> {
 }
 
 /** Measures the microseconds of CPU that one request to `path` takes. */
-async function measureCpu(key: Key, path: MeasuredPath, requests: number): Promise<number> {
+async function measureCpu(key: Key, path: MeasuredPath, requestCount: number): Promise<number> {
   const url = benchWorker.origin + path;
-  const headers = await Promise.all(Array.from({ length: requests }, () => sign(key, 'GET', url)));
+  const headers = await Promise.all(Array.from({ length: requestCount }, () => sign(key, 'GET', url)));
   const cpuBefore = await readCpuSeconds(benchWorker.pid);
   await sendConcurrently(url, headers);
-  return (((await readCpuSeconds(benchWorker.pid)) - cpuBefore) * 1e6) / requests;
+  return (((await readCpuSeconds(benchWorker.pid)) - cpuBefore) * 1e6) / requestCount;
 }
 
 function printFigures(bestMicroseconds: Map<MeasuredPath, number>): void {

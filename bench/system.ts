@@ -52,12 +52,12 @@ export interface System {
 /**
  * Starts the whole system on this machine, with a company that has its Postgres.
  * @param entry replaces `src/index.ts`
- * @param given variables that differ
+ * @param givenVariables variables that differ
  * @param background replaces `src/background.ts`
  */
 export async function startSystem(
   entry?: string,
-  given: Record<string, string> = {},
+  givenVariables: Record<string, string> = {},
   background?: string,
 ): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-bench-'));
@@ -88,7 +88,7 @@ export async function startSystem(
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: UNREACHABLE_LIMIT,
     RATE_LIMIT_IP_PER_SECOND: UNREACHABLE_LIMIT,
     RATE_LIMIT_TOKEN_PER_MINUTE: UNREACHABLE_LIMIT,
-    ...given,
+    ...givenVariables,
   };
   const start = () =>
     startWorker({ projectDir: PROJECT, stateDir, workers, port, inspectorPort, variables, deliver: async () => {} });

@@ -26,7 +26,7 @@ import {
 import { readResidentMemory } from './usage.ts';
 import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
-const MINUTES = Number(process.argv[2] ?? 10);
+const DURATION_MINUTES = Number(process.argv[2] ?? 10);
 const MAX_MEMORY_RATIO = 1.25;
 const MINUTE_MS = 60_000;
 const SAMPLE_INTERVAL_MS = MINUTE_MS / 12;
@@ -40,7 +40,7 @@ try {
   const callers = new Callers(system, system.serviceAccount, await system.logIn());
   const connectionsBefore = await countConnections(system);
   const startedAt = new Date();
-  const end = Date.now() + MINUTES * MINUTE_MS;
+  const end = Date.now() + DURATION_MINUTES * MINUTE_MS;
 
   let signInCount = 0;
   const memorySamples: number[] = [];
@@ -63,8 +63,8 @@ try {
   ]);
 
   async function repeatActivity(activity: Activity): Promise<void> {
-    for (let turn = 0; Date.now() < end; turn += 1) {
-      await activity(turn).catch((error: Error) => {
+    for (let roundIndex = 0; Date.now() < end; roundIndex += 1) {
+      await activity(roundIndex).catch((error: Error) => {
         failures.push(error.message);
       });
     }
@@ -107,7 +107,7 @@ try {
   const printedProblems = [...failures];
   for (const [kind, { times, statuses, unexpectedAnswers }] of callers.tallies) {
     const sortedTimes = times.toSorted((a, b) => a - b);
-    const at = (share: number) => `${sortedTimes[Math.floor(share * (sortedTimes.length - 1))]?.toFixed(0)} ms`;
+    const at = (quantile: number) => `${sortedTimes[Math.floor(quantile * (sortedTimes.length - 1))]?.toFixed(0)} ms`;
     const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
     console.log(`${kind.padEnd(8)} ${counts}; half within ${at(0.5)}, 99 of 100 within ${at(0.99)}`);
     for (const [status, count] of statuses) if (status < 200 || status > 299) refusedCount += count;

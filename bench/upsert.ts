@@ -14,14 +14,15 @@ import { loadJob, type System, startSystem, uploadFile, waitForJob } from './sys
 import { makeLowerLimit, printVerdict } from './verdict.ts';
 
 const MIN_RATIO = 0.5;
-const ROUNDS = 3;
+const ROUND_COUNT = 3;
 const ROW_COUNT = Number(process.argv[2] ?? 300_000);
 
 const HEADER = 'codigo,nome,valor';
-const makeRows = (from: number, mark: string): string =>
-  Array.from({ length: ROW_COUNT }, (_, n) => `${from + n},"Cliente ${from + n} ${mark}",${(from + n) % 9973}.25`).join(
-    '\n',
-  );
+const makeRows = (from: number, nameSuffix: string): string =>
+  Array.from(
+    { length: ROW_COUNT },
+    (_, n) => `${from + n},"Cliente ${from + n} ${nameSuffix}",${(from + n) % 9973}.25`,
+  ).join('\n');
 const CSV_BEFORE = `${HEADER}\n${makeRows(0, 'antes')}\n`;
 const CSV_AFTER = `${HEADER}\n${makeRows(ROW_COUNT / 2, 'depois')}\n`;
 
@@ -61,15 +62,15 @@ const system = await startSystem();
 try {
   const bestMs = { plain: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
   await loadJob(system, await uploadAndInfer(system, CSV_AFTER), { display_name: 'depois' });
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= ROUND_COUNT; round++) {
     const name = `antes_${round}`;
     const loadedJob = await loadJob(system, await uploadAndInfer(system, CSV_BEFORE), { display_name: name });
     const plainMs = await measurePlainUpsert(system, name, 'depois');
     const table = `/v1/managed-tables/${loadedJob.user_table_id}`;
     await system.call('POST', `${table}/indexes`, { columns: ['codigo'], unique: true });
-    const waiting = await uploadAndInfer(system, CSV_AFTER, { mode: 'upsert', key: 'codigo' }, table);
+    const waitingJob = await uploadAndInfer(system, CSV_AFTER, { mode: 'upsert', key: 'codigo' }, table);
     const startedAt = Date.now();
-    const job = await loadJob(system, waiting);
+    const job = await loadJob(system, waitingJob);
     const milliseconds = Date.parse(job.updated_at) - startedAt;
     const half = ROW_COUNT / 2;
     if (job.result.inserted !== half || job.result.updated !== half) throw new Error(JSON.stringify(job.result));

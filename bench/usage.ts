@@ -3,8 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 /** Clock ticks a second in /proc; 100 on all common Linux systems. */
 const TICKS_PER_SECOND = 100;
 
-/** Returns the seconds of CPU that a process has used, with its ended children if `withChildren`. Needs Linux. */
-export async function readCpuSeconds(pid: number, withChildren = false): Promise<number> {
+/** Returns the seconds of CPU that a process has used, with its ended children if `includesChildren`. Needs Linux. */
+export async function readCpuSeconds(pid: number, includesChildren = false): Promise<number> {
   // The program's name, in parentheses, may contain any character.
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat
@@ -12,7 +12,7 @@ export async function readCpuSeconds(pid: number, withChildren = false): Promise
     .split(' ')
     .map(Number);
   const [own = 0, system = 0, children = 0, childrenSystem = 0] = fields.slice(11, 15);
-  return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS_PER_SECOND;
+  return (own + system + (includesChildren ? children + childrenSystem : 0)) / TICKS_PER_SECOND;
 }
 
 /** Returns the seconds of CPU of all threads of a process, to the microsecond: for work of milliseconds. Needs Linux. */

@@ -9,9 +9,11 @@ export const makeLowerLimit = (value: number): Limit => ({ bound: 'at least', va
 
 /** Prints a figure and its limit, which `run.ts` parses; makes the run fail if the figure is beyond the limit. */
 export function printVerdict(label: string, figure: number, limit: Limit, unit = 'times'): void {
-  const holds = limit.bound === 'at most' ? figure <= limit.value : figure >= limit.value;
-  console.log(`${holds ? '✓' : '✗'} ${label}: ${Number(figure.toFixed(2))} ${unit} (${limit.bound} ${limit.value})`);
-  if (!holds) process.exitCode = 1;
+  const isWithinLimit = limit.bound === 'at most' ? figure <= limit.value : figure >= limit.value;
+  console.log(
+    `${isWithinLimit ? '✓' : '✗'} ${label}: ${Number(figure.toFixed(2))} ${unit} (${limit.bound} ${limit.value})`,
+  );
+  if (!isWithinLimit) process.exitCode = 1;
 }
 
 /** Measures the milliseconds of a run. */

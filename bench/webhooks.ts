@@ -41,7 +41,7 @@ const receiver = createServer((request, response) => {
     setTimeout(() => response.writeHead(204).end(), ANSWER_MS);
   });
 });
-await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 
 const system = await startSystem(
@@ -56,16 +56,16 @@ try {
     const group = { name: `Group ${n}`, slug: `group-${n}`, description: 'Those who are told of.' };
     groups.push((await system.call('POST', '/v1/groups', group))._id);
   }
-  let isMember = false;
+  let isUserMember = false;
   const toggleMembership = async (): Promise<void> => {
-    isMember = !isMember;
-    await system.call('PUT', `/v1/users/${user}/groups`, { group_ids: isMember ? groups : [] });
+    isUserMember = !isUserMember;
+    await system.call('PUT', `/v1/users/${user}/groups`, { group_ids: isUserMember ? groups : [] });
   };
-  const causeEvents = async (events: number, withinMs: number): Promise<void> => {
+  const causeEvents = async (eventCount: number, withinMs: number): Promise<void> => {
     const startedAt = performance.now();
-    for (let causedCount = 0; causedCount < events; causedCount += EVENTS_PER_REQUEST) {
+    for (let causedCount = 0; causedCount < eventCount; causedCount += EVENTS_PER_REQUEST) {
       await toggleMembership();
-      await sleep(Math.max(0, startedAt + (withinMs * causedCount) / events - performance.now()));
+      await sleep(Math.max(0, startedAt + (withinMs * causedCount) / eventCount - performance.now()));
     }
   };
   const createEndpoint = (path: string) =>
@@ -89,8 +89,8 @@ try {
     );
     const backgroundUsage = lines.slice(readLineCount).map((json) => JSON.parse(json as string) as Usage);
     readLineCount = lines.length;
-    return [apiUsage, ...backgroundUsage].reduce<Usage>((sum, each) => {
-      for (const [name, amount] of Object.entries(each)) sum[name] = (sum[name] ?? 0) + amount;
+    return [apiUsage, ...backgroundUsage].reduce<Usage>((sum, usage) => {
+      for (const [name, amount] of Object.entries(usage)) sum[name] = (sum[name] ?? 0) + amount;
       return sum;
     }, {});
   };

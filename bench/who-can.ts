@@ -5,9 +5,9 @@
  *
  *   npm run bench -- who-can
  */
-import { compileAccess, decide, type GroupGrants } from '../src/access/evaluation.ts';
+import { compileAccess, decideAccess, type GroupGrants } from '../src/access/evaluation.ts';
 import type { GroupSet } from '../src/access/population.ts';
-import { decideAll, keepStatementsOn } from '../src/access/who-can.ts';
+import { decideForGroupSets, makeStatementFilter } from '../src/access/who-can.ts';
 import type { Action } from '../src/permissions/actions.ts';
 import { ALL_ACTIONS } from '../src/permissions/actions.ts';
 import { makeResourceArn } from '../src/permissions/arn.ts';
@@ -18,7 +18,7 @@ const PRINCIPAL_COUNT = 1000;
 const DOCUMENT_COUNT = 50;
 const MAX_SECONDS = 2;
 const MAX_RATIO = 2;
-const ROUNDS = 9;
+const ROUND_COUNT = 9;
 const COMPANY_ID = '65f000000000000000000001';
 const ACTION: Action = 'users:get';
 const makeId = (number: number): string => number.toString(16).padStart(24, '0');
@@ -68,21 +68,23 @@ function evaluateOnce(): number {
     ...storedDocuments.map(([id, text]) => makeGrants(id, JSON.parse(text))),
     makeGrants(ownGroupIds[0] as string),
   ];
-  return decide(compileAccess({ companyId: COMPANY_ID, isOwner: false, groups }), ACTION, RESOURCE_ARN).allowed ? 1 : 0;
+  return decideAccess(compileAccess({ companyId: COMPANY_ID, isOwner: false, groups }), ACTION, RESOURCE_ARN).allowed
+    ? 1
+    : 0;
 }
 
 function findAllPrincipals(): number {
-  const keepStatements = keepStatementsOn(ACTION);
+  const filterStatements = makeStatementFilter(ACTION);
   const grants = new Map([
-    ...storedDocuments.map(([id, text]) => [id, makeGrants(id, keepStatements(JSON.parse(text)))] as const),
+    ...storedDocuments.map(([id, text]) => [id, makeGrants(id, filterStatements(JSON.parse(text)))] as const),
     ...ownGroupIds.map((id) => [id, makeGrants(id)] as const),
   ]);
-  return decideAll(groupSets, grants, { companyId: COMPANY_ID, action: ACTION, resource: RESOURCE_ARN }).size;
+  return decideForGroupSets(groupSets, grants, { companyId: COMPANY_ID, action: ACTION, resource: RESOURCE_ARN }).size;
 }
 
 /** Seconds of CPU of each of the two runs, taken in turns: other load on the machine affects both. */
 const takenSeconds = { all: [] as number[], once: [] as number[] };
-for (let round = 0; round < ROUNDS; round += 1) {
+for (let round = 0; round < ROUND_COUNT; round += 1) {
   for (const [name, run, expected] of [
     ['once', evaluateOnce, 1],
     ['all', findAllPrincipals, PRINCIPAL_COUNT],

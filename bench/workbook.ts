@@ -14,7 +14,7 @@ import { readCpuSeconds, readResidentMemory } from './usage.ts';
 import { computeMedian, formatRate, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
 const MAX_RATIO = 1.3;
-const ROUNDS = 7;
+const ROUND_COUNT = 7;
 const ROW_COUNT = Number(process.argv[2] ?? 100_000);
 
 async function readWithPackage(book: Uint8Array): Promise<void> {
@@ -41,7 +41,7 @@ const system = await startSystem();
 try {
   console.log(`${ROW_COUNT.toLocaleString('en')} rows, nine columns, ${(book.length / 1e6).toFixed(1)} MB`);
   const times: { bare: number; infer: number }[] = [];
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= ROUND_COUNT; round++) {
     const packageMs = await measureMilliseconds(() => readWithPackage(book));
     const { receive, infer, cpu } = await measureConversion(system, book);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;

@@ -41,7 +41,7 @@ export const isRefused = (error: unknown): boolean => error instanceof ApiError 
  * Returns true if the same request may be answered differently later: it exceeded a rate limit, or it is repeatable,
  * and was not answered or met a temporary failure.
  */
-export function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {
+export function isWorthRepeating(error: unknown, isRepeatable: boolean): boolean {
   if (!(error instanceof ApiError)) return isRepeatable;
   const { status, code } = error;
   return (

@@ -1,4 +1,4 @@
-import { ApiError, isRefused, mayHelpToRepeat, readAnswer, wait, waitUnlessAborted } from './answers.ts';
+import { ApiError, isRefused, isWorthRepeating, readAnswer, wait, waitUnlessAborted } from './answers.ts';
 import type { Ask, Credential } from './credentials.ts';
 import type { ChangeOfAccess, Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
 import { isSentResumably, sendResumably } from './resumable.ts';
@@ -260,11 +260,11 @@ export function createClient({
           continue;
         }
         const isAnonymousPost = method === 'POST' && authorization === '';
-        if (attempt >= retries || signal?.aborted || isAnonymousPost || !mayHelpToRepeat(error, isRepeatable))
+        if (attempt >= retries || signal?.aborted || isAnonymousPost || !isWorthRepeating(error, isRepeatable))
           throw error;
-        const pause = (error instanceof ApiError ? error.retryAfter : null) ?? 2 ** attempt;
-        if (pause > longestWait) throw error;
-        await wait(pause * 1000, signal);
+        const pauseSeconds = (error instanceof ApiError ? error.retryAfter : null) ?? 2 ** attempt;
+        if (pauseSeconds > longestWait) throw error;
+        await wait(pauseSeconds * 1000, signal);
       }
     }
   }

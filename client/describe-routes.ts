@@ -149,7 +149,7 @@ function describeType(schema: Schema): string {
   if (schema.$ref) return schema.$ref.split('/').at(-1) as string;
   if ('const' in schema) return JSON.stringify(schema.const);
   if (schema.enum) return joinUnion(schema.enum.map((value) => JSON.stringify(value)));
-  if (schema.allOf) return schema.allOf.map((part) => `(${describeType(part)})`).join(' & ');
+  if (schema.allOf) return schema.allOf.map((memberSchema) => `(${describeType(memberSchema)})`).join(' & ');
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices) return joinUnion(choices.map(describeType));
   return joinUnion([schema.type ?? 'unknown'].flat().map((name) => describeNamedType(name, schema)));

@@ -1,4 +1,4 @@
-import { ApiError, mayHelpToRepeat, wait } from './answers.ts';
+import { ApiError, isWorthRepeating, wait } from './answers.ts';
 import { type Credential, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
@@ -33,15 +33,15 @@ const SIGN_IN_PATH_PATTERN =
 export const isSignInPath = (path: string): boolean => SIGN_IN_PATH_PATTERN.test(path);
 
 /**
- * Milliseconds before its end at which a token is exchanged, or `REFRESH_BEFORE_PART` of its lifetime if that is less.
+ * Milliseconds before its end at which a token is exchanged, or `REFRESH_BEFORE_FRACTION` of its lifetime if that is less.
  */
 const REFRESH_BEFORE_MS = 60_000;
 /** Largest part of its lifetime that a token may have left when it is exchanged. */
-const REFRESH_BEFORE_PART = 0.1;
+const REFRESH_BEFORE_FRACTION = 0.1;
 
 /** Milliseconds that an answer is waited for. The API answers a retry alike for ten seconds. */
-const TRY_MS = 8_000;
-const RETRIES = 2;
+const TRY_TIMEOUT_MS = 8_000;
+const RETRY_COUNT = 2;
 const PAUSE_MS = 300;
 /** Statuses by which the API says that a refresh token is invalid or expired. */
 const SESSION_ENDED_STATUSES = [400, 401, 422];
@@ -66,7 +66,7 @@ export function withSession({ store, lock = 'data-console-session' }: SessionOpt
   };
   const computeExpiry = (session: StoredSession): number => {
     const lifetimeMs = session.expires_in * 1000;
-    return findReceivedAt(session) + lifetimeMs - Math.min(REFRESH_BEFORE_MS, lifetimeMs * REFRESH_BEFORE_PART);
+    return findReceivedAt(session) + lifetimeMs - Math.min(REFRESH_BEFORE_MS, lifetimeMs * REFRESH_BEFORE_FRACTION);
   };
 
   return async (request) => {
@@ -78,15 +78,15 @@ export function withSession({ store, lock = 'data-console-session' }: SessionOpt
     let sharedRefresh = currentRefreshes.get(store);
     if (sharedRefresh?.token !== session.token) {
       const { token } = session;
-      const renewed = runUnderLock(lock, () => refreshSession(store, token, request)).finally(() => {
-        if (currentRefreshes.get(store)?.refreshPromise === renewed) currentRefreshes.delete(store);
+      const renewal = runUnderLock(lock, () => refreshSession(store, token, request)).finally(() => {
+        if (currentRefreshes.get(store)?.refreshPromise === renewal) currentRefreshes.delete(store);
       });
-      sharedRefresh = { token, refreshPromise: renewed };
+      sharedRefresh = { token, refreshPromise: renewal };
       currentRefreshes.set(store, sharedRefresh);
     }
     try {
-      const renewed = await sharedRefresh.refreshPromise;
-      return renewed ? makeBearerHeader(renewed) : {};
+      const renewedSession = await sharedRefresh.refreshPromise;
+      return renewedSession ? makeBearerHeader(renewedSession) : {};
     } catch (error) {
       // The API is away, or there were too many requests: what is still good is good enough.
       const end = findReceivedAt(session) + session.expires_in * 1000;
@@ -129,14 +129,14 @@ async function exchangeTokens(
   for (let attempt = 0; ; attempt += 1) {
     const receivedAt = Date.now();
     try {
-      const signal = AbortSignal.timeout(TRY_MS);
+      const signal = AbortSignal.timeout(TRY_TIMEOUT_MS);
       const headers = { 'content-type': 'application/json' };
       const answer = await ask('POST', `${baseUrl}/v1/auth/refresh`, headers, { body, signal });
       return { ...session, ...(answer as TokenPair), received_at: receivedAt };
     } catch (error) {
       if (error instanceof ApiError && SESSION_ENDED_STATUSES.includes(error.status)) return null;
       const seconds = error instanceof ApiError ? error.retryAfter : null;
-      if (attempt === RETRIES || (seconds ?? 0) > longestWait || !mayHelpToRepeat(error, true)) throw error;
+      if (attempt === RETRY_COUNT || (seconds ?? 0) > longestWait || !isWorthRepeating(error, true)) throw error;
       await wait(seconds === null ? PAUSE_MS * 2 ** attempt : seconds * 1000);
     }
   }

@@ -5,7 +5,7 @@ import { Problem, runCommand } from '../operations/problem.ts';
 import { type Judgement, judge, parseQuestions, type SystemAnswer } from './judge.ts';
 
 /** Retries of a request: rate limits count by the minute, and a missing provider is not waited for long. */
-const RETRIES = 2;
+const RETRY_COUNT = 2;
 
 const USAGE = `npm run eval -- --questions FILE
   Asks the questions of FILE and prints how many were answered right, refused and wrong. FILE holds a question in each line,
@@ -15,12 +15,12 @@ const USAGE = `npm run eval -- --questions FILE
 /** Makes a client for the company and the caller that the demo file names. */
 async function createDemoClient(demoFile: string) {
   const { EVAL_URL: url, EVAL_TOKEN: token } = process.env;
-  if (url && token) return createClient({ baseUrl: url, credential: withToken(token), retries: RETRIES });
+  if (url && token) return createClient({ baseUrl: url, credential: withToken(token), retries: RETRY_COUNT });
   const text = await readFile(demoFile, 'utf8').catch(() => {
     throw new Problem(`There is no demo at ${demoFile}: run npm start, or set EVAL_URL and EVAL_TOKEN.`);
   });
   const { base_url, service_account } = JSON.parse(text);
-  return createClient({ baseUrl: base_url, credential: withKey(service_account), retries: RETRIES });
+  return createClient({ baseUrl: base_url, credential: withKey(service_account), retries: RETRY_COUNT });
 }
 
 await runCommand(async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { doesSucceed } from '../operations/problem.ts';
+import { isSuccessful } from '../operations/problem.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -15,7 +15,7 @@ export async function findOrMakeBundle(
   const bundleFolder = join(cacheFolder, await computeDigest(projectDir, config));
   const now = new Date();
   // Somebody who begins at the same time may remove what nobody has used for a day.
-  if (await doesSucceed(utimes(bundleFolder, now, now))) return bundleFolder;
+  if (await isSuccessful(utimes(bundleFolder, now, now))) return bundleFolder;
   await removeOldBundles(cacheFolder);
   const newFolder = `${bundleFolder}.${process.pid}`;
   await rm(newFolder, { recursive: true, force: true });

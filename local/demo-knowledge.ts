@@ -6,8 +6,8 @@ import { CONCEPTS, KNOWLEDGE_ITEMS, QUESTIONS } from './demo-metrics.ts';
  * Makes the demo's concepts, metrics, dimensions and verified questions; what an interrupted start made stays. The requests
  * are those of the demo's service account, so that they do not count against the first user's limit.
  */
-export async function makeKnowledge({ base_url: baseUrl, service_account }: Demo, retries: number): Promise<void> {
-  const api = createClient({ baseUrl, credential: withKey(service_account), retries });
+export async function makeKnowledge({ base_url: baseUrl, service_account }: Demo, retryCount: number): Promise<void> {
+  const api = createClient({ baseUrl, credential: withKey(service_account), retries: retryCount });
   const concepts = await readIdsByName(api, '/api/v1/domain-knowledge/concepts');
   for (const [name, [description, ...aliases]] of Object.entries(CONCEPTS)) {
     if (concepts.has(name)) continue;

@@ -16,7 +16,7 @@ const TABLE_NAME = 'birdstrikes';
 /** Milliseconds of the window in which requests from one address are counted. */
 const IP_WINDOW_MS = 1_000;
 /** Retries of the demo's requests; many, because rate limits may be set low. */
-const RETRIES = 1_000;
+const RETRY_COUNT = 1_000;
 
 /** Content of `demo.json`. Fields are added once the objects that they refer to exist. */
 export interface Demo extends Partial<DemoDashboard> {
@@ -82,7 +82,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   }
   if (!demo.knowledge) {
     report('Saying what its columns mean …');
-    await makeKnowledge(demo, RETRIES);
+    await makeKnowledge(demo, RETRY_COUNT);
     demo = await storeDemo({ ...demo, knowledge: true });
   }
   report('Opening the dashboard …');
@@ -111,7 +111,7 @@ async function createCompany({ baseUrl, platformAdminToken, report }: DemoOption
   if (platformAdminToken === '') throw new Problem('The demo company cannot be made without PLATFORM_ADMIN_TOKEN.');
   report('Creating the demo company …');
   const owner = { email: 'owner@demo.test', name: 'Olga Owner', password: randomBytes(12).toString('base64url') };
-  const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRIES });
+  const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRY_COUNT });
   const createOrganization = (slug: string) =>
     operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
   const { organization, default_account, service_account, api_key } = await createOrganization('demo').catch(
@@ -136,10 +136,10 @@ export async function signIn({
   company,
   owner,
 }: Pick<Demo, 'base_url' | 'company' | 'owner'>): Promise<Client> {
-  const anonymousClient = createClient({ baseUrl, retries: RETRIES });
+  const anonymousClient = createClient({ baseUrl, retries: RETRY_COUNT });
   const answer = await anonymousClient.post('/v1/auth/login', { body: { company_slug: company.slug, ...owner } });
   if (!('token' in answer)) throw new Problem('The owner has a second factor.');
-  return createClient({ baseUrl, credential: withToken(answer.token), retries: RETRIES });
+  return createClient({ baseUrl, credential: withToken(answer.token), retries: RETRY_COUNT });
 }
 
 /** Uploads the data set, confirms the inferred schema, and waits for its rows. @returns the table's id */

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, chmod, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { doesSucceed, Problem } from '../operations/problem.ts';
+import { isSuccessful, Problem } from '../operations/problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
@@ -82,7 +82,7 @@ async function hydrateLinks(home: string): Promise<void> {
 }
 
 async function makeExecutable(file: string): Promise<void> {
-  if (!(await doesSucceed(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
+  if (!(await isSuccessful(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
@@ -99,7 +99,7 @@ async function copyTree(from: string, to: string): Promise<void> {
 async function shareFile(source: string, target: string): Promise<void> {
   const { mode } = await stat(source);
   const isReadableByAll = (mode & 0o004) !== 0;
-  if (isReadableByAll && (await doesSucceed(link(source, target)))) return;
+  if (isReadableByAll && (await isSuccessful(link(source, target)))) return;
   await cp(source, target);
   await chmod(target, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
 }

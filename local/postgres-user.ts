@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { doesSucceed, Problem } from '../operations/problem.ts';
+import { isSuccessful, Problem } from '../operations/problem.ts';
 import { copyBinaries, findBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** User that PostgreSQL runs as; empty means the current user. */
@@ -39,20 +39,21 @@ export async function findHome(
   user: PostgresUser,
 ): Promise<{ folder: string; binaries: PostgresBinaries }> {
   if (user.uid === undefined) return { folder: stateDir, binaries };
-  const pointer = join(stateDir, 'outside');
-  const knownFolder = (await readFile(pointer, 'utf8').catch(() => '')).trim();
-  if (knownFolder !== '' && (await doesSucceed(stat(knownFolder))))
-    return { folder: knownFolder, binaries: await makeReachable(knownFolder, binaries, user) };
+  const pointerFile = join(stateDir, 'outside');
+  const knownFolder = (await readFile(pointerFile, 'utf8').catch(() => '')).trim();
+  if (knownFolder !== '' && (await isSuccessful(stat(knownFolder))))
+    return { folder: knownFolder, binaries: await makeBinariesReachable(knownFolder, binaries, user) };
 
   await changeOwner(stateDir, user);
-  if (canEnter(stateDir, user)) return { folder: stateDir, binaries: await makeReachable(stateDir, binaries, user) };
+  if (canEnter(stateDir, user))
+    return { folder: stateDir, binaries: await makeBinariesReachable(stateDir, binaries, user) };
   const folder = await mkdtemp('/var/tmp/data-console-postgres-');
   await changeOwner(folder, user);
-  await writeFile(pointer, `${folder}\n`);
-  return { folder, binaries: await makeReachable(folder, binaries, user) };
+  await writeFile(pointerFile, `${folder}\n`);
+  return { folder, binaries: await makeBinariesReachable(folder, binaries, user) };
 }
 
-async function makeReachable(
+async function makeBinariesReachable(
   folder: string,
   binaries: PostgresBinaries,
   user: PostgresUser,

@@ -53,7 +53,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const log = join(folder, 'postgres.log');
   await initialiseData(binaries, data, options.password, user);
   await changeOwner(data, user);
-  await stopLeftover(binaries, data, user);
+  await stopLeftoverServer(binaries, data, user);
 
   const port = await findFreePort();
   const output = openSync(log, 'w', 0o644);
@@ -70,13 +70,13 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     throw new Problem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, { cause });
   });
   const pid = server.pid as number;
-  const exited = once(server, 'exit').then(() => undefined);
+  const exitPromise = once(server, 'exit').then(() => undefined);
   const watchdog = stopWhenParentDies(pid, 'INT');
 
   const stopServer = async () => {
     // SIGINT is PostgreSQL's "fast" shutdown: it ends sessions and writes the data.
     if (server.exitCode === null && server.signalCode === null) server.kill('SIGINT');
-    await exited;
+    await exitPromise;
     watchdog.release();
   };
   try {
@@ -93,7 +93,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     url,
     pid,
     folders: [...new Set([options.stateDir, folder])],
-    exitPromise: exited,
+    exitPromise,
     stop: stopServer,
   };
 }
@@ -147,7 +147,7 @@ async function changeOwner(data: string, user: PostgresUser): Promise<void> {
 }
 
 /** Stops the server that a killed start left on `data`, and deletes a pid file whose id another process has now. */
-async function stopLeftover(binaries: PostgresBinaries, data: string, user: PostgresUser): Promise<void> {
+async function stopLeftoverServer(binaries: PostgresBinaries, data: string, user: PostgresUser): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return;
@@ -174,7 +174,7 @@ const THROWAWAY_SETTINGS = {
   autovacuum: 'off',
 };
 
-function makeServerArguments(data: string, port: number, throwaway: boolean): string[] {
+function makeServerArguments(data: string, port: number, isThrowaway: boolean): string[] {
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -190,7 +190,7 @@ function makeServerArguments(data: string, port: number, throwaway: boolean): st
     // Statements and their values are users' data: they stay out of the log.
     log_min_messages: 'fatal',
     log_min_error_statement: 'panic',
-    ...(throwaway ? THROWAWAY_SETTINGS : {}),
+    ...(isThrowaway ? THROWAWAY_SETTINGS : {}),
   };
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

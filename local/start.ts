@@ -27,7 +27,7 @@ const stopFunctions: (() => Promise<void>)[] = [];
 let isInterrupted = false;
 
 /** Registers a function that stops what was just started; ends here if the start was interrupted meanwhile. */
-function registerStop(stopFunction: () => Promise<void>): void {
+function registerStopFunction(stopFunction: () => Promise<void>): void {
   stopFunctions.push(stopFunction);
   if (isInterrupted) throw new Problem('Interrupted.');
 }
@@ -45,7 +45,7 @@ async function start(): Promise<void> {
   const port = await parsePort(process.env.PORT ?? '8787');
   const baseUrl = `http://127.0.0.1:${port}`;
   const state = await openState(findLocalState());
-  registerStop(state.release);
+  registerStopFunction(state.release);
   const workerDir = join(state.path, 'worker');
 
   printProgress('Bundling the Workers, starting PostgreSQL …');
@@ -57,7 +57,7 @@ async function start(): Promise<void> {
   ]);
   if (database.status === 'rejected') throw database.reason;
   const postgres = database.value;
-  registerStop(postgres.stop);
+  registerStopFunction(postgres.stop);
   if (bundled.status === 'rejected') throw bundled.reason;
 
   const neon = await startLocalNeon({
@@ -65,9 +65,9 @@ async function start(): Promise<void> {
     apiKey: state.secrets.NEON_API_KEY,
     postgres,
   });
-  registerStop(neon.close);
+  registerStopFunction(neon.close);
   const mailbox = await openMailbox(join(state.path, 'mails.ndjson'));
-  registerStop(mailbox.close);
+  registerStopFunction(mailbox.close);
 
   printProgress('Starting workerd, migrating the control database …');
   const { POSTGRES_PASSWORD: _postgresPassword, ...secrets } = state.secrets;
@@ -92,9 +92,9 @@ async function start(): Promise<void> {
     variables,
     deliver: mailbox.deliver,
   });
-  registerStop(worker.stop);
+  registerStopFunction(worker.stop);
   const endpoint = await openOperatorEndpoint(state.path, worker.query);
-  registerStop(endpoint.close);
+  registerStopFunction(endpoint.close);
   runOnSchedule(worker.runScheduled);
 
   const demo = await runDemo({
@@ -106,7 +106,7 @@ async function start(): Promise<void> {
     report: printProgress,
   });
   const consolePages = await serveConsole(baseUrl);
-  registerStop(consolePages.close);
+  registerStopFunction(consolePages.close);
   const account = new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
   console.log(`
 Data Console API is ready.
@@ -168,7 +168,7 @@ function runOnSchedule(runScheduled: () => Promise<void>): void {
     });
     if (!hasEnded) timer = setTimeout(runAndWait, Math.max(0, nextRunAt - Date.now()));
   };
-  registerStop(async () => {
+  registerStopFunction(async () => {
     hasEnded = true;
     clearTimeout(timer);
   });

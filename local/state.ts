@@ -54,7 +54,7 @@ async function lockFolder(folder: string): Promise<() => Promise<void>> {
       );
       if (!isLocked) return () => rm(file, { force: true });
       const holderPid = Number(await readFile(file, 'utf8').catch(() => ''));
-      if (holderPid > 0 && holderPid !== process.pid && (await isStart(holderPid))) {
+      if (holderPid > 0 && holderPid !== process.pid && (await isStartProcess(holderPid))) {
         throw new Problem(
           `Another start (process ${holderPid}) runs on ${folder}: stop it, or set LOCAL_STATE_DIR to another folder.`,
         );
@@ -76,7 +76,7 @@ async function removeStaleLock(file: string, holderPid: number): Promise<void> {
 }
 
 /** Returns true if a process is a local start; false if another program got the same id later. */
-async function isStart(pid: number): Promise<boolean> {
+async function isStartProcess(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
   return command === undefined || command.includes('start');

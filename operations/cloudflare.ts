@@ -223,12 +223,12 @@ export class CloudflareAccount {
     const { items } = z
       .object({ items: z.array(z.object({ id: z.string() })) })
       .parse((await this.#ask('GET', `${scriptPath}/versions?per_page=1`)).result);
-    const running = deployments[0]?.versions.map(({ version_id }) => version_id) ?? [];
+    const runningVersions = deployments[0]?.versions.map(({ version_id }) => version_id) ?? [];
     const [newest] = items;
-    if (!running[0] || !newest || (running.length === 1 && running[0] === newest.id)) {
+    if (!runningVersions[0] || !newest || (runningVersions.length === 1 && runningVersions[0] === newest.id)) {
       return { runningVersion: undefined, isNewest: true };
     }
-    const { result } = await this.#ask('GET', `${scriptPath}/versions/${running[0]}`);
+    const { result } = await this.#ask('GET', `${scriptPath}/versions/${runningVersions[0]}`);
     const bindingsSchema = z.array(z.object({ name: z.string(), text: z.string().optional() }));
     const { bindings } = z.object({ resources: z.object({ bindings: bindingsSchema }) }).parse(result).resources;
     return { runningVersion: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
@@ -319,11 +319,11 @@ async function sendRequest(...[credentials, method, path, body, given = {}]: Api
   const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json', ...given };
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const init = { method, headers, ...(text !== undefined && { body: text }) };
-  for (let tries = 1; ; tries += 1) {
+  for (let tryCount = 1; ; tryCount += 1) {
     const response = await fetch(`${credentials.baseUrl}${path}`, init).catch((cause: Error) => cause);
     const isUnavailable = response instanceof Error || response.status === 429 || response.status >= 500;
-    if (isUnavailable && tries < MAX_TRIES) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** (tries - 1)));
+    if (isUnavailable && tryCount < MAX_TRIES) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** (tryCount - 1)));
       continue;
     }
     if (!(response instanceof Error)) return response;

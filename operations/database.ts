@@ -4,7 +4,7 @@ import type { Miniflare, V4WorkerOptionsShape } from 'miniflare';
 import type { unstable_readConfig } from 'wrangler';
 import { CloudflareAccount, readCredentials } from './cloudflare.ts';
 import { type Environment, PROJECT, parseEnvironmentName, readEnvironment } from './environments.ts';
-import { connectToStart } from './local-endpoint.ts';
+import { connectToLocalSystem } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
 type DatabaseBinding = keyof Environment['databaseNames'];
@@ -56,7 +56,7 @@ const QUERY_WORKER_SOURCE = `export default {
 
 /** Opens the local database, through the start that runs on it, if any. @throws Problem if there was never a start */
 export async function openLocalDatabase(binding: DatabaseBinding): Promise<Database> {
-  const endpoint = await connectToStart(findLocalState());
+  const endpoint = await connectToLocalSystem(findLocalState());
   if (endpoint) {
     return {
       query: async <Row>(statement: string, ...values: string[]) =>

@@ -25,7 +25,7 @@ interface DeadLetter {
 const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
 
 /** Maximum number of letters that are listed. */
-const MAX_LISTED = 200;
+const MAX_LISTED_LETTERS = 200;
 
 const USAGE = 'Usage: npm run dead-letters -- list | replay [--id ID]   [--env staging|production]';
 
@@ -41,7 +41,7 @@ async function listLetters(files: Files): Promise<void> {
   }));
   const newestLetters = [...deadLetters, ...sentLetters]
     .sort((a, b) => parseSentAt(b.key) - parseSentAt(a.key))
-    .slice(0, MAX_LISTED);
+    .slice(0, MAX_LISTED_LETTERS);
   if (newestLetters.length === 0) console.log('There are no dead letters.');
   for (const { key, state } of newestLetters) {
     const text = await files.get(key);

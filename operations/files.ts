@@ -1,7 +1,7 @@
 import { CloudflareAccount, readCredentials } from './cloudflare.ts';
 import { findLocalState, openLocalStorage } from './database.ts';
 import { JURISDICTIONS, parseEnvironmentName, readEnvironment } from './environments.ts';
-import { connectToStart } from './local-endpoint.ts';
+import { connectToLocalSystem } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
 /** Access to the R2 bucket, as far as an operator's command needs it. */
@@ -32,7 +32,7 @@ export async function openFiles(env: string | undefined): Promise<Files> {
 
 /** Opens the bucket of the local state folder, through the start that runs on it, if any. */
 async function openLocalFiles(): Promise<Files> {
-  const endpoint = await connectToStart(findLocalState());
+  const endpoint = await connectToLocalSystem(findLocalState());
   if (endpoint) {
     return {
       list: async (prefix) => (await endpoint({ files: 'list', prefix })) as string[],

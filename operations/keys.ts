@@ -15,7 +15,7 @@ export const KEY_NAMES = Object.keys(KEY_VARIABLES) as KeyName[];
 export const makeRandomSecret = (): string => randomBytes(32).toString('base64url');
 
 /** Makes the number of a version created now: Unix time in seconds, so that the number shows the version's age. */
-export const makeVersion = (now: number): number => Math.floor(now / 1000);
+export const makeKeyVersion = (now: number): number => Math.floor(now / 1000);
 
 /** Formats the variable of one version of a key, `ENCRYPTION_KEYS_1795309380`; a version with `NEXT` is readable only. */
 export const formatVariable = (key: KeyName, version: number, { isNext = false } = {}): string =>

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { doesSucceed } from './problem.ts';
+import { isSuccessful } from './problem.ts';
 
 /** Name of the file in the state folder with the address at which a running start answers operators' commands. */
 export const ENDPOINT_FILE = 'operator-endpoint.json';
@@ -13,7 +13,7 @@ export type OperatorQuery =
   | { files: 'put'; key: string; text: string };
 
 /** Connects to the start that runs on a state folder. @returns undefined if none runs */
-export async function connectToStart(
+export async function connectToLocalSystem(
   stateDir: string,
 ): Promise<((query: OperatorQuery) => Promise<unknown[]>) | undefined> {
   const text = await readFile(join(stateDir, ENDPOINT_FILE), 'utf8').catch(() => undefined);
@@ -27,7 +27,7 @@ export async function connectToStart(
     return rows;
   };
   // The file may be left from a killed start, at whose address nothing answers.
-  return (await doesSucceed(sendQuery({ binding: 'CONTROL_DB', statement: 'SELECT 1', values: [] })))
+  return (await isSuccessful(sendQuery({ binding: 'CONTROL_DB', statement: 'SELECT 1', values: [] })))
     ? sendQuery
     : undefined;
 }

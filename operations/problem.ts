@@ -4,7 +4,7 @@ export class Problem extends Error {
 }
 
 /** Returns true if the work succeeds, false if it fails for any reason. */
-export const doesSucceed = (work: Promise<unknown>): Promise<boolean> =>
+export const isSuccessful = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
     () => false,

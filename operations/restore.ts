@@ -36,9 +36,9 @@ function parseTime(text: string, now: number): Date {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(time.getTime())) {
     throw new Problem(`"${text}" is neither a time such as 2026-01-31T12:00:00Z nor a bookmark.\n${USAGE}`);
   }
-  const age = now - time.getTime();
-  if (age < 0) throw new Problem(`${time.toISOString()} is yet to come.`);
-  if (age > HISTORY_DAYS * 24 * 60 * 60 * 1000) {
+  const ageMs = now - time.getTime();
+  if (ageMs < 0) throw new Problem(`${time.toISOString()} is yet to come.`);
+  if (ageMs > HISTORY_DAYS * 24 * 60 * 60 * 1000) {
     throw new Problem(`${time.toISOString()} is more than ${HISTORY_DAYS} days ago: D1 remembers no further.`);
   }
   return time;
@@ -46,7 +46,7 @@ function parseTime(text: string, now: number): Date {
 
 const RESTART_NOTE = 'Running Workers still hold the former permissions in memory. Restart them:';
 
-async function restoreAll(env: string, to: string): Promise<void> {
+async function restoreEnvironment(env: string, to: string): Promise<void> {
   const time = BOOKMARK_PATTERN.test(to) ? undefined : parseTime(to, Date.now());
   const { name, databaseNames } = await readEnvironment(parseEnvironmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
@@ -72,20 +72,20 @@ async function runWithDatabase(env: string | undefined, work: (database: Databas
   }
 }
 
-const makeSave = (companyId: string, file: string) => async (database: Database) =>
+const makeSaveWork = (companyId: string, file: string) => async (database: Database) =>
   console.log(`${await saveCompany(database, companyId, file)} rows are in ${file}.`);
 
 /** Describes a skipped row and the conflict that prevented it. */
-const describeSkipped = ({ table, row, reason }: SkippedRow): string =>
+const describeSkippedRow = ({ table, row, reason }: SkippedRow): string =>
   `  ${table} ${row.id ?? Object.values(row).join(' ')}: ${reason}`;
 
-const makePutBack =
+const makePutBackWork =
   (file: string, tables: readonly string[], includesAccess: boolean) => async (database: Database) => {
     const { writtenCount, skippedRows } = await putBackRows(database, file, tables);
     console.log(`${writtenCount} rows were put back.`);
     if (skippedRows.length > 0) {
       console.log(`${skippedRows.length} were skipped, since what is there now stands in their way:`);
-      for (const row of skippedRows) console.log(describeSkipped(row));
+      for (const row of skippedRows) console.log(describeSkippedRow(row));
     }
     if (includesAccess) console.log(`${RESTART_NOTE} npm run deploy, or npm start.`);
   };
@@ -104,10 +104,11 @@ await runCommand(async () => {
   const [command, first, second, ...more] = positionals;
   const hasPutBackOptions = tables !== undefined || access;
   if (more.length > 0) throw new Problem(USAGE);
-  if (command === undefined && env !== undefined && to !== undefined && !hasPutBackOptions) return restoreAll(env, to);
+  if (command === undefined && env !== undefined && to !== undefined && !hasPutBackOptions)
+    return restoreEnvironment(env, to);
   if (to !== undefined || first === undefined) throw new Problem(USAGE);
   if (command === 'save' && second !== undefined && !hasPutBackOptions)
-    return runWithDatabase(env, makeSave(first, second));
+    return runWithDatabase(env, makeSaveWork(first, second));
   if (command !== 'put-back' || second !== undefined) throw new Problem(USAGE);
-  return runWithDatabase(env, makePutBack(first, listTables(tables?.split(','), access), access));
+  return runWithDatabase(env, makePutBackWork(first, listTables(tables?.split(','), access), access));
 });

@@ -23,7 +23,7 @@ const USAGE =
 /** Seconds that Cloudflare's network gets to distribute a secret, as the option's default. */
 const SETTLE_SECONDS = '60';
 
-const isKey = (word: string | undefined): word is KeyName => KEY_NAMES.some((key) => key === word);
+const isKey = (argument: string | undefined): argument is KeyName => KEY_NAMES.some((key) => key === argument);
 
 await runCommand(async () => {
   const { values, positionals } = parseArgs({
@@ -49,7 +49,7 @@ await runCommand(async () => {
   }
   if (!isKey(command) || key !== undefined) throw new Problem(USAGE);
   const file = values['copy-secrets-to'];
-  const keepSecret = async (secret: Record<string, string>) =>
+  const storeSecret = async (secret: Record<string, string>) =>
     file === undefined ? undefined : copySecrets(file, secret);
-  await addVersion(store, command, { ...output, keep: keepSecret });
+  await addVersion(store, command, { ...output, keep: storeSecret });
 });

@@ -46,15 +46,15 @@ export function divideWorkers(wholeConfig: WranglerConfig, projectDir: string): 
 }
 
 function makePathsAbsolute(config: WranglerConfig, projectDir: string): WranglerConfig {
-  const toAbsolute = (path: string | undefined) => join(projectDir, path ?? '.');
+  const toAbsolutePath = (path: string | undefined) => join(projectDir, path ?? '.');
   return {
     ...config,
-    main: toAbsolute(config.main),
+    main: toAbsolutePath(config.main),
     build: { ...config.build, cwd: projectDir },
-    ...(config.assets && { assets: { ...config.assets, directory: toAbsolute(config.assets.directory) } }),
+    ...(config.assets && { assets: { ...config.assets, directory: toAbsolutePath(config.assets.directory) } }),
     d1_databases: (config.d1_databases ?? []).map((database) => ({
       ...database,
-      migrations_dir: toAbsolute(database.migrations_dir),
+      migrations_dir: toAbsolutePath(database.migrations_dir),
     })),
   };
 }

@@ -6,7 +6,7 @@ import { makeFailureResponse, makeLanguageHeaders, setHeaders } from './http/ans
 import { auditRequests } from './http/audit.ts';
 import { discardBody } from './http/discard-body.ts';
 import { type AgentTools, makeMcpEndpoints } from './http/mcp/routes.ts';
-import { type HttpEnv, mount, readOrigin } from './http/mount.ts';
+import { type HttpEnv, mountEndpoints, readOrigin } from './http/mount.ts';
 import { findTokenError, RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
 import { makeSurfaceEndpoints, type SentEvent, type SurfaceEndpoints } from './http/openapi.ts';
 import { makePlatformEndpoints } from './http/platform.ts';
@@ -285,24 +285,24 @@ export function createApp(): Hono<HttpEnv> {
     auditRequests(storeAuditRecord),
     allowCrossOrigin(contracts, AUTHENTICATION_METHODS.tokenVerifiers),
   );
-  for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION_METHODS);
+  for (const { surface, endpoints } of SURFACES) mountEndpoints(app, surface, endpoints, AUTHENTICATION_METHODS);
 
   app.notFound(async (c) => {
     const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
     const ipLimit = await countByIp(context);
     c.get('facts').limitStates.push(ipLimit);
     // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
-    return answerError(
+    return respondToError(
       ipLimit.allowed ? findUnmatchedFailure(SURFACES, c.req.path) : makeRateLimitFailure(ipLimit, context.now()),
       c,
     );
   });
-  app.onError(answerError);
+  app.onError(respondToError);
   return app;
 }
 
 /** Answers any error in the wording of the surface that the path belongs to. */
-function answerError(error: Error, c: HonoContext<HttpEnv>): Response {
+function respondToError(error: Error, c: HonoContext<HttpEnv>): Response {
   const surface = findSurface(SURFACES, c.req.path);
   const locale = chooseLanguage(surface, c.req.raw.headers);
   if (!(error instanceof Failure)) {

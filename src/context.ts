@@ -81,7 +81,7 @@ export interface Context<A extends Actor = Actor> {
    * promise resolves is authorized by the previous state. `work` is one `commit`: see `commitAccess`. Outside of
    * `work`, a commit that changes access fails.
    */
-  changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
+  changeAccess<T>(affectedPrincipals: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
   /**
    * Set if the request names the version of a record in the company's Postgres: checks that version, while the write holds its
    * lock, against the record as the surface shows it.
@@ -150,7 +150,7 @@ async function queueWebhookDeliveries(jobs: JobQueue, companyIds: readonly strin
 }
 
 /** Origin of a unit of work, from which a context is made. */
-export interface Origin {
+export interface ContextOrigin {
   env: Bindings;
   waitUntil(work: Promise<unknown>): void;
   correlationId: string;
@@ -162,14 +162,14 @@ export interface Origin {
   /** Called with the owner that `setOwner` sets. */
   noteOwner?(owner: RequestOwner): void;
   /** Called after a change of access was committed. */
-  noteAccessChange?(affected: AffectedPrincipals): void;
+  noteAccessChange?(affectedPrincipals: AffectedPrincipals): void;
   /** Called with the action that `setAuditAction` sets. */
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
 /** Opens a context; `close` runs its cleanups. @param options.nearest allows a replica, at most five seconds old */
 export function openContext<A extends Actor>(
-  origin: Origin,
+  origin: ContextOrigin,
   actor: A,
   { nearest = false } = {},
 ): { context: Context<A>; close(): Promise<void> } {
@@ -194,9 +194,13 @@ export function openContext<A extends Actor>(
     meter: origin.meter ?? new Meter(),
     setOwner: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
     setAuditAction: (action, ids = []) => origin.noteAction?.(action, ids),
-    async changeAccess(affected, work) {
-      const result = await changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work);
-      origin.noteAccessChange?.(affected);
+    async changeAccess(affectedPrincipals, work) {
+      const result = await changeAccess(
+        { ...context, gates: context.bindings.ORGANIZATION_GATE },
+        affectedPrincipals,
+        work,
+      );
+      origin.noteAccessChange?.(affectedPrincipals);
       return result;
     },
     now: () => clock.now(),

@@ -63,8 +63,8 @@ function main([since = 'origin/main']: string[]): void {
     return;
   }
   console.log(`Tests of what differs from ${since}: ${[...tests].join(' ')}`);
-  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
-  const { status } = spawnSync(process.execPath, [vitest, 'run', ...tests], { cwd: PROJECT, stdio: 'inherit' });
+  const vitestPath = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+  const { status } = spawnSync(process.execPath, [vitestPath, 'run', ...tests], { cwd: PROJECT, stdio: 'inherit' });
   process.exitCode = status ?? 1;
 }
 

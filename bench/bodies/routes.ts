@@ -29,8 +29,10 @@ export interface Route extends RequestTarget {
 /** Lists every route that takes a JSON body; path parameters are replaced by an id that no record has. */
 export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
   const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as OpenApiDescription;
-  const resolveReference = (part: JsonSchema): JsonSchema =>
-    part.$ref ? (components.schemas[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
+  const resolveReference = (partialSchema: JsonSchema): JsonSchema =>
+    partialSchema.$ref
+      ? (components.schemas[partialSchema.$ref.split('/').at(-1) as string] as JsonSchema)
+      : partialSchema;
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { security, requestBody }]) => {
       const schema = requestBody?.content['application/json']?.schema;

@@ -20,7 +20,7 @@ const OBJECTS_PRICING_URL = 'https://developers.cloudflare.com/durable-objects/p
 const D1 = 'https://developers.cloudflare.com/d1/platform/pricing/';
 const R2 = 'https://developers.cloudflare.com/r2/pricing/';
 const QUEUES_PRICING_URL = 'https://developers.cloudflare.com/queues/platform/pricing/';
-const READ_ON = '2026-11-22';
+const PRICES_READ_ON = '2026-11-22';
 
 /** List prices by the name under which a bench counts the use. */
 export const PRICES = {
@@ -29,62 +29,62 @@ export const PRICES = {
     dollars: 0.3,
     per: ONE_MILLION,
     page: WORKERS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
   'worker.cpuMilliseconds': {
     title: 'CPU of Workers, ms',
     dollars: 0.02,
     per: ONE_MILLION,
     page: WORKERS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
   'objects.requests': {
     title: 'calls and alarms of Durable Objects',
     dollars: 0.15,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
   'objects.gigabyteSeconds': {
     title: 'duration of Durable Objects, GB-s',
     dollars: 12.5,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
   'objects.rowsRead': {
     title: 'rows read in Durable Objects',
     dollars: 0.001,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
   'objects.rowsWritten': {
     title: 'rows written in Durable Objects',
     dollars: 1,
     per: ONE_MILLION,
     page: OBJECTS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
   'objects.gigabyteMonths': {
     title: 'storage of Durable Objects, GB-months',
     dollars: 0.2,
     per: 1,
     page: OBJECTS_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
-  'd1.rowsRead': { title: 'rows read in D1', dollars: 0.001, per: ONE_MILLION, page: D1, read: READ_ON },
-  'd1.rowsWritten': { title: 'rows written in D1', dollars: 1, per: ONE_MILLION, page: D1, read: READ_ON },
-  'd1.gigabyteMonths': { title: 'storage of D1, GB-months', dollars: 0.75, per: 1, page: D1, read: READ_ON },
-  'r2.a': { title: 'operations of R2, class A', dollars: 4.5, per: ONE_MILLION, page: R2, read: READ_ON },
-  'r2.b': { title: 'operations of R2, class B', dollars: 0.36, per: ONE_MILLION, page: R2, read: READ_ON },
-  'r2.gigabyteMonths': { title: 'storage of R2, GB-months', dollars: 0.015, per: 1, page: R2, read: READ_ON },
+  'd1.rowsRead': { title: 'rows read in D1', dollars: 0.001, per: ONE_MILLION, page: D1, read: PRICES_READ_ON },
+  'd1.rowsWritten': { title: 'rows written in D1', dollars: 1, per: ONE_MILLION, page: D1, read: PRICES_READ_ON },
+  'd1.gigabyteMonths': { title: 'storage of D1, GB-months', dollars: 0.75, per: 1, page: D1, read: PRICES_READ_ON },
+  'r2.a': { title: 'operations of R2, class A', dollars: 4.5, per: ONE_MILLION, page: R2, read: PRICES_READ_ON },
+  'r2.b': { title: 'operations of R2, class B', dollars: 0.36, per: ONE_MILLION, page: R2, read: PRICES_READ_ON },
+  'r2.gigabyteMonths': { title: 'storage of R2, GB-months', dollars: 0.015, per: 1, page: R2, read: PRICES_READ_ON },
   'queues.operations': {
     title: 'operations of Queues',
     dollars: 0.4,
     per: ONE_MILLION,
     page: QUEUES_PRICING_URL,
-    read: READ_ON,
+    read: PRICES_READ_ON,
   },
 } as const satisfies Record<string, Price>;
 

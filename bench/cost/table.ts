@@ -1,16 +1,16 @@
 import { computeCost, computeTotalCost, PLAN_DOLLARS, type PricedUse } from './prices.ts';
-import { MONTHS_STORED, RECORD_BYTES } from './usage.ts';
+import { RECORD_BYTES, STORED_MONTH_COUNT } from './usage.ts';
 
 /**
  * Use of a million requests of each sort, use of moving the requests' log records to R2, and log records that one
  * request leaves.
  */
-export type MeasuredUse = Record<TrafficSort, { used: Usage; moving: Usage; recordsEach: number }>;
+export type MeasuredUse = Record<TrafficKind, { used: Usage; moving: Usage; recordsEach: number }>;
 
 type Usage = Record<PricedUse, number>;
 
-export const TRAFFIC_SORTS = { api: 'API requests', views: 'shared views' } as const;
-export type TrafficSort = keyof typeof TRAFFIC_SORTS;
+export const TRAFFIC_KINDS = { api: 'API requests', views: 'shared views' } as const;
+export type TrafficKind = keyof typeof TRAFFIC_KINDS;
 
 const REQUESTS_PER_SECOND = [1, 100, 1000];
 const MONTH_SECONDS = (365.25 * 24 * 3600) / 12;
@@ -29,52 +29,55 @@ const formatDollars = (amount: number): string =>
 
 /** Formats the cost of a month at each rate of requests as the lines of a Markdown table. */
 export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
-  const columns = (Object.keys(TRAFFIC_SORTS) as TrafficSort[]).flatMap((sort) =>
-    REQUESTS_PER_SECOND.map((rate) => ({ sort, rate })),
+  const columns = (Object.keys(TRAFFIC_KINDS) as TrafficKind[]).flatMap((trafficKind) =>
+    REQUESTS_PER_SECOND.map((rate) => ({ sort: trafficKind, rate })),
   );
   const countMonthlyMillions = (rate: number) => (rate * MONTH_SECONDS) / 1e6;
-  const countMonthlyRecords = (sort: TrafficSort, rate: number) =>
-    countMonthlyMillions(rate) * 1e6 * measuredUse[sort].recordsEach;
-  const rows: [string, (sort: TrafficSort, rate: number) => number][] = [
+  const countMonthlyRecords = (trafficKind: TrafficKind, rate: number) =>
+    countMonthlyMillions(rate) * 1e6 * measuredUse[trafficKind].recordsEach;
+  const rows: [string, (trafficKind: TrafficKind, rate: number) => number][] = [
     ...COST_LINES.map(
       ([title, used]) =>
         [
           title,
-          (sort: TrafficSort, rate: number) =>
+          (trafficKind: TrafficKind, rate: number) =>
             countMonthlyMillions(rate) *
-            used.reduce((sum, name) => sum + computeCost(name, measuredUse[sort].used[name]), 0),
-        ] as [string, (sort: TrafficSort, rate: number) => number],
+            used.reduce((sum, name) => sum + computeCost(name, measuredUse[trafficKind].used[name]), 0),
+        ] as [string, (trafficKind: TrafficKind, rate: number) => number],
     ),
     [
       'Logs: the records of 90 days',
-      (sort, rate) =>
-        computeCost('objects.gigabyteMonths', (countMonthlyRecords(sort, rate) * MONTHS_STORED * RECORD_BYTES) / 1e9),
+      (trafficKind, rate) =>
+        computeCost(
+          'objects.gigabyteMonths',
+          (countMonthlyRecords(trafficKind, rate) * STORED_MONTH_COUNT * RECORD_BYTES) / 1e9,
+        ),
     ],
     [
       'Logs: moving a day to R2',
-      (sort, rate) => countMonthlyMillions(rate) * computeTotalCost(measuredUse[sort].moving),
+      (trafficKind, rate) => countMonthlyMillions(rate) * computeTotalCost(measuredUse[trafficKind].moving),
     ],
     ['The plan', () => PLAN_DOLLARS],
   ];
-  const line = (label: string, cells: string[]) => `| ${[label, ...cells].join(' | ')} |`;
+  const formatLine = (label: string, cells: string[]) => `| ${[label, ...cells].join(' | ')} |`;
   return [
-    line(
+    formatLine(
       'US dollars a month',
-      columns.map(({ sort, rate }) => `${rate.toLocaleString('en-US')} ${TRAFFIC_SORTS[sort]} a second`),
+      columns.map(({ sort, rate }) => `${rate.toLocaleString('en-US')} ${TRAFFIC_KINDS[sort]} a second`),
     ),
-    line(
+    formatLine(
       '---',
       columns.map(() => '---:'),
     )
       .replaceAll(' ', '')
       .replaceAll('|---:', '|---:'),
     ...rows.map(([title, cost]) =>
-      line(
+      formatLine(
         title,
         columns.map(({ sort, rate }) => formatDollars(cost(sort, rate))),
       ),
     ),
-    line(
+    formatLine(
       '**in all**',
       columns.map(
         ({ sort, rate }) => `**${formatDollars(rows.reduce((sum, [, cost]) => sum + cost(sort, rate), 0))}**`,

@@ -17,13 +17,13 @@ export const ASSUMED_USE_PER_REQUEST = { cpuMilliseconds: 3, objectMilliseconds:
 export const RECORD_BYTES = 310;
 
 /** Months for which records stay in the Durable Object of their log, by default. */
-export const MONTHS_STORED = 3;
+export const STORED_MONTH_COUNT = 3;
 
 /**
  * Scales the use of a number of requests to a million requests, as billed; stored records are billed for
- * `MONTHS_STORED` months.
+ * `STORED_MONTH_COUNT` months.
  */
-export function scaleToMillion(usage: Usage, requests: number, records: number): Record<PricedUse, number> {
+export function scaleToMillion(usage: Usage, requestCount: number, recordCount: number): Record<PricedUse, number> {
   const countedUse = {
     ...usage,
     'worker.cpuMilliseconds': (usage['worker.requests'] ?? 0) * ASSUMED_USE_PER_REQUEST.cpuMilliseconds,
@@ -32,11 +32,11 @@ export function scaleToMillion(usage: Usage, requests: number, records: number):
         ASSUMED_USE_PER_REQUEST.objectMilliseconds *
         ASSUMED_USE_PER_REQUEST.objectGigabytes) /
       1000,
-    'objects.gigabyteMonths': (records * RECORD_BYTES * MONTHS_STORED) / 1e9,
+    'objects.gigabyteMonths': (recordCount * RECORD_BYTES * STORED_MONTH_COUNT) / 1e9,
   } as Usage;
   const names = Object.keys(PRICES) as PricedUse[];
   return Object.fromEntries(
-    names.map((name) => [name, roundFigure(((countedUse[name] ?? 0) / requests) * 1e6)]),
+    names.map((name) => [name, roundFigure(((countedUse[name] ?? 0) / requestCount) * 1e6)]),
   ) as Record<PricedUse, number>;
 }
 

@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-const isAnsweredAtOnce = new AsyncLocalStorage<boolean>();
+const instantCacheStorage = new AsyncLocalStorage<boolean>();
 const realCaches = caches;
 const firstAnswers = new Map<string, Promise<{ body: string }>>();
 
 /** Runs `work` with a cache that repeats its first answers without a call: in production it is on another machine. */
-export const runWithInstantCache = <T>(work: () => T): T => isAnsweredAtOnce.run(true, work);
+export const runWithInstantCache = <T>(work: () => T): T => instantCacheStorage.run(true, work);
 
 async function openCache(name: string): Promise<Cache> {
   const cache = await realCaches.open(name);
-  if (isAnsweredAtOnce.getStore() !== true) return cache;
-  const match = async (key: string) => {
+  if (instantCacheStorage.getStore() !== true) return cache;
+  const matchKey = async (key: string) => {
     const answer = firstAnswers.get(key) ?? readCachedBody(cache, key);
     firstAnswers.set(key, answer);
     return new Response((await answer).body);
   };
-  return { match } as unknown as Cache;
+  return { match: matchKey } as unknown as Cache;
 }
 
 async function readCachedBody(cache: Cache, key: string): Promise<{ body: string }> {

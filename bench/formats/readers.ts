@@ -74,13 +74,13 @@ async function readXlsx(path: string, size: number): Promise<number> {
   const workbook = await openWorkbook(zip, size, async () => {});
   const entry = workbook.sheets[0]?.entry;
   if (!entry) throw new Error('a workbook without a sheet');
-  const xml = `${path}.xml`;
-  writeFileSync(xml, '');
-  const file = openSync(xml, 'a');
+  const xmlFile = `${path}.xml`;
+  writeFileSync(xmlFile, '');
+  const file = openSync(xmlFile, 'a');
   await unpackZipEntry(zip, entry, (bytes) => {
     writeSync(file, bytes);
   });
-  const { read } = openZipAt(xml);
+  const { read } = openZipAt(xmlFile);
   let state = beginSheet(0);
   while (!state.done) {
     const block = await read(state.offset, BLOCK_BYTES);
@@ -145,10 +145,10 @@ async function readZipWithFflate(path: string): Promise<number> {
 
 async function readXml(path: string): Promise<number> {
   const reader = new XmlReader(await readFile(path));
-  let cells = 0;
+  let cellCount = 0;
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next())
-    if (token === OPEN_TAG && reader.isElement('c')) cells++;
-  return cells;
+    if (token === OPEN_TAG && reader.isElement('c')) cellCount++;
+  return cellCount;
 }
 
 async function readXmlWithXmldom(path: string): Promise<number> {

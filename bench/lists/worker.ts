@@ -27,7 +27,7 @@ export default {
     let lastPage = { rows: 0, total: 0 };
     const startedAt = performance.now();
     for (let repeat = 0; repeat < run.repeats; repeat++) {
-      lastPage = run.page === null ? await readByKeyset(env.CONTROL_DB, run) : await page(db, run, run.page);
+      lastPage = run.page === null ? await readByKeyset(env.CONTROL_DB, run) : await readListPage(db, run, run.page);
     }
     return Response.json({ milliseconds: performance.now() - startedAt, ...lastPage });
   },
@@ -38,13 +38,17 @@ async function readByKeyset(db: D1Database, { companyId, after }: TimedRead) {
   return { rows: results.length, total: 0 };
 }
 
-async function page(db: ReturnType<typeof openControlDb>, { companyId, by, accountId }: TimedRead, number: number) {
-  const part = { by, descending: true, page: number, perPage: 20 };
+async function readListPage(
+  db: ReturnType<typeof openControlDb>,
+  { companyId, by, accountId }: TimedRead,
+  number: number,
+) {
+  const pageRequest = { by, descending: true, page: number, perPage: 20 };
   const { records, total } = await readUsers(
     db,
     companyId,
     { accountId, lifecycle: 'living', denials: NOTHING_DENIED },
-    part,
+    pageRequest,
   );
   return { rows: records.length, total };
 }

@@ -29,12 +29,12 @@ export async function fillDay(
   { daysAgo, from, count }: { daysAgo: number; from: number; count: number },
 ): Promise<number> {
   const start = Math.floor(clock.now() / DAY_MS - daysAgo) * DAY_MS;
-  let writtenRows = 0;
+  let writtenRowCount = 0;
   for (let n = 0; n < count; n += BATCH_SIZE) {
     const records = Array.from({ length: Math.min(BATCH_SIZE, count - n) }, (_, m) =>
       makeRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
     );
-    writtenRows += await log.append(name, 'audit', records);
+    writtenRowCount += await log.append(name, 'audit', records);
   }
-  return writtenRows;
+  return writtenRowCount;
 }

@@ -16,27 +16,27 @@ export async function forEachConcurrently<T>(
   handleItem: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
   const pendingItems = items.entries();
-  const handleNext = async () => {
+  const handleNextItems = async () => {
     for (const [index, item] of pendingItems) await handleItem(item, index);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, handleNext));
+  await Promise.all(Array.from({ length: CONCURRENCY }, handleNextItems));
 }
 
-const TRIES = 4;
+const TRY_COUNT = 4;
 
 /**
  * Sends a request; if that fails, makes it anew and sends it over a new connection, since the runtime closes idle
  * connections, at times just when a request arrives.
- * @throws the last error after `TRIES` tries
+ * @throws the last error after `TRY_COUNT` tries
  */
 export async function fetchWithRetry(makeRequest: () => string | Promise<Request>): Promise<Response> {
-  for (let tries = 1; ; tries += 1) {
+  for (let tryCount = 1; ; tryCount += 1) {
     const request = new Request(await makeRequest());
-    if (tries > 1) request.headers.set('connection', 'close');
+    if (tryCount > 1) request.headers.set('connection', 'close');
     try {
       return await fetch(request);
     } catch (error) {
-      if (tries === TRIES) throw error;
+      if (tryCount === TRY_COUNT) throw error;
     }
   }
 }

@@ -55,7 +55,7 @@ function meterDatabase(database: D1Database): D1Database {
         count(result);
         return result;
       });
-    const rows = async (...options: unknown[]) => {
+    const readRows = async (...options: unknown[]) => {
       countQuery();
       const isRead = /^\s*(?:select|with)\b/i.test(Reflect.get(statement, 'statement') ?? 'select');
       const countedResult = await all.apply(statement);
@@ -67,7 +67,7 @@ function meterDatabase(database: D1Database): D1Database {
     return Object.assign(statement, {
       all: () => countResult(all),
       run: () => countResult(run),
-      raw: (...options: unknown[]) => callWithLatency(() => rows(...options)),
+      raw: (...options: unknown[]) => callWithLatency(() => readRows(...options)),
     });
   };
   const openMeteredSession = (constraint: string) => {

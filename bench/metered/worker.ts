@@ -36,8 +36,8 @@ SURFACES.push(
   makeSurfaceEndpoints(organization, { Bench: [makeEmptyEndpoint('/bench/signed', 'users:ListUsers')] }),
   makeSurfaceEndpoints(console, { Bench: [makeEmptyEndpoint('/bench/bearer', 'users:list')] }),
 );
-for (const each of SURFACES) {
-  each.endpoints = each.endpoints.map(({ contract, handle }) => ({
+for (const surface of SURFACES) {
+  surface.endpoints = surface.endpoints.map(({ contract, handle }) => ({
     contract,
     handle: (call) => {
       beginHandler();

@@ -7,7 +7,7 @@ const CONCURRENCY = 8;
 export async function sendConcurrently(url: string, headers: object[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
   const pendingHeaders = headers.values();
-  const sendNext = async () => {
+  const sendNextRequests = async () => {
     for (const requestHeaders of pendingHeaders) {
       const sentRequest = request(url, { agent, headers: { ...requestHeaders } }).end();
       const [response] = (await once(sentRequest, 'response')) as [IncomingMessage];
@@ -16,6 +16,6 @@ export async function sendConcurrently(url: string, headers: object[]): Promise<
       await once(response, 'end');
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, sendNext));
+  await Promise.all(Array.from({ length: CONCURRENCY }, sendNextRequests));
   agent.destroy();
 }

@@ -3,7 +3,7 @@ import { loadJob, type System, uploadFile, waitForJob } from '../system.ts';
 import type { Callers } from './callers.ts';
 
 const REGIONS = ['norte', 'sul', 'leste', 'oeste'];
-const UPLOADED_ROWS = 5000;
+const UPLOADED_ROW_COUNT = 5000;
 const POLL_MS = 500;
 const TIMEOUT_MS = 60_000;
 
@@ -17,13 +17,13 @@ export interface TrafficObjects {
   share: string;
 }
 
-/** Repeated activity of a caller. @param turn number of the repetition, from 0 */
-export type Activity = (turn: number) => Promise<void>;
+/** Repeated activity of a caller. @param roundIndex number of the repetition, from 0 */
+export type Activity = (roundIndex: number) => Promise<void>;
 
-const makeCsv = (rows: number, seed: number): string =>
+const makeCsv = (rowCount: number, seed: number): string =>
   ['regiao,produto,valor,dia']
     .concat(
-      Array.from({ length: rows }, (_, n) => {
+      Array.from({ length: rowCount }, (_, n) => {
         const day = String(1 + (n % 28)).padStart(2, '0');
         return `${REGIONS[(n + seed) % REGIONS.length]},Produto ${n % 97},${(n * 7) % 1000}.${seed % 10},2024-05-${day}`;
       }),
@@ -62,8 +62,8 @@ export async function createTrafficObjects(system: System): Promise<TrafficObjec
 /** Makes the activity of automation: creates a group, reads lists, deletes the group. */
 export const makeAutomationActivity =
   (callers: Callers): Activity =>
-  async (turn) => {
-    const group = await callers.signed('POST', '/groups', { name: `grupo ${turn} ${crypto.randomUUID()}` });
+  async (roundIndex) => {
+    const group = await callers.signed('POST', '/groups', { name: `grupo ${roundIndex} ${crypto.randomUUID()}` });
     await callers.signed('GET', '/users?quantity=50');
     await callers.signed('GET', '/groups?quantity=50');
     if (!group) return;
@@ -74,20 +74,20 @@ export const makeAutomationActivity =
 /** Makes the activity of a person at the console: reads and writes rows, runs a visualization. */
 export const makePersonActivity =
   (callers: Callers, { tableId, visualizationId }: TrafficObjects): Activity =>
-  async (turn) => {
+  async (roundIndex) => {
     await callers.bearer('GET', '/v1/auth/me');
-    await callers.bearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (turn % 200)}&per_page=50`);
-    const rows = [{ regiao: REGIONS[turn % 4], produto: 'Novo', valor: turn, dia: '2024-06-01' }];
+    await callers.bearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (roundIndex % 200)}&per_page=50`);
+    const rows = [{ regiao: REGIONS[roundIndex % 4], produto: 'Novo', valor: roundIndex, dia: '2024-06-01' }];
     await callers.bearer('POST', `/v1/managed-tables/${tableId}/data`, { rows });
-    const parameters = { regiao: REGIONS[turn % 4] };
+    const parameters = { regiao: REGIONS[roundIndex % 4] };
     await callers.bearer('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters });
   };
 
 /** Makes the activity of viewers of an embed and of a public link. */
 export const makeViewerActivity =
   (callers: Callers, { embed, share }: TrafficObjects): Activity =>
-  async (turn) => {
-    const parameters = { regiao: REGIONS[turn % 4] };
+  async (roundIndex) => {
+    const parameters = { regiao: REGIONS[roundIndex % 4] };
     await callers.viewer('GET', `${embed}/info`);
     await callers.viewer('POST', `${embed}/execute`, { parameters });
     await callers.viewer('GET', `${share}/resolve`);
@@ -97,18 +97,18 @@ export const makeViewerActivity =
 /** Makes the activity of an uploader: uploads a file, confirms, waits for the table, counts its rows, deletes it. */
 export const makeUploaderActivity =
   (callers: Callers): Activity =>
-  async (turn) => {
+  async (roundIndex) => {
     const form = new FormData();
-    form.append('files', makeFile(makeCsv(UPLOADED_ROWS, turn)));
+    form.append('files', makeFile(makeCsv(UPLOADED_ROW_COUNT, roundIndex)));
     const uploadAnswer = await callers.bearer('POST', '/v1/managed-tables/upload', form);
     if (!uploadAnswer) return;
     const path = `/v1/managed-tables/upload-jobs/${uploadAnswer.job_id}`;
     const inferredJob = await readJob(callers, path, 'waiting_confirm');
-    const table = { display_name: `carga_${turn}`, columns: inferredJob.inferred_schema.columns };
+    const table = { display_name: `carga_${roundIndex}`, columns: inferredJob.inferred_schema.columns };
     await callers.bearer('POST', `${path}/confirm`, table);
     const { user_table_id: tableId } = await readJob(callers, path, 'done');
     const { row_count: rows } = await callers.bearer('GET', `/v1/managed-tables/${tableId}`);
-    if (rows !== UPLOADED_ROWS) throw new Error(`An upload of ${UPLOADED_ROWS} rows made a table of ${rows}`);
+    if (rows !== UPLOADED_ROW_COUNT) throw new Error(`An upload of ${UPLOADED_ROW_COUNT} rows made a table of ${rows}`);
     await callers.bearer('DELETE', `/v1/managed-tables/${tableId}`);
   };
 

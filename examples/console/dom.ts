@@ -50,10 +50,11 @@ export function form(
     alert.textContent = '';
     for (const note of notes.values()) note.textContent = '';
     await send(values).catch((error) => {
-      const wrong = Object.entries(fieldErrors(error));
-      const beside = wrong.filter(([name]) => notes.has(name));
-      for (const [name, message] of beside) (notes.get(name) as Node).textContent = message;
-      if (beside.length === 0) alert.textContent = [sentence(error), ...wrong.map((each) => each.join(' '))].join(' ');
+      const fieldProblems = Object.entries(fieldErrors(error));
+      const notedProblems = fieldProblems.filter(([name]) => notes.has(name));
+      for (const [name, message] of notedProblems) (notes.get(name) as Node).textContent = message;
+      if (notedProblems.length === 0)
+        alert.textContent = [sentence(error), ...fieldProblems.map((problem) => problem.join(' '))].join(' ');
     });
     button.disabled = false;
   });

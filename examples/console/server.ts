@@ -9,17 +9,17 @@ import { build } from 'esbuild';
 export async function serveConsole(api: string, port = 0): Promise<{ url: string; close(): Promise<void> }> {
   const file = (name: string) => readFile(join(import.meta.dirname, name), 'utf8');
   const entryPoints = [join(import.meta.dirname, 'console.ts')];
-  const made = await build({ entryPoints, bundle: true, format: 'esm', target: 'es2022', write: false });
+  const bundle = await build({ entryPoints, bundle: true, format: 'esm', target: 'es2022', write: false });
   const files: Record<string, [type: string, text: string]> = {
     '/': ['text/html; charset=utf-8', (await file('page.html')).replace('{{api}}', api)],
     '/console.css': ['text/css', await file('console.css')],
-    '/console.js': ['text/javascript', made.outputFiles[0]?.text ?? ''],
+    '/console.js': ['text/javascript', bundle.outputFiles[0]?.text ?? ''],
   };
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src ${api}`;
   const server = createServer((request, response) => {
-    const found = files[new URL(request.url ?? '/', 'http://console').pathname];
-    if (!found) return response.writeHead(404).end();
-    response.writeHead(200, { 'Content-Type': found[0], 'Content-Security-Policy': policy }).end(found[1]);
+    const servedFile = files[new URL(request.url ?? '/', 'http://console').pathname];
+    if (!servedFile) return response.writeHead(404).end();
+    response.writeHead(200, { 'Content-Type': servedFile[0], 'Content-Security-Policy': policy }).end(servedFile[1]);
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()));

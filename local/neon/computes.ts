@@ -40,9 +40,9 @@ export class Computes {
     };
   }
 
-  /** Suspends a project's compute, as if it had been idle. @param waking how long it takes to wake, in milliseconds */
-  suspend(projectName: string, waking: number): void {
-    this.#of(projectName).wakingMs = waking;
+  /** Suspends a project's compute, as if it had been idle. @param suspendedWakingMs how long it takes to wake, in milliseconds */
+  suspend(projectName: string, suspendedWakingMs: number): void {
+    this.#of(projectName).wakingMs = suspendedWakingMs;
   }
 
   /** Returns the state of a compute in the words of Neon's API. */

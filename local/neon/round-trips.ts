@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Round trips of opening a connection to Neon: TCP, TLS, the WebSocket. */
-const OPENING_TRIPS = 3;
+const OPENING_TRIP_COUNT = 3;
 
 /**
  * Delays messages to a project's database, and counts the round trips that its callers made one after another. Messages
@@ -24,8 +24,8 @@ export class RoundTrips {
   async waitForOpening(projectName: string): Promise<void> {
     const project = this.#projects.get(projectName);
     if (project === undefined) return;
-    const tripCount = project.tripCount + OPENING_TRIPS;
-    await sleep(project.milliseconds * OPENING_TRIPS);
+    const tripCount = project.tripCount + OPENING_TRIP_COUNT;
+    await sleep(project.milliseconds * OPENING_TRIP_COUNT);
     project.tripCount = Math.max(project.tripCount, tripCount);
   }
 

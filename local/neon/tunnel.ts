@@ -105,7 +105,7 @@ function joinStreams(
   let buffer: Buffer;
   const onread = {
     buffer: () => (buffer = freeBuffers.pop() ?? Buffer.allocUnsafe(READ_BYTES)),
-    callback: (length: number) => passOn(buffer, length),
+    callback: (length: number) => forwardBytes(buffer, length),
   };
   const postgres = connect({ host, port, noDelay: true, onread });
   let unsentCount = 0;
@@ -131,7 +131,7 @@ function joinStreams(
   );
   postgres.on('drain', () => webSocket.resume());
   /** Passes read bytes on to the driver. @returns true to go on reading at once */
-  function passOn(readBytes: Buffer, length: number): boolean {
+  function forwardBytes(readBytes: Buffer, length: number): boolean {
     if (isConnectionSilent || losesAnswer) {
       // Other answers may come first: the driver sends its first query together with the password.
       if (!isConnectionSilent && COMMAND_COMPLETE_PATTERN.test(readBytes.toString('latin1', 0, length)))

@@ -25,25 +25,25 @@ export async function moveFormerRecords(
 ): Promise<string> {
   const database = await account.database(name);
   if (!database) return 'there is no such database';
-  const query = <R>(sql: string, ...values: string[]) => account.query<R>(database.id, sql, values);
-  await query('CREATE TABLE IF NOT EXISTS moved_rows (source TEXT PRIMARY KEY, through INTEGER NOT NULL)');
-  let movedRows = 0;
+  const runQuery = <R>(sql: string, ...values: string[]) => account.query<R>(database.id, sql, values);
+  await runQuery('CREATE TABLE IF NOT EXISTS moved_rows (source TEXT PRIMARY KEY, through INTEGER NOT NULL)');
+  let movedRowCount = 0;
   for (const [table, folder] of Object.entries(FORMER_TABLES)) {
     for (;;) {
-      const rows = await readNextRows(query, table);
+      const rows = await readNextRows(runQuery, table);
       const [first, last] = [rows[0], rows.at(-1)];
       if (!first || !last) break;
       if (folder === null) await putLetters(files, rows);
-      else await files.put(`${folder}/${padNumber(first.row_number)}.ndjson`, toLines(rows));
-      await query('INSERT OR REPLACE INTO moved_rows VALUES (?, ?)', table, String(last.row_number));
-      movedRows += rows.length;
+      else await files.put(`${folder}/${padNumber(first.row_number)}.ndjson`, formatNdjson(rows));
+      await runQuery('INSERT OR REPLACE INTO moved_rows VALUES (?, ?)', table, String(last.row_number));
+      movedRowCount += rows.length;
     }
   }
-  await putViews(query, files);
-  const waitingFiles = (await files.list('archive/')).length;
-  const summary = `${movedRows} rows were moved`;
-  return waitingFiles > 0
-    ? `${summary}; ${waitingFiles} files wait for the scheduled run, which takes some each minute: run this again to see`
+  await putViews(runQuery, files);
+  const waitingFileCount = (await files.list('archive/')).length;
+  const summary = `${movedRowCount} rows were moved`;
+  return waitingFileCount > 0
+    ? `${summary}; ${waitingFileCount} files wait for the scheduled run, which takes some each minute: run this again to see`
     : `${summary}, and all are in their logs: ${name} is not used any more, and may be deleted by hand`;
 }
 
@@ -88,13 +88,13 @@ async function putViews(query: Query, files: Pick<Files, 'put'>): Promise<void> 
     );
     const lastRow = rows.at(-1);
     if (!lastRow) break;
-    await files.put(`archive/share-views/former/${lastRow.share_id}.ndjson`, toLines(rows));
+    await files.put(`archive/share-views/former/${lastRow.share_id}.ndjson`, formatNdjson(rows));
     lastKey = String(lastRow.share_id);
   }
   await query("INSERT OR REPLACE INTO moved_rows VALUES ('share_views', ?)", String(sum.views));
 }
 
-const toLines = (rows: readonly Row[]): string =>
+const formatNdjson = (rows: readonly Row[]): string =>
   rows.map(({ row_number: _, ...row }) => `${JSON.stringify(row)}\n`).join('');
 
 const padNumber = (row: string | number | null | undefined): string => String(row).padStart(12, '0');

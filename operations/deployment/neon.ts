@@ -47,7 +47,7 @@ export async function checkNeon(environment: Environment, apiKey: string | undef
   const organizationAnswer = await getOrganization({ client, path: { org_id: organization } });
   if (!organizationAnswer.data)
     return makeProblem(
-      `NEON_API_KEY may not use the organization ${organization} at Neon: ${findReason(organizationAnswer)}`,
+      `NEON_API_KEY may not use the organization ${organization} at Neon: ${findFailureReason(organizationAnswer)}`,
     );
 
   const problems = [
@@ -133,9 +133,9 @@ interface NeonResult<T> {
 function requireData<T>(answer: NeonResult<T>, baseUrl: string): T {
   if (answer.data !== undefined) return answer.data;
   throw new Problem(
-    `Neon at ${baseUrl} does not answer as it should: ${findReason(answer)}. Run the command again later.`,
+    `Neon at ${baseUrl} does not answer as it should: ${findFailureReason(answer)}. Run the command again later.`,
   );
 }
 
-const findReason = ({ error, response }: NeonResult<unknown>): string =>
+const findFailureReason = ({ error, response }: NeonResult<unknown>): string =>
   `${response?.status ?? 'no answer'} ${(error as { message?: string } | undefined)?.message ?? ''}`.trim();

@@ -109,8 +109,8 @@ async function checkMail({ vars }: Environment, account: CloudflareAccount): Pro
       const zone = await account.findZone(domain);
       if (!zone) return makeProblem(makeNoZoneProblem('MAIL_FROM', domain));
       if (zone.status !== 'active') return makeProblem(makeInactiveProblem(zone));
-      const sending = await account.listSendingDomains(zone.id);
-      const sendingDomain = sending.find(
+      const sendingDomains = await account.listSendingDomains(zone.id);
+      const sendingDomain = sendingDomains.find(
         ({ name }) => name === domain || (name.startsWith('*.') && isSubdomain(domain, name)),
       );
       if (!sendingDomain) return makeProblem(`No mail is sent from ${domain} yet: ${enableAdvice}`);
@@ -134,15 +134,15 @@ const makeInactiveProblem = ({ name, status }: Zone): string =>
 /** Checks the model provider; only a refused key is a problem: not every provider lists its models. */
 async function checkModel({ vars }: Environment, key: string | undefined): Promise<Findings> {
   if (!key) return NO_FINDINGS;
-  const base = vars.AI_BASE_URL ?? 'https://api.openai.com/v1';
-  const answer = await fetch(`${base}/models`, {
+  const baseUrl = vars.AI_BASE_URL ?? 'https://api.openai.com/v1';
+  const answer = await fetch(`${baseUrl}/models`, {
     headers: { authorization: `Bearer ${key}` },
     signal: AbortSignal.timeout(10_000),
   }).catch((error: Error) => error);
-  if (answer instanceof Error) return makeNote(`The model at ${base} did not answer (${answer.message}).`);
+  if (answer instanceof Error) return makeNote(`The model at ${baseUrl} did not answer (${answer.message}).`);
   await answer.body?.cancel();
   const isRefused = answer.status === 401 || answer.status === 403;
   return isRefused
-    ? makeProblem(`The model at ${base} refuses AI_API_KEY with ${answer.status}: set the right one.`)
+    ? makeProblem(`The model at ${baseUrl} refuses AI_API_KEY with ${answer.status}: set the right one.`)
     : NO_FINDINGS;
 }

@@ -1,4 +1,4 @@
-import { formatVariable, listMissingKeys, makeKey, makeVersion } from '../keys.ts';
+import { formatVariable, listMissingKeys, makeKey, makeKeyVersion } from '../keys.ts';
 import { Problem } from '../problem.ts';
 import { appendSecretFile } from '../secret-file.ts';
 
@@ -27,7 +27,7 @@ export function makeMissingSecrets(
 ): MissingSecrets {
   const secretsToSet: Record<string, string> = {};
   const notes: string[] = [];
-  const version = makeVersion(now);
+  const version = makeKeyVersion(now);
   for (const key of listMissingKeys(presentNames)) secretsToSet[formatVariable(key, version)] = makeKey(key, version);
   for (const { name, isNeeded, hint } of GIVEN_SECRETS) {
     const givenSecret = env[name];

@@ -72,12 +72,12 @@ export async function saveCompany(database: Database, companyId: string, file: s
     throw new Problem(error.code === 'EEXIST' ? `${file} is there already: choose another name.` : error.message);
   });
   try {
-    let rows = 0;
+    let rowCount = 0;
     await writeLine(output, { company_id: companyId, exported_at: new Date().toISOString() });
     for (const table of [...ACCESS_TABLES, ...CONTENT_TABLES])
-      rows += await saveTable(database, table, companyId, output);
-    await writeLine(output, { end: { rows } });
-    return rows;
+      rowCount += await saveTable(database, table, companyId, output);
+    await writeLine(output, { end: { rows: rowCount } });
+    return rowCount;
   } finally {
     await output.close();
   }
@@ -133,7 +133,7 @@ export async function putBackRows(
   file: string,
   tables: readonly string[],
 ): Promise<{ writtenCount: number; skippedRows: SkippedRow[] }> {
-  const companyId = await readCompany(file);
+  const companyId = await readCompanyId(file);
   const skippedRows: SkippedRow[] = [];
   let writtenCount = 0;
   let pendingBatch: { table: string; rows: Row[]; characterCount: number } | undefined;
@@ -171,16 +171,16 @@ export async function putBackRows(
 }
 
 /** Reads the company's id from a file. @throws Problem if the file is incomplete */
-async function readCompany(file: string): Promise<string> {
+async function readCompanyId(file: string): Promise<string> {
   let firstLine: FileLine | undefined;
   let lastLine: FileLine | undefined;
-  let rows = 0;
+  let rowCount = 0;
   for await (const text of splitLines(file)) {
     lastLine = parseLine(text, file);
     firstLine ??= lastLine;
-    if ('table' in lastLine) rows += 1;
+    if ('table' in lastLine) rowCount += 1;
   }
-  const isComplete = lastLine && 'end' in lastLine && lastLine.end.rows === rows;
+  const isComplete = lastLine && 'end' in lastLine && lastLine.end.rows === rowCount;
   if (!firstLine || !('company_id' in firstLine) || !isComplete) {
     throw new Problem(
       `${file} is not a whole copy: it must begin with the company and end with the number of its rows.`,

@@ -6,7 +6,7 @@ import {
   type KeyVersion,
   listVariableVersions,
   makeKey,
-  makeVersion,
+  makeKeyVersion,
 } from '../keys.ts';
 import { Problem } from '../problem.ts';
 import { findUses } from './key-uses.ts';
@@ -34,8 +34,8 @@ export async function addVersion(
   const remainingVersions = listVariableVersions(await store.names()).filter(
     (keyVersion) => keyVersion.key === key && keyVersion.isNext,
   );
-  const newest = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
-  const version = Math.max(makeVersion(options.now), newest + 1);
+  const newestVersion = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
+  const version = Math.max(makeKeyVersion(options.now), newestVersion + 1);
   const [next, used] = [formatVariable(key, version, { isNext: true }), formatVariable(key, version)];
   const secret = makeKey(key, version);
   await options.keep({ [used]: secret });

@@ -49,22 +49,22 @@ function makeRollbackProblem(environment: string, runningVersion: string | undef
 /** Opens the secrets of `npm start`, which reads them when it starts. */
 export function openLocalSecrets(): SecretStore {
   const file = join(findLocalState(), 'secrets.json');
-  const readAll = async (): Promise<Record<string, string>> => {
+  const readAllSecrets = async (): Promise<Record<string, string>> => {
     const text = await readFile(file, 'utf8').catch(() => {
       throw new Problem(`There is no ${file}: run npm start first, set LOCAL_STATE_DIR, or say --env.`);
     });
     return JSON.parse(text);
   };
-  const writeAll = async (secrets: Record<string, string>) => {
+  const writeAllSecrets = async (secrets: Record<string, string>) => {
     await writeSecretFile(file, `${JSON.stringify(secrets, null, 2)}\n`);
   };
   return {
     requireChangeable: async () => undefined,
-    names: async () => Object.keys(await readAll()),
-    set: async (name, value) => writeAll({ ...(await readAll()), [name]: value }),
+    names: async () => Object.keys(await readAllSecrets()),
+    set: async (name, value) => writeAllSecrets({ ...(await readAllSecrets()), [name]: value }),
     async remove(name) {
-      const { [name]: _removed, ...others } = await readAll();
-      await writeAll(others);
+      const { [name]: _removed, ...others } = await readAllSecrets();
+      await writeAllSecrets(others);
     },
     propagationMs: 0,
     openControlDb: () => openLocalDatabase('CONTROL_DB'),

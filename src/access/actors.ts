@@ -49,14 +49,14 @@ export interface OutsiderActor {
 }
 
 /** The caller who holds the token of a share or of an embed. `Opened` is the record that the token's module found for it. */
-export interface ViewerActor<Opened = unknown> {
+export interface ViewerActor<TokenRecord = unknown> {
   kind: 'viewer';
   companyId: string;
   /** The id under which the token's requests are counted; never the token itself. */
   tokenId: string;
   /** Origins whose pages may use the token; an empty list allows all. */
   allowedOrigins: readonly string[];
-  tokenRecord: Opened;
+  tokenRecord: TokenRecord;
 }
 
 /** The platform's operator, who creates organizations and belongs to none. */

@@ -1,4 +1,4 @@
-import { type ConstraintFailures, type ControlDb, commit, type Results, type Unit } from '../db/client.ts';
+import { type ConstraintFailures, type ControlDb, commit, type Results, type StatementUnit } from '../db/client.ts';
 
 /** The principals of a company whose access a unit of work changes, or all principals of the company. */
 export interface AffectedPrincipals {
@@ -9,16 +9,16 @@ export interface AffectedPrincipals {
 /** The part of a context that a change of access needs. */
 export interface AccessChangeContext {
   db: ControlDb;
-  changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
+  changeAccess<T>(affectedPrincipals: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
 }
 
 /** Applies a unit by `commit` as a change of access: later requests are not authorized by the previous permissions. */
-export const commitAccess = <const U extends Unit>(
+export const commitAccess = <const U extends StatementUnit>(
   ctx: AccessChangeContext,
-  affected: AffectedPrincipals,
+  affectedPrincipals: AffectedPrincipals,
   unit: U,
   failures: ConstraintFailures = {},
-): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
+): Promise<Results<U>> => ctx.changeAccess(affectedPrincipals, () => commit(ctx.db, unit, failures));
 
 /** Makes the affected principals of a change to a group or policy: everybody in the company. */
 export const makeAffectedEverybody = (companyId: string): AffectedPrincipals => ({

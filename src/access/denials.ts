@@ -2,7 +2,7 @@ import type { Action, ResourceType } from '../permissions/actions.ts';
 import { makeResourceArn } from '../permissions/arn.ts';
 import { type Denials, EVERYTHING_DENIED, NOTHING_DENIED } from '../permissions/denials.ts';
 import type { Actor, Principal } from './actors.ts';
-import { type Access, decide, findRules } from './evaluation.ts';
+import { type Access, decideAccess, findRules } from './evaluation.ts';
 
 /** Record kind: the actions whose Deny hides a record from lists (`list`), and from all other reads (`get`). */
 interface RecordKindActions {
@@ -21,9 +21,9 @@ const makeListedOnlyKind = (action: Action, type?: ResourceType): RecordKindActi
   get: [action],
   ...(type && { type }),
 });
-const makeSharedKind = (getAction: Action, share: Action): RecordKindActions => ({
-  list: [getAction, share],
-  get: [getAction, share],
+const makeSharedKind = (getAction: Action, shareAction: Action): RecordKindActions => ({
+  list: [getAction, shareAction],
+  get: [getAction, shareAction],
 });
 
 /** Kinds of records in lists. Users, groups and service accounts have the actions of each surface. */
@@ -62,10 +62,10 @@ const RECORD_KINDS = {
 export type RecordKind = keyof typeof RECORD_KINDS;
 
 /** Finds the records that Deny statements hide from the caller in lists. Outsiders, viewers and background work have none. */
-export const findDeniedInLists = (actor: Actor, kind: RecordKind): Denials => getDenials(actor, kind, 'list');
+export const findListDenials = (actor: Actor, kind: RecordKind): Denials => getDenials(actor, kind, 'list');
 
 /** Finds the records that Deny statements hide from the caller everywhere, as if they did not exist. */
-export const findDeniedEverywhere = (actor: Actor, kind: RecordKind): Denials => getDenials(actor, kind, 'get');
+export const findReadDenials = (actor: Actor, kind: RecordKind): Denials => getDenials(actor, kind, 'get');
 
 /** Returns true if a Deny hides one record from the caller everywhere. */
 export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
@@ -78,13 +78,13 @@ export function isDenied(actor: Actor, kind: RecordKind, id: string): boolean {
 export function mayGetRecord(actor: Principal, kind: RecordKind, id: string): boolean {
   const { get: actions, type } = RECORD_KINDS[kind] as RecordKindActions;
   return actions.every(
-    (action) => decide(actor.access, action, makeResourceArn(action, actor.companyId, id, type)).allowed,
+    (action) => decideAccess(actor.access, action, makeResourceArn(action, actor.companyId, id, type)).allowed,
   );
 }
 
 /** Returns true if a Deny of `access` applies to an action on a resource, named by its ARN. */
 export const isDeniedOn = (access: Access, action: Action, resource: string): boolean =>
-  decide(access, action, resource).decided_by.kind === 'deny';
+  decideAccess(access, action, resource).decided_by.kind === 'deny';
 
 function getDenials(actor: Actor, kind: RecordKind, scope: 'list' | 'get'): Denials {
   const { [scope]: actions, type } = RECORD_KINDS[kind] as RecordKindActions;
@@ -114,7 +114,7 @@ function listDeniedPatterns(access: Access, action: Action, companyId: string, t
   const { denyRules } = findRules(access, action);
   if (denyRules.length === 0) return [];
   const prefix = makeResourceArn(action, companyId, '', type);
-  return denyRules.flatMap(({ resource }) => findPatternsAfter(resource, prefix).filter(canMatchId));
+  return denyRules.flatMap(({ resource }) => listPatternsAfterPrefix(resource, prefix).filter(canMatchId));
 }
 
 const ID_LENGTH = 24;
@@ -127,11 +127,11 @@ function canMatchId(pattern: string): boolean {
 }
 
 /** Finds patterns, without consecutive `*`, that match all continuations of `prefix` in texts that match `pattern`. */
-export function findPatternsAfter(pattern: string, prefix: string): string[] {
+export function listPatternsAfterPrefix(pattern: string, prefix: string): string[] {
   const text = pattern.replaceAll(/\*+/g, '*');
   let textPositions = [0];
   for (const character of prefix) {
-    textPositions = dropBeforeLastStar(
+    textPositions = dropPositionsBeforeStar(
       text,
       textPositions.flatMap((position) => {
         if (text[position] === '*') return text[position + 1] === character ? [position, position + 2] : [position];
@@ -144,7 +144,7 @@ export function findPatternsAfter(pattern: string, prefix: string): string[] {
 }
 
 /** Drops the positions before the last `*` that was reached: everything that they match can be matched from there. */
-function dropBeforeLastStar(text: string, textPositions: readonly number[]): number[] {
+function dropPositionsBeforeStar(text: string, textPositions: readonly number[]): number[] {
   const lastStar = Math.max(-1, ...textPositions.filter((position) => text[position] === '*'));
   return [...new Set(textPositions.filter((position) => position >= lastStar))];
 }

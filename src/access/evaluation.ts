@@ -94,10 +94,10 @@ const makeDecision = (
   decided_by: { kind, policy_id: policyId, sid, group_id: groupId },
 });
 
-const OWNER_ALLOWED = makeDecision('owner');
+const OWNER_DECISION = makeDecision('owner');
 const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
-const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
+const NOT_DENIED_DECISION: Decision = { ...NO_DECISION, allowed: true };
 
 /**
  * Compiles the sources of a principal's access; the rules on an action are made when the action is first evaluated. All
@@ -125,8 +125,8 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
     ...group.permissions.map((permission) => toPermissionGrant(permission, companyId)),
   ];
   const decision = makeDecision('legacy', group.id);
-  const legacy = grants.flatMap((grant) => (grant ? [{ grant, decision }] : []));
-  return { sourceText: JSON.stringify([companyId, group]), statements, legacyGrants: legacy };
+  const legacyGrants = grants.flatMap((grant) => (grant ? [{ grant, decision }] : []));
+  return { sourceText: JSON.stringify([companyId, group]), statements, legacyGrants };
 }
 
 /** Lists the sources of an access as values to compare: two principals have equal ones only if they may do the same. */
@@ -157,7 +157,7 @@ export function findNeededScopes(access: Access, action: Action, resource: strin
   const { scopes } = access;
   if (scopes === null || isInScope(access, action)) return null;
   const principalAccess = { ...copyForRequest(access), scopes: null };
-  return decide(principalAccess, action, resource).allowed ? [...scopes, action] : null;
+  return decideAccess(principalAccess, action, resource).allowed ? [...scopes, action] : null;
 }
 
 /** Copies an access for one request: the index of its rules is discarded with the copy. */
@@ -170,8 +170,8 @@ export const copyForRequest = (access: Access): Access => ({ ...access, rulesByA
  * ends in `/*`, which only patterns for every resource of the type match. If several statements match, the decision
  * names the first.
  */
-export function decide(access: Access, action: Action, resource: string): Decision {
-  if (access.isOwner) return isInScope(access, action) ? OWNER_ALLOWED : NO_DECISION;
+export function decideAccess(access: Access, action: Action, resource: string): Decision {
+  if (access.isOwner) return isInScope(access, action) ? OWNER_DECISION : NO_DECISION;
   const { latestRules } = access;
   const rules = latestRules !== null && latestRules.action === action ? latestRules : getIndexedRules(access, action);
   return rules.decisionsByResource.get(resource) ?? resolveRules(rules, resource);
@@ -180,7 +180,7 @@ export function decide(access: Access, action: Action, resource: string): Decisi
 /** Finds all rules on `action`, without the owner's privilege; for an OAuth client of the owner that privilege is a rule. */
 export function findRules(access: Access, action: Action): ActionRules {
   if (access.isOwner && access.scopes !== null) {
-    const ownerRule: Rule = { resource: '*', matchesResource: () => true, decision: OWNER_ALLOWED };
+    const ownerRule: Rule = { resource: '*', matchesResource: () => true, decision: OWNER_DECISION };
     return { denyRules: [], allowRules: isInScope(access, action) ? [ownerRule] : [], legacyRules: [] };
   }
   return getIndexedRules(access, action);
@@ -196,8 +196,8 @@ export function dependsOnResource(access: Access, action: Action): boolean {
 /** Lists the actions that an Allow permits on `*`, that is on all resources; actions that need no Allow are left out. */
 export function listAllowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => {
-    const decision = decide(access, action, '*');
-    return decision.allowed && decision !== NOT_DENIED;
+    const decision = decideAccess(access, action, '*');
+    return decision.allowed && decision !== NOT_DENIED_DECISION;
   });
 }
 
@@ -257,7 +257,7 @@ function resolveRules(rules: IndexedRules, resource: string): Decision {
     rules.allowRules.find(matchesResource) ??
     rules.legacyRules.find(matchesResource)
   )?.decision;
-  const decision = foundDecision ?? (getActionEntry(rules.action).unlessDenied ? NOT_DENIED : NO_DECISION);
+  const decision = foundDecision ?? (getActionEntry(rules.action).unlessDenied ? NOT_DENIED_DECISION : NO_DECISION);
   if (rules.decisionsByResource.size >= MAX_CACHED_DECISIONS) rules.decisionsByResource.clear();
   rules.decisionsByResource.set(resource, decision);
   return decision;

@@ -1,4 +1,4 @@
-import { defineFailure, makeCodeEverywhere } from '../kernel/failure.ts';
+import { defineFailure, makeCodeWordings } from '../kernel/failure.ts';
 import type { Action } from '../permissions/actions.ts';
 import type { OAuthClient } from './actors.ts';
 
@@ -55,7 +55,7 @@ export const accessTooComplex = defineFailure('access.too_complex', 'invalid', {
   message: 'These policies hold patterns that are too complex to be compared. Use fewer wildcards.',
   portuguese: 'Estas políticas têm padrões complexos demais para serem comparados. Use menos curingas.',
   detail: { reason: 'too_complex' },
-  ...makeCodeEverywhere('ACCESS_TOO_COMPLEX'),
+  ...makeCodeWordings('ACCESS_TOO_COMPLEX'),
 });
 
 /** The platform's operator has suspended the company of the credential or sign-in. */

@@ -29,7 +29,7 @@ const MAX_COMPARISONS = 1_000_000;
  * legacy grant, and must not overlap a Deny of the granter, unless the grant carries a Deny at least as wide itself.
  * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
-export function findExcess(granter: Access, grants: Grants, replacedGrants?: Grants): ExcessGrant | null {
+export function findExcessGrant(granter: Access, grants: Grants, replacedGrants?: Grants): ExcessGrant | null {
   if (isUnrestricted(granter)) return null;
   const grantedAccess = compileAccess({ ...grants, isOwner: false });
   const replacedAccess = replacedGrants && compileAccess({ ...replacedGrants, isOwner: false });
@@ -40,14 +40,14 @@ export function findExcess(granter: Access, grants: Grants, replacedGrants?: Gra
     const replacedRules = replacedAccess ? findRules(replacedAccess, action) : NO_RULES;
     for (const { resource } of [...grantedRules.allowRules, ...grantedRules.legacyRules]) {
       // A pattern that matches another pattern as text contains it (see wildcard.ts).
-      const contains = (rule: Rule): boolean => spendComparison(budget) && rule.matchesResource(resource);
+      const coversResource = (rule: Rule): boolean => spendComparison(budget) && rule.matchesResource(resource);
       if (
-        grantedRules.denyRules.some(contains) ||
-        replacedRules.allowRules.some(contains) ||
-        replacedRules.legacyRules.some(contains)
+        grantedRules.denyRules.some(coversResource) ||
+        replacedRules.allowRules.some(coversResource) ||
+        replacedRules.legacyRules.some(coversResource)
       )
         continue;
-      if (!granterRules.allowRules.some(contains) && !granterRules.legacyRules.some(contains))
+      if (!granterRules.allowRules.some(coversResource) && !granterRules.legacyRules.some(coversResource))
         return { action, resource };
       const isHarmlessDenial = (denyRule: Rule): boolean =>
         (spendComparison(budget) && !mayOverlap(denyRule.resource, resource)) ||

@@ -3,7 +3,7 @@ import type { PolicyDocument, PolicyStatement } from '../permissions/policy-docu
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';
-import { findExcess } from './grant-ceiling.ts';
+import { findExcessGrant } from './grant-ceiling.ts';
 import { type AccessSubject, selectAccess, toAccessSources } from './sources.ts';
 
 /**
@@ -11,9 +11,9 @@ import { type AccessSubject, selectAccess, toAccessSources } from './sources.ts'
  * again.
  */
 export function requireMayGrant(granter: Principal, grants: Grants, replacedGrants?: Grants): void {
-  const excess = findExcess(granter.access, grants, replacedGrants);
-  if (excess === null) return;
-  throw grantExceeds(excess);
+  const excessGrant = findExcessGrant(granter.access, grants, replacedGrants);
+  if (excessGrant === null) return;
+  throw grantExceeds(excessGrant);
 }
 
 /**
@@ -22,18 +22,18 @@ export function requireMayGrant(granter: Principal, grants: Grants, replacedGran
  */
 export async function writeWithoutEscalation<T>(
   { db, actor }: { db: ControlDb; actor: Principal },
-  subject: Omit<AccessSubject, 'companyId'>,
+  accessSubject: Omit<AccessSubject, 'companyId'>,
   write: () => Promise<T>,
 ): Promise<T> {
   const { companyId } = actor;
-  const readAndCheck = async () => {
+  const checkAccessSources = async () => {
     const { result, reads } = await recordReads(db, () =>
-      readTogether(db, selectAccess(db, { ...subject, companyId })),
+      readTogether(db, selectAccess(db, { ...accessSubject, companyId })),
     );
     requireMayGrant(actor, toAccessSources(companyId, false, result));
     return reads;
   };
-  return runDependentWrite(db, { reads: await readAndCheck(), readAgain: readAndCheck }, write);
+  return runDependentWrite(db, { reads: await checkAccessSources(), readAgain: checkAccessSources }, write);
 }
 
 /**

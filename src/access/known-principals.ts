@@ -19,20 +19,20 @@ interface CachedPrincipal {
 }
 
 /** The size of the isolate's cache, of its 128 MB: ten thousand principals, if their groups and policies are few. */
-const CAPACITY_BYTES = 12 * 1024 * 1024;
+const PRINCIPAL_CACHE_BYTES = 12 * 1024 * 1024;
 
 /** Compiled groups of cached principals: each is held once, for as long as one of its members is cached. */
 const cachedGroups = new Map<string, { group: CompiledGroup; memberCount: number }>();
 
 /** Returns the approximate bytes of a compiled group and its entry. */
-const measureGroup = ({ sourceText }: CompiledGroup): number => 512 + 4 * sourceText.length;
+const measureGroupBytes = ({ sourceText }: CompiledGroup): number => 512 + 4 * sourceText.length;
 
 /**
  * The isolate's cache of principals, by credential. An entry must not be used unverified: at each request the company's gate is
  * asked whether the version under which the entry was read is still current.
  */
 const principalCache = new RecentlyUsed<string, CachedPrincipal>(
-  CAPACITY_BYTES,
+  PRINCIPAL_CACHE_BYTES,
   (_, { knownPrincipal, byteCount }) =>
     knownPrincipal.actor.access.groups.reduce((sum, group) => sum + countCachedMember(group), byteCount),
   (_, { knownPrincipal, byteCount }) =>
@@ -44,7 +44,7 @@ function countCachedMember(group: CompiledGroup): number {
   const cachedGroup = cachedGroups.get(group.sourceText);
   if (!cachedGroup) cachedGroups.set(group.sourceText, { group, memberCount: 1 });
   else cachedGroup.memberCount += 1;
-  return cachedGroup ? 0 : measureGroup(group);
+  return cachedGroup ? 0 : measureGroupBytes(group);
 }
 
 /** Subtracts a removed member from the cached members of a group. @returns how many bytes that frees */
@@ -55,7 +55,7 @@ function uncountCachedMember(group: CompiledGroup): number {
     return 0;
   }
   cachedGroups.delete(group.sourceText);
-  return measureGroup(group);
+  return measureGroupBytes(group);
 }
 
 export const getCachedPrincipal = (credential: string): CachedPrincipal | undefined => principalCache.get(credential);

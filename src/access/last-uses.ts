@@ -3,7 +3,7 @@ import { type CredentialUse, recordUses, type UsedCredential } from '../db/last-
 import { logError } from '../platform/log.ts';
 
 /** Precision of `last_used_at`. */
-const PRECISION_MS = 60_000;
+const LAST_USE_PRECISION_MS = 60_000;
 
 /** Last use of a credential, as this isolate knows it. It is updated as uses are recorded. */
 export interface LastUse {
@@ -18,7 +18,7 @@ let waitingUses: CredentialUse[] = [];
 let recordedAt = 0;
 
 /** Age of the last use up to which a credential counts as constantly used: the next use may then wait for the batch. */
-const RECENT_MS = 5 * PRECISION_MS;
+const RECENT_USE_MS = 5 * LAST_USE_PRECISION_MS;
 
 /** The maximum number of uses in a batch, which bounds memory and the statement. */
 const MAX_WAITING_USES = 5000;
@@ -32,11 +32,11 @@ export function recordLastUse(
   lastUse: LastUse,
 ): void {
   const at = now();
-  if (lastUse.recordedAt !== null && at - lastUse.recordedAt < PRECISION_MS) return;
-  const isInConstantUse = lastUse.recordedAt !== null && at - lastUse.recordedAt < RECENT_MS;
+  if (lastUse.recordedAt !== null && at - lastUse.recordedAt < LAST_USE_PRECISION_MS) return;
+  const isInConstantUse = lastUse.recordedAt !== null && at - lastUse.recordedAt < RECENT_USE_MS;
   lastUse.recordedAt = at;
   waitingUses.push(...lastUse.usedCredentials.map((usedCredential) => ({ ...usedCredential, at })));
-  const isBatchRecent = recordedAt <= at && at - recordedAt < PRECISION_MS;
+  const isBatchRecent = recordedAt <= at && at - recordedAt < LAST_USE_PRECISION_MS;
   const mayWait = (lastUse.isRecordedHere || isInConstantUse) && isBatchRecent && waitingUses.length < MAX_WAITING_USES;
   lastUse.isRecordedHere = true;
   if (mayWait) return;

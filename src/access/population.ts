@@ -12,7 +12,7 @@ import { splitIntoParts } from '../kernel/parts.ts';
 import { findManagedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
-import { findDeniedEverywhere } from './denials.ts';
+import { findReadDenials } from './denials.ts';
 import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
 import { selectGrants, selectPermissions } from './sources.ts';
 
@@ -36,8 +36,8 @@ export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(
  */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
-  const isListedUser = isNotDenied(users.id, findDeniedEverywhere(caller, 'user'));
-  const isListedAccount = isNotDenied(serviceAccounts.id, findDeniedEverywhere(caller, 'named_service_account'));
+  const isListedUser = isNotDenied(users.id, findReadDenials(caller, 'user'));
+  const isListedAccount = isNotDenied(serviceAccounts.id, findReadDenials(caller, 'named_service_account'));
   const isActiveUser = and(
     eq(users.companyId, companyId),
     isNull(users.deletedAt),
@@ -114,14 +114,14 @@ export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => 
 const DOCUMENTS_PER_BATCH = 50;
 
 /**
- * Reads the grants and denials of groups by their ids. `keepParts` selects the parts of a document that are held in
+ * Reads the grants and denials of groups by their ids. `filterDocument` selects the parts of a document that are held in
  * memory.
  */
 export async function readGrants(
   db: ControlDb,
   companyId: string,
   groupIds: readonly string[],
-  keepParts: (document: PolicyDocument) => PolicyDocument = (document) => document,
+  filterDocument: (document: PolicyDocument) => PolicyDocument = (document) => document,
 ): Promise<Map<string, GroupGrants>> {
   const ids = makeIdListSql(groupIds);
   const reads = selectGrants(db, companyId, ids);
@@ -134,16 +134,16 @@ export async function readGrants(
       .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, ids))),
   });
   const policyIds = [...new Set(foundRows.attached.map(({ policyId }) => policyId))];
-  const documents = await readDocuments(db, companyId, policyIds, keepParts);
-  const attached = Map.groupBy(foundRows.attached, ({ groupId }) => groupId);
-  const permissions = Map.groupBy(foundRows.permissions, ({ groupId }) => groupId);
+  const documents = await readDocuments(db, companyId, policyIds, filterDocument);
+  const attachmentsByGroup = Map.groupBy(foundRows.attached, ({ groupId }) => groupId);
+  const permissionsByGroup = Map.groupBy(foundRows.permissions, ({ groupId }) => groupId);
   return new Map(
     foundRows.groups.map(({ id, roles }) => {
-      const groupDocuments = (attached.get(id) ?? []).flatMap(({ policyId }) => {
+      const groupDocuments = (attachmentsByGroup.get(id) ?? []).flatMap(({ policyId }) => {
         const document = documents.get(policyId);
         return document ? [{ id: policyId, document }] : [];
       });
-      return [id, { id, roles, policies: groupDocuments, permissions: permissions.get(id) ?? [] }];
+      return [id, { id, roles, policies: groupDocuments, permissions: permissionsByGroup.get(id) ?? [] }];
     }),
   );
 }
@@ -153,20 +153,20 @@ async function readDocuments(
   db: ControlDb,
   companyId: string,
   ids: readonly string[],
-  keepParts: (document: PolicyDocument) => PolicyDocument,
+  filterDocument: (document: PolicyDocument) => PolicyDocument,
 ): Promise<Map<string, PolicyDocument>> {
   const documents = new Map<string, PolicyDocument>();
   const ownPolicyIds = ids.filter((id) => {
-    const managed = findManagedPolicyById(id);
-    if (managed) documents.set(id, keepParts(managed.document));
-    return !managed;
+    const managedPolicy = findManagedPolicyById(id);
+    if (managedPolicy) documents.set(id, filterDocument(managedPolicy.document));
+    return !managedPolicy;
   });
-  for (const part of splitIntoParts(ownPolicyIds, DOCUMENTS_PER_BATCH, () => 1)) {
+  for (const idBatch of splitIntoParts(ownPolicyIds, DOCUMENTS_PER_BATCH, () => 1)) {
     const foundPolicies = await db
       .select({ id: policies.id, document: policies.document })
       .from(policies)
-      .where(and(eq(policies.companyId, companyId), inArray(policies.id, makeIdListSql(part))));
-    for (const { id, document } of foundPolicies) documents.set(id, keepParts(document));
+      .where(and(eq(policies.companyId, companyId), inArray(policies.id, makeIdListSql(idBatch))));
+    for (const { id, document } of foundPolicies) documents.set(id, filterDocument(document));
   }
   return documents;
 }

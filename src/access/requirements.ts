@@ -2,7 +2,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { Action, ResourceType } from '../permissions/actions.ts';
 import { makeResourceArn } from '../permissions/arn.ts';
 import type { Principal } from './actors.ts';
-import { decide, dependsOnResource, findRules, isAdministrator } from './evaluation.ts';
+import { decideAccess, dependsOnResource, findRules, isAdministrator } from './evaluation.ts';
 import { accessDenied, administratorsOnly, ownerOnly, peopleOnly } from './failures.ts';
 
 export function requireAdministrator(actor: Principal): void {
@@ -31,19 +31,19 @@ export function requireAction(actor: Principal, action: Action, resourceId: stri
 
 /** Throws unless the caller is allowed the action on a resource whose ARN is known. */
 export function requireActionOn(actor: Principal, action: Action, resource: string): void {
-  if (decide(actor.access, action, resource).allowed) return;
+  if (decideAccess(actor.access, action, resource).allowed) return;
   throw accessDenied(action, resource);
 }
 
 /** Throws if a Deny applies to the caller, for an action that needs no Allow. */
 export function requireNotDenied(actor: Principal, action: Action): void {
   const resource = makeResourceArn(action, actor.companyId);
-  if (decide(actor.access, action, resource).decided_by.kind === 'deny') throw accessDenied(action, resource);
+  if (decideAccess(actor.access, action, resource).decided_by.kind === 'deny') throw accessDenied(action, resource);
 }
 
 /** Returns true if an action is allowed on a resource; unlike `requireAction` it does not throw. */
 export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
-  decide(actor.access, action, makeResourceArn(action, actor.companyId, resourceId)).allowed;
+  decideAccess(actor.access, action, makeResourceArn(action, actor.companyId, resourceId)).allowed;
 
 /** Returns true if an action is allowed on all resources, and denied on none. */
 export const isAllowedOnAll = (actor: Principal, action: Action): boolean =>

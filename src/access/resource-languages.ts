@@ -40,31 +40,31 @@ export function findShortestDifference(
   ];
   const isWithin = (pattern: string, patterns: readonly string[]) => containsPattern(patterns, pattern, budget);
   // Where nothing else is denied, what both allow makes no difference.
-  const otherDenied = otherDeny.filter((pattern) => !isWithin(pattern, deny));
-  let shortest = null as string[] | null;
+  const otherDenyPatterns = otherDeny.filter((pattern) => !isWithin(pattern, deny));
+  let shortestDifference = null as string[] | null;
   for (const pattern of allow) {
     const isAllowed = isWithin(pattern, otherAllow);
     if (
       isWithin(pattern, deny) ||
-      (isAllowed && otherDenied.every((otherPattern) => !mayOverlap(otherPattern, pattern)))
+      (isAllowed && otherDenyPatterns.every((otherPattern) => !mayOverlap(otherPattern, pattern)))
     )
       continue;
     const findOverlapping = (patterns: readonly string[]) =>
       patterns.filter((otherPattern) => mayOverlap(otherPattern, pattern)).map(getAutomaton);
     const otherAutomata = {
       allow: isAllowed ? [getAutomaton('*')] : findOverlapping(otherAllow),
-      deny: findOverlapping(otherDenied),
+      deny: findOverlapping(otherDenyPatterns),
     };
-    shortest =
+    shortestDifference =
       searchDifference(
         getAutomaton(pattern),
         findOverlapping(deny),
         otherAutomata,
-        shortest?.length ?? Infinity,
+        shortestDifference?.length ?? Infinity,
         budget,
-      ) ?? shortest;
+      ) ?? shortestDifference;
   }
-  return shortest && ARN_PREFIX + shortest.join('');
+  return shortestDifference && ARN_PREFIX + shortestDifference.join('');
 }
 
 /** Returns true if a resource is in a language. */
@@ -183,11 +183,11 @@ function stepAutomaton(
 function addExpectedCharacters(
   { characters, headLength, fallbackStates, partStarts, matchAllState }: Automaton,
   state: number,
-  expected: Set<string>,
+  expectedCharacters: Set<string>,
 ): void {
   if (state === matchAllState) return;
   for (let from = state; ; from = fallbackStates[from] as number) {
-    if (from < characters.length) expected.add(characters[from] as string);
+    if (from < characters.length) expectedCharacters.add(characters[from] as string);
     if (state < headLength || from === partStarts[from]) return;
   }
 }
@@ -239,19 +239,19 @@ function searchDifference(
     }
     return states;
   };
-  const isResult = ({ states }: SearchStep): boolean =>
+  const isDifference = ({ states }: SearchStep): boolean =>
     hasState(states, 0, 1, 'accepted') &&
     !hasState(states, 1, otherAllowStart, 'accepted') &&
     (!hasState(states, otherAllowStart, otherDenyStart, 'accepted') ||
       hasState(states, otherDenyStart, allAutomata.length, 'accepted'));
-  const stepAll = (states: readonly number[], character: string | null): number[] =>
+  const stepAutomata = (states: readonly number[], character: string | null): number[] =>
     states.map((state, at) =>
       state === DEAD_STATE ? DEAD_STATE : stepAutomaton(allAutomata[at] as Automaton, state, character),
     );
 
   const initialStates = reduceStates(
     [...ARN_PREFIX].reduce(
-      stepAll,
+      stepAutomata,
       allAutomata.map(() => 0),
     ),
   );
@@ -259,7 +259,7 @@ function searchDifference(
   const visitedStates = new Set([initialStates.join()]);
   let currentLevel: SearchStep[] = [{ states: initialStates, previousStep: null, character: '', length: 0 }];
   for (let length = 0; currentLevel.length > 0 && length < maxLength; length += 1) {
-    const foundStep = currentLevel.find(isResult);
+    const foundStep = currentLevel.find(isDifference);
     if (foundStep) return listCharacters(foundStep);
     const nextLevel: SearchStep[] = [];
     for (const step of currentLevel) {
@@ -268,7 +268,7 @@ function searchDifference(
         if (state !== DEAD_STATE) addExpectedCharacters(allAutomata[at] as Automaton, state, expectedCharacters);
       for (const character of [null, ...expectedCharacters]) {
         spendBudget(budget, allAutomata.length);
-        const states = reduceStates(stepAll(step.states, character));
+        const states = reduceStates(stepAutomata(step.states, character));
         if (!states || visitedStates.has(states.join())) continue;
         visitedStates.add(states.join());
         nextLevel.push({

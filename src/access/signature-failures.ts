@@ -20,14 +20,14 @@ export const malformedSignatureHeader = defineFailure('signature.malformed', 'un
  */
 export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthenticated', {
   message: 'This route takes signed requests, not tokens. Tokens are taken by the routes of the console, below `/v1`.',
-  detail: (counterpart: string | null) => ({
-    ...(counterpart !== null && {
-      message: `This route takes signed requests, not tokens. With a token, use \`${counterpart}\` of the console.`,
+  detail: (counterpartPath: string | null) => ({
+    ...(counterpartPath !== null && {
+      message: `This route takes signed requests, not tokens. With a token, use \`${counterpartPath}\` of the console.`,
     }),
     field: 'authorization',
     reason: 'malformed',
     takes: 'signature',
-    counterpart: counterpart ?? '/v1',
+    counterpart: counterpartPath ?? '/v1',
   }),
 });
 

@@ -19,21 +19,21 @@ export interface AccessSubject {
 }
 
 /** Selects a principal's access, for the batch that authenticates the request. */
-export function selectAccess(db: ControlDb, subject: AccessSubject) {
+export function selectAccess(db: ControlDb, accessSubject: AccessSubject) {
   const memberGroupIds = db
     .select({ id: groupBindings.groupId })
     .from(groupBindings)
-    .where(isBindingOfPrincipal(subject));
-  return selectGrants(db, subject.companyId, memberGroupIds);
+    .where(isBindingOfPrincipal(accessSubject));
+  return selectGrants(db, accessSubject.companyId, memberGroupIds);
 }
 
 /** Builds the condition of the bindings through which a principal is in groups. */
-export const isBindingOfPrincipal = (subject: AccessSubject): SQL =>
+export const isBindingOfPrincipal = (accessSubject: AccessSubject): SQL =>
   and(
-    eq(groupBindings.companyId, subject.companyId),
-    eq(groupBindings.principalType, subject.principalType),
-    eq(groupBindings.principalId, subject.principalId),
-    subject.accountId === undefined ? undefined : eq(groupBindings.accountId, subject.accountId),
+    eq(groupBindings.companyId, accessSubject.companyId),
+    eq(groupBindings.principalType, accessSubject.principalType),
+    eq(groupBindings.principalId, accessSubject.principalId),
+    accessSubject.accountId === undefined ? undefined : eq(groupBindings.accountId, accessSubject.accountId),
   ) as SQL;
 
 /** Builds a subquery for the id of a company's default account. */

@@ -3,7 +3,7 @@ import type { Action } from '../permissions/actions.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import { compilePattern } from '../permissions/wildcard.ts';
 import type { Principal } from './actors.ts';
-import { compileAccess, type Decision, decide, type GroupGrants } from './evaluation.ts';
+import { compileAccess, type Decision, decideAccess, type GroupGrants } from './evaluation.ts';
 import {
   countGroupSets,
   type GroupSet,
@@ -29,8 +29,8 @@ export async function findAllowedPrincipals(
 ): Promise<{ total: number; records: AllowedPrincipal[] }> {
   const groupSets = await countGroupSets(db, caller);
   const groupIds = [...new Set(groupSets.flatMap(parseGroups))];
-  const grants = await readGrants(db, caller.companyId, groupIds, keepStatementsOn(action));
-  const decisionsByKey = decideAll(groupSets, grants, { companyId: caller.companyId, action, resource });
+  const grants = await readGrants(db, caller.companyId, groupIds, makeStatementFilter(action));
+  const decisionsByKey = decideForGroupSets(groupSets, grants, { companyId: caller.companyId, action, resource });
   const allowedSets = groupSets.filter((groupSet) => decisionsByKey.has(makeGroupSetKey(groupSet)));
   const foundPrincipals = await readPrincipalsOfGroupSets(db, caller, allowedSets, page);
   return {
@@ -46,15 +46,15 @@ export async function findAllowedPrincipals(
  * Decides for each set of groups; the result is by the key of the set. Each group is decided once, and a Deny of any
  * group takes precedence, as in the evaluator.
  */
-export function decideAll(
+export function decideForGroupSets(
   groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,
   { companyId, action, resource }: { companyId: string; action: Action; resource: string },
 ): Map<string, Decision> {
-  const decideOn = (isOwner: boolean, groups: GroupGrants[]) =>
-    decide(compileAccess({ companyId, isOwner, groups }), action, resource);
-  const [owner, nobody] = [decideOn(true, []), decideOn(false, [])];
-  const decisionsByGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
+  const decideForGroups = (isOwner: boolean, groups: GroupGrants[]) =>
+    decideAccess(compileAccess({ companyId, isOwner, groups }), action, resource);
+  const [owner, nobody] = [decideForGroups(true, []), decideForGroups(false, [])];
+  const decisionsByGroup = new Map([...grants].map(([id, group]) => [id, decideForGroups(false, [group])]));
   const allowedDecisions = new Map<string, Decision>();
   for (const groupSet of groupSets) {
     const decisions = parseGroups(groupSet).flatMap((id) => decisionsByGroup.get(id) ?? []);
@@ -70,7 +70,7 @@ export function decideAll(
 const RULE_KIND_ORDER = ['deny', 'allow', 'legacy'] as const;
 
 /** Makes a function that keeps only a document's statements about one action. */
-export const keepStatementsOn =
+export const makeStatementFilter =
   (action: Action) =>
   ({ statements, ...document }: PolicyDocument): PolicyDocument => ({
     ...document,

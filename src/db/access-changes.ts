@@ -15,45 +15,56 @@ interface AccessAffectingWrites {
   /** True if inserted rows change cached data, since they grant or deny access. New principals are not cached yet. */
   insert?: true;
   /** Columns whose updates change cached data; `all` for a table whose every row grants something. */
-  update: readonly SQLiteColumn[] | 'all';
+  updatedColumns: readonly SQLiteColumn[] | 'all';
   /**
    * Pattern of the statements whose deletions do not change cached data; without a pattern, all deletions change cached
    * data.
    */
-  deleteUnless?: RegExp;
+  harmlessDeletePattern?: RegExp;
 }
 
 /** Tables that authentication and access are read from. No other table of the control database affects either. */
 const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
-  { table: users, update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name] },
+  { table: users, updatedColumns: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name] },
   // An expired session is known to be expired.
   {
     table: sessions,
-    update: [sessions.endedAt],
-    deleteUnless: /^delete from "sessions" where "sessions"."expires_at" < \?$/,
+    updatedColumns: [sessions.endedAt],
+    harmlessDeletePattern: /^delete from "sessions" where "sessions"."expires_at" < \?$/,
   },
   // A grant that is not in force yet lets nobody in; one that has expired is known to have.
   {
     table: oauthGrants,
-    update: [oauthGrants.endedAt, oauthGrants.begunAt, oauthGrants.scopes],
-    deleteUnless: /^delete from "oauth_grants" where "oauth_grants"."expires_at" < \?$/,
+    updatedColumns: [oauthGrants.endedAt, oauthGrants.begunAt, oauthGrants.scopes],
+    harmlessDeletePattern: /^delete from "oauth_grants" where "oauth_grants"."expires_at" < \?$/,
   },
   {
     table: apiKeys,
-    update: [apiKeys.isActive, apiKeys.expiresAt, apiKeys.salt, apiKeys.derivationVersion, apiKeys.secretDigest],
+    updatedColumns: [
+      apiKeys.isActive,
+      apiKeys.expiresAt,
+      apiKeys.salt,
+      apiKeys.derivationVersion,
+      apiKeys.secretDigest,
+    ],
   },
   {
     table: serviceAccounts,
-    update: [serviceAccounts.isActive, serviceAccounts.deletedAt, serviceAccounts.accountId, serviceAccounts.name],
+    updatedColumns: [
+      serviceAccounts.isActive,
+      serviceAccounts.deletedAt,
+      serviceAccounts.accountId,
+      serviceAccounts.name,
+    ],
   },
-  { table: accounts, update: [accounts.isActive, accounts.deletedAt] },
-  { table: companies, update: [companies.slug, companies.suspendedAt] },
-  { table: groups, update: [groups.roles, groups.deletedAt] },
-  { table: policies, update: [policies.document] },
-  { table: permissions, update: [permissions.target, permissions.actions] },
-  { table: groupBindings, insert: true, update: 'all' },
-  { table: groupPolicies, insert: true, update: 'all' },
-  { table: groupPermissions, insert: true, update: 'all' },
+  { table: accounts, updatedColumns: [accounts.isActive, accounts.deletedAt] },
+  { table: companies, updatedColumns: [companies.slug, companies.suspendedAt] },
+  { table: groups, updatedColumns: [groups.roles, groups.deletedAt] },
+  { table: policies, updatedColumns: [policies.document] },
+  { table: permissions, updatedColumns: [permissions.target, permissions.actions] },
+  { table: groupBindings, insert: true, updatedColumns: 'all' },
+  { table: groupPolicies, insert: true, updatedColumns: 'all' },
+  { table: groupPermissions, insert: true, updatedColumns: 'all' },
 ];
 
 const writesByTable = new Map(ACCESS_AFFECTING_WRITES.map((writeRule) => [getTableName(writeRule.table), writeRule]));
@@ -68,22 +79,22 @@ export const isWriteStatement = (sql: string): boolean => sql.search(WRITE_PATTE
 /** Pattern of the columns that a statement sets, whatever its table. */
 const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
-const cachedAnswers = new Map<string, boolean>();
+const affectsAccessBySql = new Map<string, boolean>();
 
 /**
  * Maximum number of remembered statements: a Worker has some hundreds, and more since statements with lists differ in
  * length.
  */
-const MAX_CACHED_ANSWERS = 2000;
+const MAX_CACHED_STATEMENTS = 2000;
 
 /** Returns true if a statement may change permissions, or which principals exist or are active. */
 export function touchesAccess(sql: string): boolean {
-  const cachedAnswer = cachedAnswers.get(sql);
-  if (cachedAnswer !== undefined) return cachedAnswer;
+  const cachedResult = affectsAccessBySql.get(sql);
+  if (cachedResult !== undefined) return cachedResult;
   const isAffecting = [...sql.matchAll(WRITE_PATTERN)].some(([, verb = '', table = '']) =>
     affectsAccess(verb, table, sql),
   );
-  if (cachedAnswers.size < MAX_CACHED_ANSWERS) cachedAnswers.set(sql, isAffecting);
+  if (affectsAccessBySql.size < MAX_CACHED_STATEMENTS) affectsAccessBySql.set(sql, isAffecting);
   return isAffecting;
 }
 
@@ -91,11 +102,11 @@ function affectsAccess(verb: string, table: string, sql: string): boolean {
   const rule = writesByTable.get(table);
   if (!rule) return false;
   const kind = verb.toLowerCase();
-  if (kind.startsWith('delete')) return !rule.deleteUnless?.test(sql);
+  if (kind.startsWith('delete')) return !rule.harmlessDeletePattern?.test(sql);
   if (kind.startsWith('replace')) return true;
   if (kind.startsWith('insert') && (rule.insert ?? / or replace /i.test(verb))) return true;
   const isUpdate = kind.startsWith('update') || /\bdo update set\b/i.test(sql);
-  return isUpdate && (rule.update === 'all' || setsAnyColumn(sql, rule.update));
+  return isUpdate && (rule.updatedColumns === 'all' || setsAnyColumn(sql, rule.updatedColumns));
 }
 
 function setsAnyColumn(sql: string, columns: readonly SQLiteColumn[]): boolean {

@@ -43,8 +43,8 @@ export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => 
 /**
  * Runs `work` as a dry run: each batch is executed by the database and rolled back, see `DryRunSession`.
  */
-export const runDryRun = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
-  (db.$client as unknown as DryRunSession).runDryRun(observed, work);
+export const runDryRun = <T>(db: ControlDb, observedQueries: ObservedQueries, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as DryRunSession).runDryRun(observedQueries, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 
@@ -58,8 +58,8 @@ export type Statement = BatchItem<'sqlite'>;
 export type ConstraintFailures = Record<string, () => Error>;
 
 /** Statements of one batch, by name: some are lists, some are units of another module. */
-export interface Unit {
-  readonly [name: string]: Statement | readonly Statement[] | Unit;
+export interface StatementUnit {
+  readonly [name: string]: Statement | readonly Statement[] | StatementUnit;
 }
 
 /** Results of a unit, of the same shape as the unit. */
@@ -73,7 +73,7 @@ export type Results<Step> = Step extends Statement
  * Applies all statements in order, or none. @returns results by name. @throws the failure in `failures` that matches, else D1's
  * error
  */
-export async function commit<const U extends Unit>(
+export async function commit<const U extends StatementUnit>(
   db: ControlDb,
   unit: U,
   failures: ConstraintFailures = {},
@@ -86,11 +86,11 @@ export async function commit<const U extends Unit>(
 }
 
 /** Reads all statements in one round trip, as of one moment. @returns the rows of each under its name */
-export const readTogether = <const U extends Unit>(db: ControlDb, reads: U): Promise<Results<U>> =>
+export const readTogether = <const U extends StatementUnit>(db: ControlDb, reads: U): Promise<Results<U>> =>
   runTogether(db, reads);
 
 /** Runs a batch. D1 keys rows by column name: two columns of one name collide, so one needs an alias. */
-async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Results<U>> {
+async function runTogether<U extends StatementUnit>(db: ControlDb, unit: U): Promise<Results<U>> {
   const statements: Statement[] = [];
   mapStatements(unit, (statement) => statements.push(statement));
   const results = (await db.batch(statements as [Statement, ...Statement[]])).values();
@@ -98,14 +98,16 @@ async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Resu
 }
 
 /** Copies a unit with the result of `make` in place of each statement, in their order. */
-export function mapStatements(step: Unit[string], make: (statement: Statement) => unknown): unknown {
+export function mapStatements(step: StatementUnit[string], make: (statement: Statement) => unknown): unknown {
   if (isStatement(step)) return make(step);
   if (Array.isArray(step)) return step.map(make);
-  return Object.fromEntries(Object.entries<Unit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]));
+  return Object.fromEntries(
+    Object.entries<StatementUnit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]),
+  );
 }
 
 /** Returns true if a step is a statement: only statements have drizzle's `_prepare`, which a batch calls. */
-const isStatement = (step: Unit[string]): step is Statement => '_prepare' in step;
+const isStatement = (step: StatementUnit[string]): step is Statement => '_prepare' in step;
 
 function findConstraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
   const message = joinErrorMessages(error);

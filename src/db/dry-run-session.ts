@@ -20,10 +20,10 @@ export interface ObservedQueries {
 export interface DryRunSession extends GuardedSession {
   /**
    * Runs `work` as a dry run: each batch is executed by the database, constraints and triggers included, and rolled back. `work`
-   * receives the results that it would have received, except that rows returned by writes are empty. @param observed receives the
+   * receives the results that it would have received, except that rows returned by writes are empty. @param observedQueries receives the
    * rows of its queries before the batch and after it
    */
-  runDryRun<T>(observed: ObservedQueries, work: () => Promise<T>): Promise<T>;
+  runDryRun<T>(observedQueries: ObservedQueries, work: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -56,7 +56,10 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
   const prepareQuery = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
 
   /** Runs the queries and then these reads, and rolls everything back. @returns the rows of the reads */
-  const readAfter = async (precedingQueries: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
+  const readAfterQueries = async (
+    precedingQueries: readonly Query[],
+    reads: readonly Query[],
+  ): Promise<unknown[][][]> => {
     const jsonReads = await Promise.all(reads.map((read) => toJsonQuery(database, read)));
     const reportQuery = {
       sql: `${REPORT_SQL}${jsonReads.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
@@ -72,26 +75,26 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
     throw new Error('What was rehearsed was not undone.');
   };
 
-  const dryRunBatch = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
+  const dryRunBatch = async (batch: readonly Query[], observedQueries: ObservedQueries): Promise<D1Result[]> => {
     const firstWriteIndex = batch.findIndex(({ sql }) => isWriteStatement(sql));
     const results = firstWriteIndex > 0 ? await database.batch(batch.slice(0, firstWriteIndex).map(prepareQuery)) : [];
     for (const [at, query] of batch.entries()) {
       if (at < firstWriteIndex) continue;
       if (!isWriteStatement(query.sql)) {
-        const [rows = []] = await readAfter(batch.slice(0, at), [query]);
+        const [rows = []] = await readAfterQueries(batch.slice(0, at), [query]);
         results.push(
           makeResult(rows.map((row) => Object.fromEntries(row.map((value, column) => [`c${column}`, value])))),
         );
         continue;
       }
-      const [[[changes] = []] = []] = await readAfter(batch.slice(0, at + 1), [
+      const [[[changes] = []] = []] = await readAfterQueries(batch.slice(0, at + 1), [
         { sql: 'select changes()', values: [] },
       ]);
-      const returnedRows = / returning /i.test(query.sql) ? Number(changes) : 0;
-      results.push(makeResult(Array(returnedRows).fill(EMPTY_ROW), Number(changes)));
+      const returnedRowCount = / returning /i.test(query.sql) ? Number(changes) : 0;
+      results.push(makeResult(Array(returnedRowCount).fill(EMPTY_ROW), Number(changes)));
     }
-    observed.rowsBefore = await readAfter([], observed.queries);
-    observed.rowsAfter = await readAfter(batch, observed.queries);
+    observedQueries.rowsBefore = await readAfterQueries([], observedQueries.queries);
+    observedQueries.rowsAfter = await readAfterQueries(batch, observedQueries.queries);
     return results;
   };
 
@@ -107,8 +110,8 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
       if (!batch.some(({ sql }) => isWriteStatement(sql))) return session.batch(statements);
       return dryRunBatch(batch, currentDryRun);
     },
-    async runDryRun(observed, work) {
-      currentDryRun = observed;
+    async runDryRun(observedQueries, work) {
+      currentDryRun = observedQueries;
       try {
         return await work();
       } finally {
@@ -129,9 +132,9 @@ async function toJsonQuery(database: D1DatabaseSession, { sql, values }: Query):
     .raw({ columnNames: true });
   const columns = names.map((_, at) => `c${at}`);
   // Text that holds JSON stays text.
-  const plain = columns.map((column) => `iif(typeof(${column}) = 'text', ${column} || '', ${column})`);
+  const plainColumns = columns.map((column) => `iif(typeof(${column}) = 'text', ${column} || '', ${column})`);
   return {
-    sql: `with told(${columns.join(', ')}) as (${sql}) select json_group_array(json_array(${plain.join(', ')})) from told`,
+    sql: `with told(${columns.join(', ')}) as (${sql}) select json_group_array(json_array(${plainColumns.join(', ')})) from told`,
     values,
   };
 }

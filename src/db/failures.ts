@@ -1,4 +1,4 @@
-import { defineFailure, makeCodeEverywhere } from '../kernel/failure.ts';
+import { defineFailure, makeCodeWordings } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 import type { Quota } from './schema/companies.ts';
 
@@ -49,7 +49,7 @@ export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   message: 'This would pass a quota of the organization. Nothing was done.',
   portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',
   detail: (details: { quota: Quota; limit: number; use: number }) => ({ ...details }),
-  ...makeCodeEverywhere('QUOTA_EXCEEDED'),
+  ...makeCodeWordings('QUOTA_EXCEEDED'),
 });
 
 /** Pattern of a trigger's message that refuses a write for a quota: its name, the limit, and the use. */

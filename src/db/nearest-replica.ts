@@ -28,7 +28,7 @@ export function openNearestSession(database: D1Database, now: () => number): D1D
 
 /** Makes a session report its bookmark after each query. */
 function trackBookmarks(session: D1DatabaseSession, onBookmark: (bookmark: string) => void): D1DatabaseSession {
-  const reportAfter = async <T>(work: Promise<T>): Promise<T> => {
+  const reportBookmarkAfter = async <T>(work: Promise<T>): Promise<T> => {
     const result = await work;
     const bookmark = session.getBookmark();
     if (bookmark) onBookmark(bookmark);
@@ -39,13 +39,13 @@ function trackBookmarks(session: D1DatabaseSession, onBookmark: (bookmark: strin
     statement.bind = (...values) => watchStatement(bindValues(...values));
     for (const name of EXECUTING_METHODS) {
       const runStatement = (statement[name] as (...args: unknown[]) => Promise<unknown>).bind(statement);
-      Object.assign(statement, { [name]: (...args: unknown[]) => reportAfter(runStatement(...args)) });
+      Object.assign(statement, { [name]: (...args: unknown[]) => reportBookmarkAfter(runStatement(...args)) });
     }
     return statement;
   };
   return {
     prepare: (sql: string) => watchStatement(session.prepare(sql)),
-    batch: <T>(statements: D1PreparedStatement[]) => reportAfter(session.batch<T>(statements)),
+    batch: <T>(statements: D1PreparedStatement[]) => reportBookmarkAfter(session.batch<T>(statements)),
     getBookmark: () => session.getBookmark(),
   } as D1DatabaseSession;
 }

@@ -18,7 +18,7 @@ export interface ListSource<T extends ListedTable, Extra extends ExtraFields> {
   /** Exact number of rows that `filter` accepts, if known more cheaply than by counting the rows. */
   total?: SQL;
   /** Another table in which the ids are found, ordered by a column of its own; `filter` is then on that table. */
-  via?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
+  indexTable?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
   /** Fields to read besides the table's own columns: subqueries about the row. */
   extra?: Extra;
 }
@@ -49,7 +49,7 @@ type SelectedExtras<Extra extends ExtraFields> = {
  */
 export async function readPage<T extends ListedTable, Extra extends ExtraFields = Record<never, SQL.Aliased>>(
   db: ControlDb,
-  { table, filter, total, via, extra }: ListSource<T, Extra>,
+  { table, filter, total, indexTable: via, extra }: ListSource<T, Extra>,
   { by, descending, page, perPage, skippedCount = (page - 1) * perPage }: PageRequest,
 ): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & SelectedExtras<Extra>)[] }> {
   const source = via ?? { table, id: table.id, by };

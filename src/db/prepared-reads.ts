@@ -1,6 +1,6 @@
 import { Placeholder, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type ControlDb, mapStatements, type Statement, type Unit } from './client.ts';
+import { type ControlDb, mapStatements, type Statement, type StatementUnit } from './client.ts';
 
 /** Methods of drizzle's prepared queries that drizzle's own `batch` uses. */
 interface PreparedQuery {
@@ -19,7 +19,7 @@ interface ReadPlan {
 const queryBuilder = drizzle({ prepare: () => undefined } as unknown as D1Database) as unknown as ControlDb;
 
 /** Prepares reads for `readTogether`: `build` runs once per isolate with placeholders, since building SQL is costly. */
-export function prepareReads<const Name extends string, const Reads extends Unit>(
+export function prepareReads<const Name extends string, const Reads extends StatementUnit>(
   build: (db: ControlDb, value: (name: Name) => SQL<string>) => Reads,
 ): (db: ControlDb, values: Record<Name, string | number>) => Reads {
   let reads: Reads | undefined;

@@ -32,10 +32,10 @@ export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: numb
  */
 function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
   const characters = [...value].map((letter) => {
-    const lower = toComparedText(letter);
-    if (letter <= '\x7f') return `${lower}${lower.toUpperCase()}`;
-    const otherForms = findOtherForms(lower);
-    return otherForms.length === 0 ? letter : [lower, ...otherForms].join('');
+    const lowerLetter = toComparedText(letter);
+    if (letter <= '\x7f') return `${lowerLetter}${lowerLetter.toUpperCase()}`;
+    const otherForms = findOtherForms(lowerLetter);
+    return otherForms.length === 0 ? letter : [lowerLetter, ...otherForms].join('');
   });
   return sql`(length(${text}) = ${characters.length} and not exists (select 1 from json_each(${JSON.stringify(characters)}) as cases where instr(cases.value, substr(${text}, cases.key + 1, 1)) = 0))`;
 }
@@ -52,7 +52,8 @@ export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
   const replacements = letters.flatMap((letter) => findOtherForms(letter).map((form) => ({ form, letter })));
   const toFoldedSql = (text: SQLWrapper): SQL =>
     replacements.reduce(
-      (folded, { form, letter }) => sql`replace(${folded}, ${makeCharacterSql(form)}, ${makeCharacterSql(letter)})`,
+      (foldedText, { form, letter }) =>
+        sql`replace(${foldedText}, ${makeCharacterSql(form)}, ${makeCharacterSql(letter)})`,
       sql`lower(${text})`,
     );
   return { letters, wanted: foldedSearch, lower: toFoldedSql };

@@ -62,19 +62,19 @@ export interface TableKind {
 }
 
 /** Names in a text that is separated by spaces. */
-type Names<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Text;
+type SplitNames<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | SplitNames<Rest> : Text;
 
 /** Declares an exported table. It does not compile until every column is listed, either as shown or as hidden for a reason. */
 function declareExportedTable<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
   table: T,
-  shownNames: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
+  shownNames: [keyof T['_']['columns']] extends [SplitNames<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
   hiddenNames: { [Reason in HidingReason]?: Hidden } = {},
 ): TableKind {
   const entries = Object.entries<string>(hiddenNames).flatMap(([reason, names]) =>
     names.split(' ').map((name) => [name, HIDING_REASONS[reason as HidingReason]] as const),
   );
-  const isShown = Object.fromEntries(shownNames.split(' ').map((name) => [name, true as const]));
-  return { table, columns: { ...isShown, ...Object.fromEntries(entries) } };
+  const shownColumns = Object.fromEntries(shownNames.split(' ').map((name) => [name, true as const]));
+  return { table, columns: { ...shownColumns, ...Object.fromEntries(entries) } };
 }
 
 const declareHiddenTable = <T extends SQLiteTable>(

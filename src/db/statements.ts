@@ -34,7 +34,7 @@ export const existsSql = (table: SQLiteTable, ...conditions: (SQL | undefined)[]
   sql`exists (select 1 from ${table} where ${and(...conditions)})`;
 
 /** Condition that is true if the preceding statement of the batch changed a row. */
-export const AFTER_CHANGE = sql`changes() > 0`;
+export const HAS_CHANGED_ROWS = sql`changes() > 0`;
 
 /** Builds a subquery of ids for `in`: one bound parameter for any number of ids (D1 takes 100 in a statement). */
 export const makeIdListSql = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;

@@ -19,13 +19,13 @@ import type { AdmissionRequest, AdmissionResult, OrganizationGate } from '../obj
 import { logError } from '../platform/log.ts';
 import { callObject } from '../platform/objects.ts';
 import { repetitionUnknown, replayUnknown } from './failures.ts';
-import { giveUpKey, type HeldKey, makeHeldKey } from './idempotency.ts';
+import { type IdempotencyKey, makeIdempotencyKey, releaseKey } from './idempotency.ts';
 import { makeRateLimitFailure } from './rate-limits.ts';
 
 /** Caller of a request, its idempotency key, and `uncount`, which undoes the count and the use of the key. */
 export interface AuthenticatedPrincipal {
   actor: Principal;
-  key: HeldKey | null;
+  key: IdempotencyKey | null;
   uncount(): Promise<void>;
 }
 
@@ -39,58 +39,58 @@ export interface AuthenticatedPrincipal {
  */
 export async function authenticatePrincipal(
   ctx: Context,
-  presented: PresentedCredential,
+  presentedCredential: PresentedCredential,
   limits: LimitState[],
   keyedRequest: KeyedRequest | null = null,
 ): Promise<AuthenticatedPrincipal> {
-  const { credential, nonce } = presented;
+  const { credential, nonce } = presentedCredential;
   const cachedPrincipal = getCachedPrincipal(credential);
   const isUsable =
     cachedPrincipal !== undefined &&
     cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&
-    (await presented.matchesPrincipal(cachedPrincipal.knownPrincipal));
-  const claims = isUsable ? toClaims(cachedPrincipal.knownPrincipal) : presented.claims;
+    (await presentedCredential.matchesPrincipal(cachedPrincipal.knownPrincipal));
+  const claims = isUsable ? toClaims(cachedPrincipal.knownPrincipal) : presentedCredential.claims;
   if (claims === null) {
-    const readPrincipal = await presented.readPrincipal();
-    const gateResult = await askGate(ctx, toClaims(readPrincipal), { nonce, keyedRequest }, limits);
-    cachePrincipal(credential, readPrincipal, null);
-    return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
+    const currentPrincipal = await presentedCredential.readPrincipal();
+    const gateResult = await askGate(ctx, toClaims(currentPrincipal), { nonce, keyedRequest }, limits);
+    cachePrincipal(credential, currentPrincipal, null);
+    return toAuthenticatedPrincipal(presentedCredential, currentPrincipal, gateResult);
   }
 
   const gateResult = await askGate(ctx, claims, { nonce, keyedRequest }, limits);
   if (isUsable && gateResult.accessVersion !== null && gateResult.accessVersion === cachedPrincipal.gateVersion) {
-    return toAuthenticatedPrincipal(presented, cachedPrincipal.knownPrincipal, gateResult);
+    return toAuthenticatedPrincipal(presentedCredential, cachedPrincipal.knownPrincipal, gateResult);
   }
   try {
-    const readPrincipal = await presented.readPrincipal();
-    cachePrincipal(credential, readPrincipal, gateResult.accessVersion);
-    return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
+    const currentPrincipal = await presentedCredential.readPrincipal();
+    cachePrincipal(credential, currentPrincipal, gateResult.accessVersion);
+    return toAuthenticatedPrincipal(presentedCredential, currentPrincipal, gateResult);
   } catch (error) {
-    await giveUpKey(gateResult.key);
+    await releaseKey(gateResult.key);
     throw error;
   }
 }
 
 function toAuthenticatedPrincipal(
-  presented: PresentedCredential,
+  presentedCredential: PresentedCredential,
   knownPrincipal: KnownPrincipal,
   { key, uncount }: GateResult,
 ): AuthenticatedPrincipal {
-  presented.recordUse(knownPrincipal);
+  presentedCredential.recordUse(knownPrincipal);
   const actor = { ...knownPrincipal.actor, access: copyForRequest(knownPrincipal.actor.access) };
-  return { actor, key: key && { ...key, readSender: () => authenticateAgain(presented) }, uncount };
+  return { actor, key: key && { ...key, readSender: () => authenticateAgain(presentedCredential) }, uncount };
 }
 
 /** Authenticates a request again, without counting it again. @throws if its credential is no longer valid */
-export async function authenticateAgain(presented: PresentedCredential): Promise<Principal> {
-  const { actor } = await presented.readPrincipal();
+export async function authenticateAgain(presentedCredential: PresentedCredential): Promise<Principal> {
+  const { actor } = await presentedCredential.readPrincipal();
   return { ...actor, access: copyForRequest(actor.access) };
 }
 
 interface GateResult {
   /** Version of the principal's access; null if the gate did not answer. */
   accessVersion: string | null;
-  key: HeldKey | null;
+  key: IdempotencyKey | null;
   uncount(): Promise<void>;
 }
 
@@ -133,7 +133,8 @@ async function askGate(
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
     accessVersion: access,
-    key: keyedRequest && key && makeHeldKey(key, { ...keyedRequest, senderId: principalId, requestId }, callGate),
+    key:
+      keyedRequest && key && makeIdempotencyKey(key, { ...keyedRequest, senderId: principalId, requestId }, callGate),
     uncount: () =>
       callGate(async (gate) => await gate.withdraw(admission)).catch((error) =>
         logError('admission_not_withdrawn', error),
@@ -145,8 +146,8 @@ function toRefusal(verdict: AdmissionResult, countedLimits: LimitState[], now: n
   if (verdict.refused !== null) return verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
   const states = [verdict.organization, verdict.principal];
   countedLimits.push(...states);
-  const exceeded = states.find((state) => !state.allowed);
-  return exceeded && makeRateLimitFailure(exceeded, now);
+  const exceededLimit = states.find((state) => !state.allowed);
+  return exceededLimit && makeRateLimitFailure(exceededLimit, now);
 }
 
 /** Counters of this isolate alone, used while gates do not respond. */

@@ -47,8 +47,8 @@ function findProtocolHeaders(contracts: readonly Contract[], path: string) {
   const protocols = contracts.flatMap(({ protocol, path: contractPath }) =>
     protocol && matchesPath(contractPath, path) ? [protocol] : [],
   );
-  const listHeaderNames = (part: Exclude<keyof HeaderProtocol, 'allowedHeaders'>) => [
-    ...new Set(protocols.flatMap((protocol) => Object.keys(protocol[part]))),
+  const listHeaderNames = (headerGroup: Exclude<keyof HeaderProtocol, 'allowedHeaders'>) => [
+    ...new Set(protocols.flatMap((protocol) => Object.keys(protocol[headerGroup]))),
   ];
   const [first] = protocols;
   return {
@@ -72,13 +72,13 @@ export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<Htt
   return async (c, next) => {
     const { ALLOWED_ORIGINS: allowedOrigins } = readConfig(c.env);
     const origin = c.req.header('origin');
-    const areAllAllowed = allowedOrigins.includes('*');
+    const isAnyOriginAllowed = allowedOrigins.includes('*');
     const { allowed, exposed, options } = findProtocolHeaders(protocolContracts, c.req.path);
     if (c.req.method === 'OPTIONS') {
       c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...allowed]), ...options]);
     } else await next();
     const reader =
-      areAllAllowed || anyOriginPaths.has(c.req.path)
+      isAnyOriginAllowed || anyOriginPaths.has(c.req.path)
         ? '*'
         : allowedOrigins.find((allowedOrigin) => allowedOrigin === origin);
     setHeaders(c, [
@@ -86,7 +86,7 @@ export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<Htt
       ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),
     ]);
     // Caches must not give one origin the answer made for another.
-    if (!areAllAllowed) c.res.headers.append('Vary', 'Origin');
+    if (!isAnyOriginAllowed) c.res.headers.append('Vary', 'Origin');
   };
 }
 

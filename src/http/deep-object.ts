@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ExactNumber, parseExactJson } from '../kernel/exact-json.ts';
-import { invalid } from '../kernel/failure.ts';
+import { invalidInput } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
 
 /** Parameter `name[a][b]=value` of a deep object. */
@@ -42,7 +42,7 @@ function gatherParameters(
     const name = named ?? key;
     const objectName = names.find((candidate) => key.startsWith(`${candidate}[`));
     if (objectName !== undefined && named === undefined)
-      throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: describeSyntax(objectName) }]);
+      throw invalidInput([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: describeSyntax(objectName) }]);
     if (!names.includes(name)) {
       otherParameters.push([key, values]);
       continue;
@@ -79,10 +79,10 @@ const MAX_SHOWN_NAME_LENGTH = 80;
 
 /** Lists `{ column: { operator: value } }` as parameters: one list for `in` and `nin`, else several. */
 export function toDeepParameters(name: string, object: unknown): DeepParameter[] {
-  if (!isObject(object)) throw invalid([{ field: name, message: describeSyntax(name) }]);
+  if (!isObject(object)) throw invalidInput([{ field: name, message: describeSyntax(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {
     const field = `${name}[${shorten(column, MAX_SHOWN_NAME_LENGTH)}]`;
-    if (!isObject(operators)) throw invalid([{ field, message: 'must be an object of operators' }]);
+    if (!isObject(operators)) throw invalidInput([{ field, message: 'must be an object of operators' }]);
     return Object.entries(operators).flatMap(([operator, value]) =>
       toTexts(`${field}[${shorten(operator, MAX_SHOWN_NAME_LENGTH)}]`, operator, value).map((text) => ({
         column,
@@ -96,7 +96,7 @@ export function toDeepParameters(name: string, object: unknown): DeepParameter[]
 
 function toTexts(field: string, operator: string, value: unknown): string[] {
   if (!Array.isArray(value)) return [toText(field, value)];
-  if (value.length === 0) throw invalid([{ field, message: 'must hold at least one value' }]);
+  if (value.length === 0) throw invalidInput([{ field, message: 'must hold at least one value' }]);
   const texts = value.map((item) => toText(field, item));
   return operator === 'in' || operator === 'nin' ? [texts.map(quoteIfNeeded).join(',')] : texts;
 }
@@ -107,7 +107,7 @@ function toText(field: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof ExactNumber) return value.digits;
-  throw invalid([{ field, message: 'must be a text, a number or a boolean' }]);
+  throw invalidInput([{ field, message: 'must be a text, a number or a boolean' }]);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -92,7 +92,7 @@ type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}
   ? Name | PathParameter<Rest>
   : never;
 
-type Parsed<S> = S extends ZodType ? z.output<S> : undefined;
+type ParsedValue<S> = S extends ZodType ? z.output<S> : undefined;
 
 type ActorOf<A extends RouteAccess, P extends CredentialHolder, V extends ViewerActor> = A extends 'public'
   ? AnonymousActor
@@ -289,8 +289,8 @@ export const getBodyLimit = ({ bodyLimit }: Contract): number => bodyLimit ?? DE
 export interface HandlerCall<C extends Contract, P extends CredentialHolder, V extends ViewerActor> {
   ctx: Context<ActorOf<C['access'], CallersOf<C, P>, V>>;
   params: Record<PathParameter<C['path']>, string>;
-  query: Parsed<C['query']>;
-  body: C extends { body: ZodType; form: ZodType } ? Parsed<C['body']> | undefined : Parsed<C['body']>;
+  query: ParsedValue<C['query']>;
+  body: C extends { body: ZodType; form: ZodType } ? ParsedValue<C['body']> | undefined : ParsedValue<C['body']>;
   /** Request with its headers and, for multipart bodies, its stream. */
   request: Request;
   perform: Perform;
@@ -311,10 +311,10 @@ export interface Route {
 
 /**
  * Performs another route for the same caller within this request: it is authorized, validated and recorded as that route, and its
- * failures are thrown. Credential and rate limits are those of the request. @param ask makes the route's input; a failure that it
+ * failures are thrown. Credential and rate limits are those of the request. @param makeInput makes the route's input; a failure that it
  * throws is also recorded as a failure of that route
  */
-export type Perform = (route: Route, ask: () => RouteInput) => Promise<unknown>;
+export type Perform = (route: Route, makeInput: () => RouteInput) => Promise<unknown>;
 
 /** Contract with its handler, as `mount` takes it. */
 export interface Endpoint {

@@ -10,7 +10,7 @@ import {
 } from '../access/failures.ts';
 import { serviceAccountsOnly, signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
-import { defineFailure, type FailureType, invalid, makeCodeEverywhere } from '../kernel/failure.ts';
+import { defineFailure, type FailureType, invalidInput, makeCodeWordings } from '../kernel/failure.ts';
 import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, takesNoBody } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
@@ -30,19 +30,19 @@ export const notJson = defineFailure('request.not_json', 'malformed', {
 export const tooDeep = defineFailure('request.too_deep', 'malformed', {
   message: 'The body is nested too deeply.',
   portuguese: 'O corpo da requisição tem níveis demais de listas e objetos aninhados.',
-  detail: (levels: number) => ({ message: `The body is nested more than ${levels} levels deep.` }),
+  detail: (maxDepth: number) => ({ message: `The body is nested more than ${maxDepth} levels deep.` }),
 });
 
 export const tooManyValues = defineFailure('request.too_many_values', 'malformed', {
   message: 'The body holds too many values.',
   portuguese: 'O corpo da requisição tem valores demais.',
-  detail: (signs: number) => ({ message: `The body has more than ${signs} commas and opening brackets.` }),
+  detail: (maxSigns: number) => ({ message: `The body has more than ${maxSigns} commas and opening brackets.` }),
 });
 
 export const tooManyNames = defineFailure('request.too_many_names', 'malformed', {
   message: 'The members of the body have too many different names.',
   portuguese: 'O corpo da requisição tem nomes de campos demais.',
-  detail: (names: number) => ({ message: `The members of the body have more than ${names} different names.` }),
+  detail: (maxNames: number) => ({ message: `The members of the body have more than ${maxNames} different names.` }),
 });
 
 export const bodyTooLarge = defineFailure('request.too_large', 'too_large', {
@@ -56,14 +56,14 @@ export const preconditionFailed = defineFailure('request.other_version', 'confli
   portuguese:
     'O recurso mudou desde que foi lido: `If-Match` indica outra versão. Nada foi alterado. Leia-o novamente.',
   detail: { field: 'If-Match' },
-  ...makeCodeEverywhere('PRECONDITION_FAILED', 412),
+  ...makeCodeWordings('PRECONDITION_FAILED', 412),
 });
 
 export const wrongMethod = defineFailure('request.wrong_method', 'missing', {
   message: 'This method is not available on this route.',
   portuguese: 'Método não permitido nesta rota.',
   detail: (allowedMethods: string[]) => ({ allowed: allowedMethods }),
-  ...makeCodeEverywhere('METHOD_NOT_ALLOWED', 405),
+  ...makeCodeWordings('METHOD_NOT_ALLOWED', 405),
 });
 
 export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many', {
@@ -82,7 +82,7 @@ export const idempotencyKeyReused = defineFailure('idempotency.key_reused', 'inv
   message: 'This idempotency key was already used for another request. Use a new key.',
   portuguese: 'Esta chave de idempotência já foi usada em outra requisição. Use uma nova chave.',
   detail: { field: 'Idempotency-Key' },
-  ...makeCodeEverywhere('IDEMPOTENCY_KEY_REUSED'),
+  ...makeCodeWordings('IDEMPOTENCY_KEY_REUSED'),
 });
 
 export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', 'conflict', {
@@ -94,7 +94,7 @@ export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', 'conf
     message: 'The first request under this idempotency key is still at work. Send the request again later.',
     retryAfter,
   }),
-  ...makeCodeEverywhere('IDEMPOTENCY_KEY_IN_USE'),
+  ...makeCodeWordings('IDEMPOTENCY_KEY_IN_USE'),
 });
 
 export const idempotencyAccessChanged = defineFailure('idempotency.access_changed', 'conflict', {
@@ -103,14 +103,14 @@ export const idempotencyAccessChanged = defineFailure('idempotency.access_change
   portuguese:
     'Esta requisição já foi executada. Suas permissões mudaram desde então e a resposta não é mostrada de novo. Nada foi feito.',
   detail: { field: 'Idempotency-Key' },
-  ...makeCodeEverywhere('IDEMPOTENCY_ACCESS_CHANGED'),
+  ...makeCodeWordings('IDEMPOTENCY_ACCESS_CHANGED'),
 });
 
 export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_large', 'conflict', {
   message: 'This request was already carried out. Its answer was not kept, usually because it was too large.',
   portuguese: 'Esta requisição já foi executada. A resposta era grande demais para ser repetida.',
   detail: { field: 'Idempotency-Key' },
-  ...makeCodeEverywhere('IDEMPOTENCY_ANSWER_TOO_LARGE'),
+  ...makeCodeWordings('IDEMPOTENCY_ANSWER_TOO_LARGE'),
 });
 
 /** The object that stores idempotency keys did not respond. */
@@ -133,7 +133,7 @@ export function listImpliedFailures(contract: Contract, surfaceCredential: Crede
     ...(isSigned && credential === 'signature' && access !== 'operator' ? [signedRequestsOnly] : []),
     ...(isSigned && credential === 'machine' ? [serviceAccountsOnly] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
-    ...(contract.dryRun ? [accessTooComplex, invalid] : []),
+    ...(contract.dryRun ? [accessTooComplex, invalidInput] : []),
     ...(takesIdempotencyKey(contract)
       ? [
           idempotencyKeyReused,
@@ -143,7 +143,7 @@ export function listImpliedFailures(contract: Contract, surfaceCredential: Crede
           repetitionUnknown,
         ]
       : []),
-    ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
+    ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalidInput] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
     ...(credential !== 'signature' && isForPrincipals(access) && !acceptsOAuthClients(contract)

@@ -21,14 +21,14 @@ export async function readForm(
   const bytes = await readBounded(request.body, MAX_FORM_BYTES, { leavesRest: true });
   if (bytes === null) throw bodyTooLarge(MAX_FORM_BYTES);
   const form = new Map<string, string>();
-  const repeated = new Set<string>();
+  const repeatedNames = new Set<string>();
   for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {
     if (value === '') continue;
-    if (form.has(name)) repeated.add(name);
+    if (form.has(name)) repeatedNames.add(name);
     form.set(name, value);
   }
-  const [first] = repeated;
+  const [first] = repeatedNames;
   if (first === undefined) return Object.fromEntries(form);
-  for (const name of repeated) form.delete(name);
+  for (const name of repeatedNames) form.delete(name);
   throw await refuse.twice(first, Object.fromEntries(form));
 }

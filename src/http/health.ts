@@ -12,15 +12,15 @@ const PART_CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
   files: ({ FILES }) => FILES.head('health'),
 };
 
-const lastCheck = new WeakMap<Bindings, { at: number; brokenParts: string[] }>();
+const lastChecks = new WeakMap<Bindings, { at: number; brokenParts: string[] }>();
 
 /** Finds the required parts that do not answer, checked at most every ten seconds, by one request of an isolate at a time. */
 export async function findBrokenParts(bindings: Bindings): Promise<string[]> {
-  const lastKnown = lastCheck.get(bindings);
+  const lastResult = lastChecks.get(bindings);
   const now = clock.now();
-  if (lastKnown && now - lastKnown.at < CACHE_MS) return lastKnown.brokenParts;
-  const check = { at: now, brokenParts: lastKnown?.brokenParts ?? [] };
-  lastCheck.set(bindings, check);
+  if (lastResult && now - lastResult.at < CACHE_MS) return lastResult.brokenParts;
+  const check = { at: now, brokenParts: lastResult?.brokenParts ?? [] };
+  lastChecks.set(bindings, check);
   const checkResults = await Promise.all(
     Object.entries(PART_CHECKS).map(async ([part, ask]) =>
       (await isResponding(part, () => ask(bindings))) ? [] : [part],
@@ -30,9 +30,9 @@ export async function findBrokenParts(bindings: Bindings): Promise<string[]> {
   return check.brokenParts;
 }
 
-async function isResponding(part: string, ask: () => Promise<unknown>): Promise<boolean> {
+async function isResponding(part: string, runCheck: () => Promise<unknown>): Promise<boolean> {
   try {
-    await awaitWithinTime(TIMEOUT_MS, ask());
+    await awaitWithinTime(TIMEOUT_MS, runCheck());
     return true;
   } catch (error) {
     logError('part_broken', error, { part });

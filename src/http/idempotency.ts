@@ -4,7 +4,7 @@ import type { Actor } from '../access/actors.ts';
 import { listSources } from '../access/evaluation.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Context, PrincipalContext } from '../context.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidInput } from '../kernel/failure.ts';
 import { type KeyEnd, type KeyedRequest, type KeyState, type KeyUse, LEASE_MS } from '../objects/idempotency-keys.ts';
 import { decrypt, encrypt } from '../platform/cipher.ts';
 import { computeKeyedDigest, computeKeyedDigests } from '../platform/keyed-digest.ts';
@@ -28,7 +28,7 @@ import type { RequestFacts } from './request-checks.ts';
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** Idempotency key of an identified sender's request, with functions that notify the object that stores the key. */
-export interface HeldKey {
+export interface IdempotencyKey {
   state: KeyState;
   use: KeyUse;
   extend(): Promise<void>;
@@ -38,10 +38,10 @@ export interface HeldKey {
 }
 
 /** Idempotency key of a request, if any; a failure for a key that cannot be accepted. */
-export type RequestKey = HeldKey | Failure | null;
+export type RequestKey = IdempotencyKey | Failure | null;
 
 /** Durable Object that stores idempotency keys. */
-interface KeyKeeper {
+interface KeyStore {
   extendKey(use: KeyUse): Promise<void>;
   endKey(use: KeyUse, end: KeyEnd): Promise<void>;
 }
@@ -50,17 +50,17 @@ interface KeyKeeper {
  * Makes a key with its state in the object that stores it. The functions of the key never throw: a key becomes free by
  * itself later.
  */
-export function makeHeldKey(
+export function makeIdempotencyKey(
   state: KeyState,
   use: KeyUse,
-  notifyKeeper: (notification: (keeper: KeyKeeper) => Promise<void>) => Promise<void>,
-): HeldKey {
+  callKeyStore: (callback: (keyStore: KeyStore) => Promise<void>) => Promise<void>,
+): IdempotencyKey {
   const logFailure = (error: unknown) => logError('idempotency_key_not_changed', error);
   return {
     state,
     use,
-    extend: () => notifyKeeper(async (keeper) => await keeper.extendKey(use)).catch(logFailure),
-    end: (outcome) => notifyKeeper(async (keeper) => await keeper.endKey(use, outcome)).catch(logFailure),
+    extend: () => callKeyStore(async (keyStore) => await keyStore.extendKey(use)).catch(logFailure),
+    end: (outcome) => callKeyStore(async (keyStore) => await keyStore.endKey(use, outcome)).catch(logFailure),
   };
 }
 
@@ -111,10 +111,10 @@ async function computeDigests({ KEY_DERIVATION_SECRETS }: Config, hash: string):
   return [await computeKeyedDigest(keys, purpose, hash), ...(await computeKeyedDigests(keys, purpose, hash))];
 }
 
-const makeInvalidKeyFailure = (message: string): Failure => invalid([{ field: 'Idempotency-Key', message }]);
+const makeInvalidKeyFailure = (message: string): Failure => invalidInput([{ field: 'Idempotency-Key', message }]);
 
 /** Releases the idempotency key of a request that does not reach its handler. */
-export async function giveUpKey(key: RequestKey): Promise<void> {
+export async function releaseKey(key: RequestKey): Promise<void> {
   if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
 }
 
@@ -122,7 +122,7 @@ export async function giveUpKey(key: RequestKey): Promise<void> {
  * Executes a request with an idempotency key only once: the response is stored, and returned again for a repeated
  * request.
  */
-export const runUnderKey: MiddlewareHandler<HttpEnv> = async (c, next) => {
+export const runWithIdempotencyKey: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
   if (key instanceof Failure) throw key;
@@ -137,7 +137,7 @@ export const runUnderKey: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await storeResponse(c, key);
 };
 
-async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promise<Response> {
+async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: IdempotencyKey): Promise<Response> {
   const { context } = c.var;
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
@@ -179,17 +179,17 @@ const describeAccess = async (actor: Actor): Promise<string | null> =>
  * Computes the digest of the sender's access after the request. Changes made by the request itself do not count as
  * changes after the answer; concurrent changes by others count, if they affect the sender's access.
  */
-async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: HeldKey): Promise<string | null> {
+async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: IdempotencyKey): Promise<string | null> {
   if (!c.get('facts').changedOwnAccess || !readSender) return describeAccess(c.var.context.actor);
   // It is done, whatever comes of this: then its answer is not given again.
   return readSender().then(describeAccess, () => null);
 }
 
 /** Stores the answer before it is sent: a caller who received no answer can ask for it again at once. */
-async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
+async function storeResponse(c: HonoContext<HttpEnv>, key: IdempotencyKey): Promise<void> {
   const { status, headers, body } = c.res;
   if (status >= 500 || status === 429) return key.end({ state: 'undone' });
-  const { beginning, isWhole } = body === null ? { beginning: null, isWhole: true } : await readBeginning(body);
+  const { beginning, isWhole } = body === null ? { beginning: null, isWhole: true } : await readFirstBytes(body);
   if (beginning !== null) c.res = new Response(beginning, { status, headers });
   if (!isWhole) return key.end({ state: 'not_kept' });
   const { resourceIds, recordedAs } = c.get('facts');
@@ -219,7 +219,7 @@ async function decryptResponse({ config }: Context, use: KeyUse, answer: string)
 }
 
 /** Reads the whole body if it is small enough to be stored; otherwise returns a stream of it, after the maximum size. */
-async function readBeginning(
+async function readFirstBytes(
   body: ReadableStream<Uint8Array>,
 ): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; isWhole: boolean }> {
   const reader = body.getReader();

@@ -1,16 +1,16 @@
 import type { Context as HonoContext, HonoRequest, MiddlewareHandler } from 'hono';
 import type { z } from 'zod';
 import { parseExactJson, parseJsonWithTextNumbers } from '../kernel/exact-json.ts';
-import { Failure, type FieldProblem, invalid, MAX_PROBLEMS } from '../kernel/failure.ts';
+import { Failure, type FieldProblem, invalidInput, MAX_PROBLEMS } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
-import { NestedTooDeep } from '../kernel/json-walk.ts';
+import { NestedTooDeepError } from '../kernel/json-walk.ts';
 import { UNKNOWN_FIELD_MESSAGE } from '../kernel/members.ts';
-import { findIllFormedText, shorten } from '../kernel/text.ts';
-import { readUnread, type UnreadList } from '../kernel/unread-json.ts';
+import { findIllFormedTextPath, shorten } from '../kernel/text.ts';
+import { readBodyWithUnreadList, type UnreadList } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
 import { makeIssueText, REPORT_INPUT_VALUES, selectFirstProblems } from './field-words.ts';
-import { findExcess, type JsonBounds } from './json-bounds.ts';
+import { findExceededBound, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
@@ -37,11 +37,13 @@ export function readJson(
   record: RecordComparison,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const value = unread ? await receiveUnread(c.req, unread) : await receiveJson(c.req, chooseParser(exactNumbers));
+    const value = unread
+      ? await receiveUnreadJson(c.req, unread)
+      : await receiveJson(c.req, chooseParser(exactNumbers));
     const unknownMembersProblems = await record.findUnknownProblems(c, value);
-    const changes = method === 'put' || method === 'patch';
+    const isUpdate = method === 'put' || method === 'patch';
     const parsedBody =
-      schema && (await parseBody(schema, value, changes ? (names) => record.removeUnchanged(c, value, names) : null));
+      schema && (await parseBody(schema, value, isUpdate ? (names) => record.removeUnchanged(c, value, names) : null));
     if (parsedBody?.error && value === undefined && isJson(c.req)) throw malformedJson();
     if (parsedBody?.error || unknownMembersProblems.length > 0)
       throw makeInvalidBody(parsedBody?.error, unknownMembersProblems);
@@ -73,7 +75,7 @@ export const makeInvalidBody = (
   validationError: Pick<z.ZodError, 'issues'> | undefined,
   unknownFieldProblems: FieldProblem[] = [],
 ): Failure =>
-  invalid(
+  invalidInput(
     selectFirstProblems(listProblems(validationError?.issues ?? [], unknownFieldProblems), MAX_PROBLEMS).map(
       ({ field, message }) => ({
         field: shorten(field, MAX_PROBLEM_CHARACTERS),
@@ -94,7 +96,8 @@ function* listProblems(
 function* findProblems(issue: z.core.$ZodIssue): Generator<FieldProblem> {
   const matchingForm = issue.code === 'invalid_union' ? findMatchingForm(issue) : undefined;
   if (matchingForm) {
-    for (const inner of matchingForm) yield* findProblems({ ...inner, path: [...issue.path, ...inner.path] });
+    for (const innerIssue of matchingForm)
+      yield* findProblems({ ...innerIssue, path: [...issue.path, ...innerIssue.path] });
     return;
   }
   const message = issue.code === 'unrecognized_keys' ? UNKNOWN_FIELD_MESSAGE : makeIssueText(issue);
@@ -124,7 +127,7 @@ async function receiveJson(request: HonoRequest, parse: (text: string) => unknow
   return parseRequestBody(request, () => {
     // Decoded leniently, different passwords would be one, and names would be stored as nobody sent them.
     const text = decoder.decode(bytes);
-    requireBounded(text);
+    requireBoundedJson(text);
     return parse(text);
   });
 }
@@ -132,10 +135,10 @@ async function receiveJson(request: HonoRequest, parse: (text: string) => unknow
 const receiveBytes = async (request: HonoRequest): Promise<ArrayBuffer> =>
   request.raw.body === null ? new ArrayBuffer() : request.arrayBuffer();
 
-function requireBounded(text: string): void {
-  switch (findExcess(text, JSON_BOUNDS)) {
+function requireBoundedJson(text: string): void {
+  switch (findExceededBound(text, JSON_BOUNDS)) {
     case 'depth':
-      throw new NestedTooDeep();
+      throw new NestedTooDeepError();
     case 'signs':
       throw tooManyValues(JSON_BOUNDS.signs);
     case 'names':
@@ -144,9 +147,11 @@ function requireBounded(text: string): void {
 }
 
 /** Reads a body whose listed objects stay unparsed; undefined if there is none. */
-async function receiveUnread(request: HonoRequest, unread: UnreadList): Promise<unknown> {
+async function receiveUnreadJson(request: HonoRequest, unreadList: UnreadList): Promise<unknown> {
   const bytes = new Uint8Array(await receiveBytes(request));
-  return bytes.length === 0 ? undefined : parseRequestBody(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
+  return bytes.length === 0
+    ? undefined
+    : parseRequestBody(request, () => readBodyWithUnreadList(bytes, unreadList, JSON_BOUNDS.depth));
 }
 
 function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
@@ -154,7 +159,7 @@ function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof NestedTooDeep) throw tooDeep(JSON_BOUNDS.depth);
+    if (error instanceof NestedTooDeepError) throw tooDeep(JSON_BOUNDS.depth);
     throw error instanceof Failure ? error : malformedJson();
   }
 }
@@ -162,9 +167,9 @@ function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
 /** Parses JSON and refuses half surrogate pairs, which cannot be stored. Table rows are checked elsewhere. */
 function parseText(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
   const value = parse(text);
-  const path = SURROGATE_ESCAPE_PATTERN.test(text) ? findIllFormedText(value) : null;
+  const path = SURROGATE_ESCAPE_PATTERN.test(text) ? findIllFormedTextPath(value) : null;
   if (path)
-    throw invalid([
+    throw invalidInput([
       { field: shorten(path.join('.').toWellFormed(), MAX_PROBLEM_CHARACTERS), message: 'must be Unicode text' },
     ]);
   return value;

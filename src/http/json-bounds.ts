@@ -14,27 +14,27 @@ export interface JsonBounds {
 }
 
 /** Finds the limit that a JSON text exceeds, before it is parsed; null for none. Meaningless for other texts. */
-export function findExcess(
+export function findExceededBound(
   text: string,
   { depth: deepest, signs: maxSigns, names: mostNames }: JsonBounds,
 ): keyof JsonBounds | null {
   let depth = 0;
-  let signs = 0;
-  let members = 0;
+  let signCount = 0;
+  let memberCount = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = findStringEnd(text, at);
-    else if (code === COMMA) signs += 1;
-    else if (code === COLON) members += 1;
+    else if (code === COMMA) signCount += 1;
+    else if (code === COLON) memberCount += 1;
     // `[` and `{`, `]` and `}` differ in this one bit.
     else if ((code | 0x20) === 0x7b) {
       depth += 1;
-      signs += 1;
+      signCount += 1;
     } else if ((code | 0x20) === 0x7d) depth -= 1;
     if (depth > deepest) return 'depth';
-    if (signs > maxSigns) return 'signs';
+    if (signCount > maxSigns) return 'signs';
   }
-  return members > mostNames && hasMoreNames(text, mostNames) ? 'names' : null;
+  return memberCount > mostNames && hasMoreNames(text, mostNames) ? 'names' : null;
 }
 
 /** Returns true if the text has more different member names than the limit, compared as they are written. */

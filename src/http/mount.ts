@@ -3,7 +3,13 @@ import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import { type ZodType, z } from 'zod';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, readConfig } from '../config.ts';
-import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
+import {
+  type Caller,
+  type CompanyContext,
+  type ContextOrigin,
+  openContext,
+  type PrincipalContext,
+} from '../context.ts';
 import { PreparedResponse } from '../kernel/files.ts';
 import { truncateText } from '../kernel/text.ts';
 import { chooseAcceptedLocale, DEFAULT_LOCALE } from '../texts/locales.ts';
@@ -21,11 +27,11 @@ import {
 } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { REPORT_INPUT_VALUES } from './field-words.ts';
-import { type RequestKey, readKeyedRequest, runUnderKey } from './idempotency.ts';
+import { type RequestKey, readKeyedRequest, runWithIdempotencyKey } from './idempotency.ts';
 import { isForm, isJson, type RecordComparison, readJson } from './json-body.ts';
 import { compareSpecificity, listParameters, toHonoPath } from './paths.ts';
 import { performRoute } from './perform.ts';
-import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
+import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNamelessParameters, requireValid } from './query.ts';
 import {
   type AuthenticationMethods,
   checkPathBeforeRefusal,
@@ -39,7 +45,7 @@ import { getMediaType, type Surface } from './surface.ts';
 import { findPathRecord, findUnknownProblems, removeUnchangedMembers } from './unknown-members.ts';
 import { computeVersion, findVersionedGet, type HandlerCall, isKnownVersion, runForVersion } from './versions.ts';
 import { getWaitSeconds, type ReadRecordVersions, respondWhenChanged } from './waiting.ts';
-import { findReadContracts, makeWrittenAnswer } from './written-records.ts';
+import { findReadingContracts, makeWrittenAnswer } from './written-records.ts';
 
 /** Bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
@@ -59,7 +65,7 @@ export interface HttpEnv {
 /**
  * Registers a surface's endpoints. Literal segments take precedence over parameters, whatever their order in the list.
  */
-export function mount(
+export function mountEndpoints(
   app: Hono<HttpEnv>,
   surface: Surface,
   endpoints: Endpoint[],
@@ -69,12 +75,12 @@ export function mount(
     const { contract } = endpoint;
     const isReadable = isReadUnderPath(contract, endpoints);
     const versionedGet = findVersionedGet(contract, endpoints);
-    const readContracts = findReadContracts(contract, endpoints);
+    const readingContracts = findReadingContracts(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [toHonoPath(contract.path)],
       ...listMiddlewares(contract, surface, authentication, endpoints),
-      (c) => handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readContracts }),
+      (c) => handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readingContracts }),
     );
   }
 }
@@ -96,18 +102,18 @@ function listMiddlewares(
   const limitMiddleware = limitBody(getBodyLimit(contract));
   const accessCheck = checkAccess(contract, surface, authentication);
   const hasNoBody = takesNoBody(contract);
-  const readContract = hasNoBody ? { ...contract, body: EMPTY_BODY_SCHEMA } : contract;
+  const bodyContract = hasNoBody ? { ...contract, body: EMPTY_BODY_SCHEMA } : contract;
   const wrapForJson = contract.form
     ? skipForms
     : hasNoBody
       ? skipUnlessJson
       : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const checks = takesIdempotencyKey(contract) ? [accessCheck, runUnderKey] : [accessCheck];
-  const credentialAndBody =
+  const checks = takesIdempotencyKey(contract) ? [accessCheck, runWithIdempotencyKey] : [accessCheck];
+  const checksAndBodyLimits =
     surface.credential === 'signature'
       ? [limitSignedBody(getBodyLimit(contract)), ...checks]
-      : readContract.body
+      : bodyContract.body
         ? [...checks, wrapForJson(limitMiddleware)]
         : checks;
   const readers: MiddlewareHandler<HttpEnv>[] = [];
@@ -115,19 +121,19 @@ function listMiddlewares(
   if (!contract.openQuery) readers.push(refuseUnreadable);
   if (getDeclaredQuery(contract) || !contract.openQuery)
     readers.push(zValidator('query', getQuerySchema(contract), requireValid, BODY_PARSERS) as MiddlewareHandler);
-  if (readContract.body)
+  if (bodyContract.body)
     readers.push(
-      wrapForJson(receiveBody(readContract, readJson(readContract, makeRecordComparison(readContract, endpoints)))),
+      wrapForJson(receiveBody(bodyContract, readJson(bodyContract, makeRecordComparison(bodyContract, endpoints)))),
     );
   const checkedReaders = contract.checkPath ? readers.map((reader) => wrapInPathCheck(contract, reader)) : readers;
-  return [recordRoute(contract), ...credentialAndBody, ...checkedReaders];
+  return [recordRoute(contract), ...checksAndBodyLimits, ...checkedReaders];
 }
 
 /** Wraps a middleware that reads and may refuse a part of the request. */
 const wrapInPathCheck =
   (contract: Contract, reader: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
-    const { ctx, params } = toCall(c);
+    const { ctx, params } = toHandlerCall(c);
     await checkPathBeforeRefusal(contract, ctx, params, () => Promise.resolve(reader(c, async () => {})));
     await next();
   };
@@ -165,13 +171,13 @@ function receiveBody({ wrapBodyRead }: Contract, readBody: MiddlewareHandler<Htt
 function makeRecordComparison(contract: Contract, endpoints: Endpoint[]): RecordComparison {
   const record = findPathRecord(contract, endpoints);
   return {
-    findUnknownProblems: (c, body) => findUnknownProblems(body, contract, record, toCall(c)),
-    removeUnchanged: (c, body, names) => removeUnchangedMembers(body, names, contract, record, toCall(c)),
+    findUnknownProblems: (c, body) => findUnknownProblems(body, contract, record, toHandlerCall(c)),
+    removeUnchanged: (c, body, names) => removeUnchangedMembers(body, names, contract, record, toHandlerCall(c)),
   };
 }
 
 const refuseUnreadable: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  refuseNameless(c.req.url);
+  refuseNamelessParameters(c.req.url);
   refuseBrokenText(c.req.url);
   await next();
 };
@@ -197,7 +203,7 @@ function checkAccess(
   return async (c, next) => {
     const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' }, options);
     try {
-      const checked = await checkRequest({
+      const checkedRequest = await checkRequest({
         contract,
         surfaceCredential: surface.credential,
         authentication,
@@ -206,8 +212,8 @@ function checkAccess(
         facts: c.get('facts'),
         readKeyedRequest: () => readKeyedRequest(c, contract),
       });
-      c.set('context', { ...context, actor: checked.actor } as typeof context);
-      c.set('key', checked.key);
+      c.set('context', { ...context, actor: checkedRequest.actor } as typeof context);
+      c.set('key', checkedRequest.key);
       c.set('release', close);
       await next();
     } finally {
@@ -222,19 +228,23 @@ interface MountedFacts {
   authentication: AuthenticationMethods;
   isReadable: boolean;
   versionedGet: Endpoint | undefined;
-  readContracts: readonly Contract[];
+  readingContracts: readonly Contract[];
 }
 
-async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: MountedFacts): Promise<Response> {
+async function handleRequest(
+  c: HonoContext<HttpEnv>,
+  endpoint: Endpoint,
+  mountedFacts: MountedFacts,
+): Promise<Response> {
   const { contract, handle } = endpoint;
-  const { isReadable, versionedGet, readContracts } = mounted;
+  const { isReadable, versionedGet, readingContracts } = mountedFacts;
   const facts = c.get('facts');
   const pathIds = facts.resourceIds;
   const attachedIds = contract.attachedIdField ? collectIds(Object(c.get('body'))[contract.attachedIdField]) : [];
   facts.resourceIds = [...pathIds, ...attachedIds];
   const validatedRequest = c.req as unknown as { valid(target: 'query'): unknown };
   const query = contract.query ? validatedRequest.valid('query') : undefined;
-  const call = { ...toCall(c), query, body: c.get('body') };
+  const call = { ...toHandlerCall(c), query, body: c.get('body') };
   if (isDryRun(c.req, contract)) {
     facts.isDryRun = true;
     const runWrite = (ctx: PrincipalContext) =>
@@ -246,7 +256,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   const result = await (versionedGet
     ? runForVersion(c.req.header('if-match'), contract, versionedGet, call, handle)
     : isWaiting(c, contract, call)
-      ? handleWhenChanged(c, endpoint, mounted, call)
+      ? handleWhenChanged(c, endpoint, mountedFacts, call)
       : handle(call));
   if (result instanceof Response) {
     // A tool has said by itself what it was about.
@@ -266,10 +276,10 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   const parentPath = contract.createdUnder ?? (isReadable ? c.req.path : undefined);
   if (contract.returns.status === 201 && parentPath && createdIds.length > 0)
     c.header('Location', `${parentPath}/${createdIds[0]}`);
-  const { surface } = mounted;
+  const { surface } = mountedFacts;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
   const writtenAnswer = await makeWrittenAnswer(
-    readContracts,
+    readingContracts,
     call.ctx,
     contract.narrowAnswer?.(result as object, query) ?? (result as object),
   );
@@ -277,11 +287,11 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
 }
 
 /** Makes the arguments of a handler, except for the query and the body. */
-const toCall = (c: HonoContext<HttpEnv>) => ({
+const toHandlerCall = (c: HonoContext<HttpEnv>) => ({
   ctx: c.get('context') as unknown as PrincipalContext,
   params: c.req.param() as Record<string, string>,
   request: c.req.raw,
-  perform: (route: Route, ask: () => RouteInput) => performRoute(c.var, c.req.raw, route, ask),
+  perform: (route: Route, makeInput: () => RouteInput) => performRoute(c.var, c.req.raw, route, makeInput),
 });
 
 /**
@@ -324,8 +334,8 @@ function handleWhenChanged(
     async respondAfterRecheck() {
       const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' });
       try {
-        const returning = { contract, surfaceCredential: surface.credential, authentication, request: c.req };
-        return await handleInContext(await recheckRequest({ ...returning, ctx: context }));
+        const requestToRecheck = { contract, surfaceCredential: surface.credential, authentication, request: c.req };
+        return await handleInContext(await recheckRequest({ ...requestToRecheck, ctx: context }));
       } finally {
         await close();
       }
@@ -340,7 +350,7 @@ function readCreatedIds(result: unknown): string[] {
 }
 
 /** Reads the origin of a request, for its context: bindings, correlation id, address and base URL. */
-export function readOrigin(c: HonoContext<HttpEnv>): Origin {
+export function readOrigin(c: HonoContext<HttpEnv>): ContextOrigin {
   return {
     env: c.env,
     waitUntil: (work) => c.executionCtx.waitUntil(work),

@@ -13,14 +13,16 @@ export function makeFailureResponses(
   contract: Contract,
   furtherTypes: readonly FailureType[],
 ): ZodOpenApiResponsesObject {
-  const byStatus = Map.groupBy(
+  const typesByStatus = Map.groupBy(
     [...listImpliedFailures(contract, surface.credential), ...(contract.fails ?? []), ...furtherTypes].filter(
       ({ kind }) => kind !== 'too_many',
     ),
     (type) => findWording(surface, type).status,
   );
   return {
-    ...Object.fromEntries([...byStatus].map(([status, types]) => [status, describeFailures(surface, status, types)])),
+    ...Object.fromEntries(
+      [...typesByStatus].map(([status, types]) => [status, describeFailures(surface, status, types)]),
+    ),
     ...Object.fromEntries(
       Object.entries(contract.otherAnswers ?? {}).map(([status, schema]) => [
         status,
@@ -45,18 +47,18 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
   );
   const codes = failures.map((type) => findWording(surface, type).code);
   const makeResponse = () => ({
-    description: [...new Set(failures.map((type) => describeLine(surface, type)))].join('\n'),
+    description: [...new Set(failures.map((type) => formatFailureLine(surface, type)))].join('\n'),
     content: { [getMediaType(surface)]: { schema: makeErrorSchema(surface, codes) } },
   });
   return failures.length > MAX_FAILURES_IN_NAME
     ? makeResponse()
-    : shareResponse(formatName(surface, status, failures), makeResponse);
+    : registerResponse(formatName(surface, status, failures), makeResponse);
 }
 
 const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
 
 /** Registers an answer that many routes share: the description contains the answer once, under its name. */
-function shareResponse(id: string, makeResponse: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+function registerResponse(id: string, makeResponse: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
   const response = sharedResponses.get(id) ?? { id, ...makeResponse() };
   sharedResponses.set(id, response);
   return response;
@@ -80,8 +82,8 @@ function makeErrorSchema(
   return errorBody.extend({ [codeField]: codes.every(Boolean) ? code : code.optional() }).meta({ id: undefined });
 }
 
-function describeLine(surface: Surface, type: FailureType): string {
-  const { code, message = type.describes } = findWording(surface, type);
+function formatFailureLine(surface: Surface, type: FailureType): string {
+  const { code, message = type.description } = findWording(surface, type);
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
@@ -91,14 +93,14 @@ function describeTooManyRequests(surface: Surface): ZodOpenApiResponseObject {
   const code = z.literal('RateLimitExceeded');
   const details = z.object({ field: z.null(), reason: z.string() });
   const sharedBody = z.object({ error: code, [codeField]: code, message: z.string(), details });
-  return shareResponse(!mediaType && codeField === 'error' ? 'TooManyRequests' : `${name}-429`, () => ({
+  return registerResponse(!mediaType && codeField === 'error' ? 'TooManyRequests' : `${name}-429`, () => ({
     description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
     content: { [getMediaType(surface)]: { schema: mediaType ? errorBody : sharedBody } },
   }));
 }
 
 const describeInternalError = (surface: Surface): ZodOpenApiResponseObject =>
-  shareResponse(`${surface.name}-500`, () => ({
+  registerResponse(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
     content: { [getMediaType(surface)]: { schema: makeErrorSchema(surface, [surface.internalError.code]) } },
   }));

@@ -5,7 +5,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { invalid } from '../kernel/failure.ts';
+import { invalidInput } from '../kernel/failure.ts';
 import { getActionEntry } from '../permissions/actions.ts';
 import { changeOfAccessView } from './dry-run.ts';
 import { type Contract, type Endpoint, getAction, type RouteAccess } from './endpoint.ts';
@@ -17,7 +17,7 @@ import { getDeclaredQuery } from './query.ts';
 import { isTokenAccess } from './request-checks.ts';
 import { type Credential, getMediaType, type Surface } from './surface.ts';
 import { findVersionedGet } from './versions.ts';
-import { findReadContracts, makeResponseSchema } from './written-records.ts';
+import { findReadingContracts, makeResponseSchema } from './written-records.ts';
 
 /** Surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -70,7 +70,7 @@ const API_INTRODUCTION =
   'limit with the fewest requests left. Errors are worded in English, Portuguese or Spanish, by `Accept-Language`; programs tell ' +
   'them apart by their codes, and what is wrong with a field by `reason` and `limits`. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
 
-const E_TAG_SCHEMA = z
+const ETAG_SCHEMA = z
   .string()
   .meta({ description: 'The version of the resource. It changes whenever the resource does.' });
 const IF_NONE_MATCH_SCHEMA = z.string().optional().meta({
@@ -83,7 +83,7 @@ const IF_MATCH_SCHEMA = z.string().optional().meta({
 const NOT_MODIFIED_RESPONSE = {
   id: 'not-modified',
   description: 'The resource still has a version that `If-None-Match` names; there is no body.',
-  headers: z.object({ ETag: E_TAG_SCHEMA }),
+  headers: z.object({ ETag: ETAG_SCHEMA }),
 };
 
 /** Facts about the deployment that a description is for. */
@@ -301,13 +301,13 @@ function describeOperation(
     responses: {
       ...(contract.dryRun && { '200': DRY_RUN_PARAMETER }),
       [String(contract.returns.status)]: {
-        ...describeSuccess(getMediaType(surface), contract, findReadContracts(contract, endpoints), answer),
-        ...(contract.versionDeclaration && { headers: z.object({ ETag: E_TAG_SCHEMA }) }),
+        ...describeSuccess(getMediaType(surface), contract, findReadingContracts(contract, endpoints), answer),
+        ...(contract.versionDeclaration && { headers: z.object({ ETag: ETAG_SCHEMA }) }),
         ...(contract.protocol && { headers: z.object(describeHeaderSchemas(contract.protocol.successHeaders)) }),
       },
       ...(contract.acknowledgedRequests && { '202': { description: contract.acknowledgedRequests } }),
       ...(contract.versionDeclaration && { '304': NOT_MODIFIED_RESPONSE }),
-      ...makeFailureResponses(surface, contract, takesVersion ? [preconditionFailed, invalid] : []),
+      ...makeFailureResponses(surface, contract, takesVersion ? [preconditionFailed, invalidInput] : []),
     },
   };
 }
@@ -353,11 +353,16 @@ const makeRawSchema = (mediaType: string): z.ZodType =>
 
 const BYTES_SCHEMA = z.string().meta({ format: 'binary' });
 
-function describeSuccess(mediaType: string, contract: Contract, readContracts: readonly Contract[], example: unknown) {
+function describeSuccess(
+  mediaType: string,
+  contract: Contract,
+  readingContracts: readonly Contract[],
+  example: unknown,
+) {
   const { returns } = contract;
   const wholeSchema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (wholeSchema) {
-    const ownSchema = makeResponseSchema(wholeSchema, contract, readContracts);
+    const ownSchema = makeResponseSchema(wholeSchema, contract, readingContracts);
     const schema = contract.dryRun && returns.status === 200 ? z.union([ownSchema, changeOfAccessView]) : ownSchema;
     const otherMediaTypes = 'json' in returns ? returns.mediaTypes : [];
     const content = {

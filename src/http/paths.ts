@@ -14,10 +14,12 @@ export const fillPath = (template: string, value: (name: string) => string): str
 /** Returns true if a path, without its query, fits a template. */
 export function matchesPath(template: string, path: string): boolean {
   const segments = path.split('/');
-  const expected = template.split('/');
+  const expectedSegments = template.split('/');
   return (
-    segments.length === expected.length &&
-    expected.every((segment, index) => (isParameter(segment) ? segments[index] !== '' : segment === segments[index]))
+    segments.length === expectedSegments.length &&
+    expectedSegments.every((segment, index) =>
+      isParameter(segment) ? segments[index] !== '' : segment === segments[index],
+    )
   );
 }
 

@@ -63,6 +63,6 @@ async function performSteps(
     params,
     ...parsedInput,
     request,
-    perform: (route: Route, ask: () => RouteInput) => performRoute({ context, facts }, request, route, ask),
+    perform: (route: Route, makeInput: () => RouteInput) => performRoute({ context, facts }, request, route, makeInput),
   });
 }

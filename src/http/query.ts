@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldProblem, invalid } from '../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
 import { makeDeepObjectGatherer } from './deep-object.ts';
 import type { Contract } from './endpoint.ts';
@@ -10,7 +10,10 @@ import { queryFlag } from './list-query.ts';
 export function getQuerySchema(contract: Contract): z.ZodType {
   const { openQuery } = contract;
   const declaredQuery = getDeclaredQuery(contract) ?? z.object({});
-  return z.preprocess(makeDeepObjectGatherer(declaredQuery), openQuery ? declaredQuery : closeQuery(declaredQuery));
+  return z.preprocess(
+    makeDeepObjectGatherer(declaredQuery),
+    openQuery ? declaredQuery : makeStrictQuery(declaredQuery),
+  );
 }
 
 /** Returns the query that a route declares, and the parameters that its other declarations add to it. */
@@ -25,18 +28,19 @@ const DRY_RUN_PARAMETER = {
 };
 
 /** Makes a query refuse undeclared parameters, unless its schema has a rule for them. */
-const closeQuery = (query: z.ZodType): z.ZodType =>
+const makeStrictQuery = (query: z.ZodType): z.ZodType =>
   query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
 /** Throws unless a query is valid. @throws invalid naming each wrong parameter */
 export function requireValid(result: { success: boolean; error?: { issues: readonly z.core.$ZodIssue[] } }): void {
   if (result.success) return;
-  throw invalid(selectFirstProblems(result.error?.issues.flatMap(findProblems) ?? []));
+  throw invalidInput(selectFirstProblems(result.error?.issues.flatMap(findProblems) ?? []));
 }
 
 /** Refuses parameters without a name, which the router ignores. */
-export function refuseNameless(url: string): void {
-  if (new URLSearchParams(readQueryText(url)).has('')) throw invalid([{ field: '', message: UNKNOWN_PARAMETER_TEXT }]);
+export function refuseNamelessParameters(url: string): void {
+  if (new URLSearchParams(readQueryText(url)).has(''))
+    throw invalidInput([{ field: '', message: UNKNOWN_PARAMETER_TEXT }]);
 }
 
 function readQueryText(url: string): string {
@@ -53,12 +57,12 @@ export function refuseBrokenText(url: string): void {
   const brokenParameters = query.split('&').filter((parameter) => parameter.match(ENCODED_PATTERN)?.some(isBroken));
   if (brokenParameters.length === 0) return;
   const names = new Set(brokenParameters.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
-  throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map((name) => makeProblem(name, 'must be UTF-8')));
+  throw invalidInput([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map((name) => makeProblem(name, 'must be UTF-8')));
 }
 
-function isBroken(encoded: string): boolean {
+function isBroken(encodedText: string): boolean {
   try {
-    decodeURIComponent(encoded);
+    decodeURIComponent(encodedText);
     return false;
   } catch {
     return true;

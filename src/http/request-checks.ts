@@ -29,7 +29,7 @@ import { makeResourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { authenticateAgain, authenticatePrincipal, isPrincipal } from './authentication.ts';
 import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, type TokenKind } from './endpoint.ts';
-import { giveUpKey, makeHeldKey, type RequestKey } from './idempotency.ts';
+import { makeIdempotencyKey, type RequestKey, releaseKey } from './idempotency.ts';
 import { listParameters } from './paths.ts';
 import { countByIp, countByToken, makeRateLimitFailure } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
@@ -109,7 +109,7 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
       authorizeQuery(contract, actor, (name) => request.queries(name));
     }
   } catch (error) {
-    await giveUpKey(key);
+    await releaseKey(key);
     throw error;
   }
   return { actor, key };
@@ -117,9 +117,9 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
 
 /** Counts a request that is refused before its checks, by its address. @throws rateLimitExceeded */
 export async function countAddress(ctx: Context, facts: RequestFacts): Promise<void> {
-  const byIp = await countByIp(ctx);
-  facts.limitStates.unshift(byIp);
-  if (!byIp.allowed) throw makeRateLimitFailure(byIp, ctx.now());
+  const ipLimit = await countByIp(ctx);
+  facts.limitStates.unshift(ipLimit);
+  if (!ipLimit.allowed) throw makeRateLimitFailure(ipLimit, ctx.now());
 }
 
 /** Caller of a counted request. `uncount` undoes its count, and the use of its idempotency key. */
@@ -166,25 +166,28 @@ export async function recheckRequest(
     await authentication.authenticateOperator(ctx, request);
     return { ...ctx, actor: { kind: 'operator' } };
   }
-  const presented = await authentication.authenticators[contract.credential ?? surfaceCredential](ctx, request);
-  if ('actor' in presented) throw new Error('outsiders are checked once');
-  const checked = { ...ctx, actor: await authenticateAgain(presented) };
-  await authorize(contract, checked, (name) => request.param(name));
-  authorizeQuery(contract, checked.actor, (name) => request.queries(name));
-  return checked;
+  const presentedCredential = await authentication.authenticators[contract.credential ?? surfaceCredential](
+    ctx,
+    request,
+  );
+  if ('actor' in presentedCredential) throw new Error('outsiders are checked once');
+  const recheckedContext = { ...ctx, actor: await authenticateAgain(presentedCredential) };
+  await authorize(contract, recheckedContext, (name) => request.param(name));
+  authorizeQuery(contract, recheckedContext.actor, (name) => request.queries(name));
+  return recheckedContext;
 }
 
 /** Authenticates a principal or an outsider by the credential. */
 async function authenticateCaller(requestToCheck: RequestToCheck): Promise<CountedCaller> {
   const { contract, surfaceCredential, authentication, ctx, request, facts } = requestToCheck;
   const authenticate = authentication.authenticators[contract.credential ?? surfaceCredential];
-  const presented = await authenticate(ctx, request);
+  const presentedCredential = await authenticate(ctx, request);
   const keyedRequest = await requestToCheck.readKeyedRequest();
   const usableKey = keyedRequest instanceof Failure ? null : keyedRequest;
   const identifiedCaller =
-    'actor' in presented
-      ? countOutsider(ctx, presented.actor, facts, usableKey)
-      : authenticatePrincipal(ctx, presented, facts.limitStates, usableKey);
+    'actor' in presentedCredential
+      ? countOutsider(ctx, presentedCredential.actor, facts, usableKey)
+      : authenticatePrincipal(ctx, presentedCredential, facts.limitStates, usableKey);
   return keyedRequest instanceof Failure ? { ...(await identifiedCaller), key: keyedRequest } : identifiedCaller;
 }
 
@@ -200,8 +203,8 @@ async function countOutsider(
   if (use === null || state === null) return makeKeylessCaller(actor);
   const callLimiter = (callback: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
     callObject(ctx.bindings.TOKEN_LIMITER, actor.id, callback);
-  const key = makeHeldKey(state, use, callLimiter);
-  return { actor, key, uncount: () => giveUpKey(key) };
+  const key = makeIdempotencyKey(state, use, callLimiter);
+  return { actor, key, uncount: () => releaseKey(key) };
 }
 
 /** Returns true if the token in its path gives access to a route. */

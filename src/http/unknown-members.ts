@@ -38,15 +38,18 @@ export function findPathRecord(contract: Contract, endpoints: readonly Endpoint[
     ),
   );
   const record = reading?.contract.path ?? path;
-  const writes = endpoints
+  const writeContracts = endpoints
     .map((endpoint) => endpoint.contract)
     .filter((otherContract) => isWithinRecord(otherContract.path, record));
   return {
     versionedGet: reading,
     findChanger: (member) => {
-      const changingWrite = writes.find((write) => write.alsoChanges?.includes(member) || isReplacement(write, member));
+      const changingContract = writeContracts.find(
+        (write) => write.alsoChanges?.includes(member) || isReplacement(write, member),
+      );
       return (
-        contract.changers?.[member] ?? (changingWrite && `${changingWrite.method.toUpperCase()} ${changingWrite.path}`)
+        contract.changers?.[member] ??
+        (changingContract && `${changingContract.method.toUpperCase()} ${changingContract.path}`)
       );
     },
   };
@@ -88,7 +91,8 @@ export async function findUnknownProblems(
     const isEarlier = (counterpart: UnknownMember['counterpartObjects'][number]) =>
       sentNames.includes(source) && isEarlierValue(value, counterpart[name], counterpart[source]);
     const isShown =
-      isVolatile(name) || counterpartObjects.some((counterpart) => isSame(value, counterpart[name], isVolatile));
+      isVolatile(name) ||
+      counterpartObjects.some((counterpart) => areEqualValues(value, counterpart[name], isVolatile));
     return counterpartObjects.length > 0 && (isShown || counterpartObjects.some(isEarlier));
   };
   return findUnknownMembers(schema, body, [shownRecord])
@@ -119,7 +123,7 @@ export async function removeUnchangedMembers(
     staysUnchangedIfOmitted(getOwnMember(declaredMembers, name)) &&
     names.includes(name) &&
     Object.hasOwn(shownRecord, name) &&
-    isSame(body[name], shownRecord[name], () => false);
+    areEqualValues(body[name], shownRecord[name], () => false);
   const members = Object.entries(body);
   const remainingMembers = members.filter(([name]) => !isUnchanged(name));
   return remainingMembers.length === members.length ? null : Object.fromEntries(remainingMembers);
@@ -156,11 +160,11 @@ export const makeUnknownProblem = ({ path }: UnknownMember): FieldProblem => ({
 function isInView({ bodySourceField }: Contract, { versionedGet }: PathRecord, path: readonly string[]): boolean {
   const returns = versionedGet?.contract.returns;
   if (bodySourceField === undefined || !returns || !('body' in returns)) return false;
-  const part = getOwnMember(getKnownMembers(returns.body), bodySourceField);
-  return [returns.body, ...(part ? [part] : [])].some((view) => canShow(view, path));
+  const sourceSchema = getOwnMember(getKnownMembers(returns.body), bodySourceField);
+  return [returns.body, ...(sourceSchema ? [sourceSchema] : [])].some((view) => canShowPath(view, path));
 }
 
-function canShow(view: Schema, path: readonly string[]): boolean {
+function canShowPath(view: Schema, path: readonly string[]): boolean {
   let at: Schema | undefined = view;
   for (const name of path) {
     if (!at) return false;
@@ -226,15 +230,20 @@ function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): b
 }
 
 /** Returns true if two JSON values are equal, in any order of members, ignoring the members for which `moves` returns true. */
-function isSame(value: unknown, otherValue: unknown, moves: (name: string) => boolean): boolean {
+function areEqualValues(value: unknown, otherValue: unknown, mayDiffer: (name: string) => boolean): boolean {
   if (Array.isArray(value) && Array.isArray(otherValue))
-    return value.length === otherValue.length && value.every((item, index) => isSame(item, otherValue[index], moves));
+    return (
+      value.length === otherValue.length &&
+      value.every((item, index) => areEqualValues(item, otherValue[index], mayDiffer))
+    );
   if (!isRecord(value) || !isRecord(otherValue)) return value === otherValue;
   const names = Object.keys(value);
   return (
     names.length === Object.keys(otherValue).length &&
     names.every(
-      (name) => Object.hasOwn(otherValue, name) && (moves(name) || isSame(value[name], otherValue[name], moves)),
+      (name) =>
+        Object.hasOwn(otherValue, name) &&
+        (mayDiffer(name) || areEqualValues(value[name], otherValue[name], mayDiffer)),
     )
   );
 }

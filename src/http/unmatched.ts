@@ -26,7 +26,9 @@ export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: str
 /** Finds the surface that a path belongs to, whether or not an endpoint accepts it: the one with the longest base above it. */
 export function findSurface(surfaces: readonly SurfaceEndpoints[], path: string): Surface {
   const matchingBases = surfaces.flatMap(({ surface }) =>
-    surface.basePaths.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
+    surface.basePaths
+      .filter((basePath) => isUnderPath(path, basePath))
+      .map((basePath) => ({ base: basePath, surface })),
   );
   const [longest] = matchingBases.toSorted((a, b) => b.base.length - a.base.length);
   if (!longest) throw new Error('No surface has the base of all paths.');
@@ -34,4 +36,4 @@ export function findSurface(surfaces: readonly SurfaceEndpoints[], path: string)
 }
 
 /** Returns true if a path is at a base or below it. The empty base contains all paths. */
-const isUnderPath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);
+const isUnderPath = (path: string, basePath: string): boolean => path === basePath || path.startsWith(`${basePath}/`);

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { recordReads, runDependentWrite } from '../db/client.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidInput } from '../kernel/failure.ts';
 import { computeSha256Hex } from '../platform/secrets.ts';
 import type { Contract, Endpoint, VersionDeclaration } from './endpoint.ts';
 import { preconditionFailed } from './failures.ts';
@@ -21,14 +21,14 @@ type EntityTags = '*' | readonly string[];
 const ENTITY_TAG_PATTERN = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** Character that replaces a tag while the rest of a header is examined. No header contains it. */
-const TAG_MARK = '\0';
+const TAG_PLACEHOLDER = '\0';
 
 /** Parses the versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
 function parseTags(header: string): EntityTags | null {
   if (header.trim() === '*') return '*';
   const tags = [...header.matchAll(ENTITY_TAG_PATTERN)].map(([, tag]) => tag as string);
-  const parts = header.replace(ENTITY_TAG_PATTERN, TAG_MARK).split(',');
-  const isList = tags.length > 0 && parts.every((part) => ['', TAG_MARK].includes(part.trim()));
+  const parts = header.replace(ENTITY_TAG_PATTERN, TAG_PLACEHOLDER).split(',');
+  const isList = tags.length > 0 && parts.every((tagText) => ['', TAG_PLACEHOLDER].includes(tagText.trim()));
   return isList ? tags : null;
 }
 
@@ -98,7 +98,7 @@ export async function runForVersion(
   if (ifMatch === undefined) return handle(call);
   const tags = parseTags(ifMatch);
   if (tags === null) {
-    throw invalid([{ field: 'If-Match', message: 'must be `*`, or a list of entity tags in double quotes' }]);
+    throw invalidInput([{ field: 'If-Match', message: 'must be `*`, or a list of entity tags in double quotes' }]);
   }
   // Whether there is any is what the write finds out anyway.
   if (tags === '*') return handle(call);

@@ -21,7 +21,7 @@ export const writtenRecordSchema = {
  * Returns the GETs that show the record which a write returns: those with the same response schema, and the one that its contract
  * names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
  */
-export function findReadContracts(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
+export function findReadingContracts(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
   if (contract.method === 'get' || !findIdField(getShape(contract))) return [];
   return endpoints
     .map((endpoint) => endpoint.contract)
@@ -35,16 +35,16 @@ export function findReadContracts(contract: Contract, endpoints: readonly Endpoi
 
 /** Returns the answer of a write: the record, or its id alone for a caller who may not read it. */
 export async function makeWrittenAnswer(
-  readContracts: readonly Contract[],
+  readingContracts: readonly Contract[],
   ctx: PrincipalContext,
   record: object,
 ): Promise<object> {
   const field = findIdField(record);
-  if (readContracts.length === 0 || !field) return record;
+  if (readingContracts.length === 0 || !field) return record;
   const id = String((record as Record<string, unknown>)[field]);
-  for (const readContract of readContracts) {
+  for (const readingContract of readingContracts) {
     try {
-      await authorize(readContract, ctx, () => id);
+      await authorize(readingContract, ctx, () => id);
       return record;
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== 'forbidden') throw error;
@@ -57,8 +57,8 @@ export async function makeWrittenAnswer(
 export function makeResponseSchema(
   schema: z.ZodType,
   contract: Contract,
-  readContracts: readonly Contract[],
+  readingContracts: readonly Contract[],
 ): z.ZodType {
   const field = findIdField(getShape(contract));
-  return readContracts.length === 0 || !field ? schema : z.union([schema, writtenRecordSchema[field]]);
+  return readingContracts.length === 0 || !field ? schema : z.union([schema, writtenRecordSchema[field]]);
 }

@@ -8,8 +8,8 @@ const RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
 /** Computes the seconds that a message waits after a number of attempts: twice as long each time. */
-export const computeRetryDelay = (attempts: number, firstDelaySeconds: number): number =>
-  Math.min(firstDelaySeconds * 2 ** attempts, MAX_RETRY_SECONDS);
+export const computeRetryDelay = (attemptCount: number, firstDelaySeconds: number): number =>
+  Math.min(firstDelaySeconds * 2 ** attemptCount, MAX_RETRY_SECONDS);
 
 /**
  * Stores the records of a batch in their logs; records of an unavailable log or of an unknown form are tried again, later each

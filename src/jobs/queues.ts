@@ -36,7 +36,7 @@ export const consumeBatch: Consumer = async (batch, env, execution) => {
 };
 
 /** Makes a function that sends a message again to the queue in which its delivery was given up. */
-export const makeResend =
+export const makeMessageResender =
   (env: Bindings): ResendMessage =>
   async (queue, body) => {
     await findQueue(queue).getProducer(env).send(body);

@@ -1,5 +1,5 @@
 import type { Bindings } from '../config.ts';
-import { type Context, type Origin, openContext } from '../context.ts';
+import { type Context, type ContextOrigin, openContext } from '../context.ts';
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { purgeExports, resumeExports } from '../modules/company-exports/jobs.ts';
 import { deliverStoredRecords } from '../modules/company-log/service.ts';
@@ -32,7 +32,7 @@ import { mailWebhookDisabled, queueWaitingEvents } from '../modules/webhooks/job
 import { reencryptWebhookSecrets } from '../modules/webhooks/service.ts';
 import { runConcurrently } from '../platform/concurrency.ts';
 import { log, runWithCorrelationId } from '../platform/log.ts';
-import { makeResend } from './queues.ts';
+import { makeMessageResender } from './queues.ts';
 
 /** Runs the scheduled work, once a minute: finishes interrupted work and deletes expired data. */
 export async function runScheduled(
@@ -43,13 +43,13 @@ export async function runScheduled(
   const correlationId = `scheduled-${controller.scheduledTime}`;
   const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
   await runWithCorrelationId(correlationId, async () => {
-    await runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null });
+    await runScheduledParts({ env, waitUntil, correlationId, baseUrl: '', ip: null });
     // Where this line is missing, the background Worker is away: nothing else tells.
     log('scheduled_ran', { scheduled_at: new Date(controller.scheduledTime).toISOString() });
   });
 }
 
-async function runParts(origin: Origin): Promise<void> {
+async function runScheduledParts(origin: ContextOrigin): Promise<void> {
   const { env } = origin;
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
@@ -100,7 +100,7 @@ async function runParts(origin: Origin): Promise<void> {
       client_secrets_under_old_keys: () => reencryptIfRotating(context, reencryptClientSecrets),
       signing_keys_under_old_keys: () => reencryptIfRotating(context, reencryptSigningSecrets),
       webhook_secrets_under_old_keys: () => reencryptIfRotating(context, reencryptWebhookSecrets),
-      dead_letters: () => replayDeadLetters(context, makeResend(env)),
+      dead_letters: () => replayDeadLetters(context, makeMessageResender(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       undelivered_records: () => deliverStoredRecords(context),
       ended_companies: () =>

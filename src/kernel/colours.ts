@@ -19,8 +19,8 @@ const toChannels = (colour: Colour): Channels => {
 /** Computes the relative luminance of a colour, from 0 to 1: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance */
 function computeLuminance(colour: Colour): number {
   const [red, green, blue] = toChannels(colour).map((channel) => {
-    const share = channel / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    const fraction = channel / 255;
+    return fraction <= 0.04045 ? fraction / 12.92 : ((fraction + 0.055) / 1.055) ** 2.4;
   }) as Channels;
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
@@ -40,9 +40,11 @@ export const MIN_TEXT_CONTRAST = 4.5;
 export const MIN_GRAPHIC_CONTRAST = 3;
 
 /** Mixes a share (0 to 1) of another colour into a colour. */
-export function mixColours(colour: Colour, otherColour: Colour, share: number): Colour {
+export function mixColours(colour: Colour, otherColour: Colour, otherFraction: number): Colour {
   const otherChannels = toChannels(otherColour);
-  const channels = toChannels(colour).map((channel, at) => channel + ((otherChannels[at] as number) - channel) * share);
+  const channels = toChannels(colour).map(
+    (channel, at) => channel + ((otherChannels[at] as number) - channel) * otherFraction,
+  );
   return `#${channels.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('')}`;
 }
 
@@ -50,17 +52,17 @@ export function mixColours(colour: Colour, otherColour: Colour, share: number): 
 export const chooseTextColour = (colour: Colour): Colour =>
   computeContrast('#ffffff', colour) >= computeContrast('#000000', colour) ? '#ffffff' : '#000000';
 
-const MIX_STEPS = 20;
+const MIX_STEP_COUNT = 20;
 
 /** Changes a colour towards another as little as it takes for the contrast to all of these backgrounds. */
-export function makeReadable(
+export function makeColourReadable(
   colour: Colour,
   backgrounds: readonly Colour[],
   minContrast: number,
   target: Colour,
 ): Colour {
-  for (let step = 0; step < MIX_STEPS; step += 1) {
-    const candidate = mixColours(colour, target, step / MIX_STEPS);
+  for (let step = 0; step < MIX_STEP_COUNT; step += 1) {
+    const candidate = mixColours(colour, target, step / MIX_STEP_COUNT);
     if (backgrounds.every((background) => computeContrast(candidate, background) >= minContrast)) return candidate;
   }
   return target;

@@ -70,7 +70,7 @@ export interface FailureType<Arguments extends any[] = any[]> {
   readonly reason: string;
   readonly says: SurfaceWordings;
   /** Meaning of the failure, whatever its arguments: for the description of the API. */
-  readonly describes: string;
+  readonly description: string;
   /** Returns true if an error is a failure of this type. */
   matches(error: unknown): error is Failure;
 }
@@ -88,7 +88,7 @@ interface FailureDefinition<D extends DetailSource> extends SurfaceWordings {
   detail?: D;
 }
 
-/** Parts of a definition that replace those of a function such as `defineNotFound`. */
+/** Parts of a definition that replace those of a function such as `defineNotFoundFailure`. */
 type DefinitionOverrides<D extends DetailSource = FailureDetail> = Partial<FailureDefinition<D>>;
 
 /** Defines a failure (`concept.fact`, once in the project), with surfaces' own wording: a text is a code. */
@@ -103,14 +103,14 @@ export function defineFailure<const D extends DetailSource = FailureDetail>(
   const type: FailureType<ArgumentsOf<D>> = Object.assign(makeFailure, {
     kind,
     reason,
-    says: portuguese === undefined ? words : addPortuguese(words, portuguese),
-    describes: message,
+    says: portuguese === undefined ? words : addPortugueseMessage(words, portuguese),
+    description: message,
     matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
   });
   return type;
 }
 
-function addPortuguese(words: SurfaceWordings, message: string): SurfaceWordings {
+function addPortugueseMessage(words: SurfaceWordings, message: string): SurfaceWordings {
   const ownWording = words['managed-tables'];
   return {
     ...words,
@@ -122,7 +122,7 @@ function addPortuguese(words: SurfaceWordings, message: string): SurfaceWordings
  * Makes the wordings of a failure with a code of its own on every surface; the organization API writes
  * `METHOD_NOT_ALLOWED` as `MethodNotAllowed`, OAuth as `method_not_allowed`.
  */
-export function makeCodeEverywhere(code: string, status?: number): SurfaceWordings {
+export function makeCodeWordings(code: string, status?: number): SurfaceWordings {
   const addStatus = (ownCode: string) => (status === undefined ? ownCode : { status, code: ownCode });
   const organizationCode = code.replaceAll(
     /([A-Z])([A-Z]*)_?/g,
@@ -130,13 +130,13 @@ export function makeCodeEverywhere(code: string, status?: number): SurfaceWordin
   );
   const ownWording = addStatus(code);
   const directory = status === undefined ? {} : { directory: { status } };
-  const oauth = addStatus(code.toLowerCase());
+  const oauthWording = addStatus(code.toLowerCase());
   return {
     organization: addStatus(organizationCode),
     console: ownWording,
     sharing: ownWording,
     'managed-tables': ownWording,
-    oauth,
+    oauth: oauthWording,
     ...directory,
   };
 }
@@ -144,7 +144,7 @@ export function makeCodeEverywhere(code: string, status?: number): SurfaceWordin
 const toNoun = (concept: string): string => concept.replaceAll('_', ' ');
 
 /** Defines the failure that a resource does not exist: `SIGNING_KEY_NOT_FOUND` on the console. */
-export const defineNotFound = <const D extends DetailSource = FailureDetail>(
+export const defineNotFoundFailure = <const D extends DetailSource = FailureDetail>(
   concept: string,
   overrides: DefinitionOverrides<D> = {},
 ) =>
@@ -154,19 +154,19 @@ export const defineNotFound = <const D extends DetailSource = FailureDetail>(
     ...overrides,
   });
 
-/** Defines a `defineNotFound` failure whose answers name the field of the resource (by default the first) and the unknown ids. */
-export const defineNotFoundBy = <const Field extends string>(
+/** Defines a `defineNotFoundFailure` failure whose answers name the field of the resource (by default the first) and the unknown ids. */
+export const defineNotFoundFailureBy = <const Field extends string>(
   concept: string,
   fields: readonly [Field, ...Field[]],
   overrides: Omit<DefinitionOverrides, 'detail'> = {},
 ) =>
-  defineNotFound(concept, {
+  defineNotFoundFailure(concept, {
     ...overrides,
     detail: (field: Field = fields[0], ids?: string[]) => ({ field, reason: 'not_found', ...(ids && { ids }) }),
   });
 
 /** Defines the failure that another record has the same value of a unique field: `GROUP_NAME_DUPLICATE` on the console. */
-export const defineTaken = (concept: string, field: string, overrides: DefinitionOverrides = {}) =>
+export const defineTakenFailure = (concept: string, field: string, overrides: DefinitionOverrides = {}) =>
   defineFailure(`${concept}.${field}_taken`, 'conflict', {
     message: `Another ${toNoun(concept)} has this ${field}.`,
     detail: { field, reason: 'taken' },
@@ -176,7 +176,7 @@ export const defineTaken = (concept: string, field: string, overrides: Definitio
   });
 
 /** Defines the failure that the resource is already deleted. On the console it is as if it had never existed. */
-export const defineAlreadyDeleted = (concept: string, overrides: DefinitionOverrides = {}) =>
+export const defineDeletedFailure = (concept: string, overrides: DefinitionOverrides = {}) =>
   defineFailure(`${concept}.already_deleted`, 'missing', {
     message: `This ${toNoun(concept)} is already deleted.`,
     detail: { field: 'id', reason: 'already_deleted' },
@@ -218,7 +218,7 @@ export const isInvalidInput = (error: unknown): error is Failure =>
   error instanceof Failure && error.kind === 'invalid';
 
 /** The input is not valid, with the problem of each field. Every route that takes input can answer this failure. */
-export const invalid = defineFailure('request.invalid', 'invalid', {
+export const invalidInput = defineFailure('request.invalid', 'invalid', {
   message: 'The request is not valid.',
   detail: (problems: FieldProblem[], message?: string) => ({ problems, ...(message !== undefined && { message }) }),
 });

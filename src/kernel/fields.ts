@@ -7,7 +7,7 @@ export const timestampSchema = z.iso.datetime().meta({ examples: ['2026-01-31T12
 const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Schema of a time as every surface accepts it: ISO 8601 of any time zone, read as milliseconds since the epoch. */
-export const isoMilliseconds = z.iso
+export const isoMillisecondsSchema = z.iso
   .datetime({ offset: true })
   .refine((text) => !(Date.parse(text) > LAST_TIME_MS), 'must be before the year 10000 in UTC')
   .transform((text) => Date.parse(text));

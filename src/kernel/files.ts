@@ -79,7 +79,7 @@ export function makeFileHeaders(name: string, extension: FileExtension): Record<
   const asciiName = unicodeName.replace(/[^\x20-\x7e]/g, '_');
   const encodedName = encodeURIComponent(unicodeName).replace(
     /['()*]/g,
-    (mark) => `%${mark.charCodeAt(0).toString(16)}`,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
   );
   return {
     'Content-Type': getContentType(extension),

@@ -1,15 +1,15 @@
 /** The error for JSON whose arrays and objects are nested deeper than allowed. */
-export class NestedTooDeep extends Error {}
+export class NestedTooDeepError extends Error {}
 
 /** The first byte of an object. */
-export const OBJECT = 0x7b;
+export const OBJECT_START = 0x7b;
 /** The first byte of an array. */
-export const ARRAY = 0x5b;
+export const ARRAY_START = 0x5b;
 /** The first byte of a string. */
-export const STRING = 0x22;
+export const STRING_START = 0x22;
 
-const END_OF_OBJECT = 0x7d;
-const END_OF_ARRAY = 0x5d;
+const OBJECT_END = 0x7d;
+const ARRAY_END = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
@@ -43,13 +43,13 @@ export class JsonWalker {
   /** Goes over one value of any kind. @param depth the number of arrays and objects around it */
   walkValue(depth = 0): void {
     switch (this.next()) {
-      case STRING:
+      case STRING_START:
         this.#walkString();
         break;
-      case OBJECT:
+      case OBJECT_START:
         this.walkMembers(() => this.walkValue(depth + 1), depth);
         break;
-      case ARRAY:
+      case ARRAY_START:
         this.walkElements(() => this.walkValue(depth + 1), depth);
         break;
       case 0x74:
@@ -71,8 +71,8 @@ export class JsonWalker {
    * @param walkMemberValue called to go over each member's value; the member's quoted name lies from `start` to `end`
    */
   walkMembers(walkMemberValue: (start: number, end: number) => void, depth: number): void {
-    this.#walkList(END_OF_OBJECT, depth, () => {
-      if (this.next() !== STRING) throw new SyntaxError();
+    this.#walkList(OBJECT_END, depth, () => {
+      if (this.next() !== STRING_START) throw new SyntaxError();
       const start = this.at;
       this.#walkString();
       const end = this.at;
@@ -84,11 +84,11 @@ export class JsonWalker {
 
   /** Goes over an array. @param walkElement called to go over each of its values */
   walkElements(walkElement: () => void, depth: number): void {
-    this.#walkList(END_OF_ARRAY, depth, walkElement);
+    this.#walkList(ARRAY_END, depth, walkElement);
   }
 
   #walkList(end: number, depth: number, walkItem: () => void): void {
-    if (depth === this.#deepest) throw new NestedTooDeep();
+    if (depth === this.#deepest) throw new NestedTooDeepError();
     this.at += 1;
     if (this.next() === end) {
       this.at += 1;
@@ -108,7 +108,7 @@ export class JsonWalker {
     for (let at = this.at + 1; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
       if (byte < 0x20) throw new SyntaxError();
-      if (byte === STRING) {
+      if (byte === STRING_START) {
         this.at = at + 1;
         return;
       }
@@ -146,7 +146,7 @@ export class JsonWalker {
 }
 
 const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= 0x39;
-const isHex = (byte = 0): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+const isHexDigit = (byte = 0): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
 /** The bytes that may follow a backslash, except `u`. */
 const ESCAPABLE_BYTES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
@@ -154,7 +154,7 @@ const ESCAPABLE_BYTES = new Set([...'"\\/bfnrt'].map((character) => character.ch
 /** Returns the offset of the last byte of the escape whose backslash stands before `at`. */
 function findEscapeEnd(bytes: Uint8Array, at: number): number {
   if (ESCAPABLE_BYTES.has(bytes[at] ?? 0)) return at;
-  const isUnicodeEscape = bytes[at] === 0x75 && [1, 2, 3, 4].every((index) => isHex(bytes[at + index]));
+  const isUnicodeEscape = bytes[at] === 0x75 && [1, 2, 3, 4].every((index) => isHexDigit(bytes[at + index]));
   if (!isUnicodeEscape) throw new SyntaxError();
   return at + 4;
 }

@@ -10,13 +10,13 @@ type Members = Readonly<Record<string, unknown>>;
 export const UNKNOWN_FIELD_MESSAGE = 'is not a field of this request';
 
 /** The maximum number of unknown fields that a response names, and of characters of each name. */
-export const MAX_UNKNOWN = { names: 20, characters: 80 };
+export const UNKNOWN_FIELD_LIMITS = { names: 20, characters: 80 };
 
 /** Returns the problems for a form's fields that its route does not define. */
 export const describeUnknownFields = (names: readonly string[]): FieldProblem[] =>
   [...new Set(names)]
-    .slice(0, MAX_UNKNOWN.names)
-    .map((name) => ({ field: shorten(name, MAX_UNKNOWN.characters), message: UNKNOWN_FIELD_MESSAGE }));
+    .slice(0, UNKNOWN_FIELD_LIMITS.names)
+    .map((name) => ({ field: shorten(name, UNKNOWN_FIELD_LIMITS.characters), message: UNKNOWN_FIELD_MESSAGE }));
 
 /** A member of a JSON value that its schema does not define. */
 export interface UnknownMember {
@@ -70,15 +70,15 @@ export function* findUnknownMembers(
 ): Generator<UnknownMember, undefined> {
   const { def } = unwrapSchema(schema)._zod;
   if (def.type === 'union') {
-    const closestOption = isNested(value) ? findClosestOption(def.options, value) : undefined;
+    const closestOption = isObjectOrArray(value) ? findClosestOption(def.options, value) : undefined;
     if (closestOption) yield* findUnknownMembers(closestOption, value, records, path);
   } else if (def.type === 'array' && Array.isArray(value)) {
     // It is refused for its length, whatever its entries are.
     if (value.length > getMaxItems(def)) return;
     const findCounterparts = makeCounterpartFinder(records.filter(Array.isArray));
     for (const [index, item] of value.entries()) {
-      if (isNested(item))
-        yield* findUnknownWithin(String(index), def.element, item, findCounterparts(item, index), path);
+      if (isObjectOrArray(item))
+        yield* findUnknownMembersWithin(String(index), def.element, item, findCounterparts(item, index), path);
     }
   } else if (isRecord(value)) {
     const knownMembers = getKnownMembers(schema);
@@ -86,13 +86,13 @@ export function* findUnknownMembers(
     const counterpartRecords = records.filter(isRecord);
     for (const [name, member] of Object.entries(value)) {
       // A record of zod drops this name without a word.
-      const isDropped = name === '__proto__';
+      const isDroppedByZod = name === '__proto__';
       const memberSchema =
-        def.type !== 'record' ? getOwnMember(knownMembers, name) : isDropped ? undefined : def.valueType;
+        def.type !== 'record' ? getOwnMember(knownMembers, name) : isDroppedByZod ? undefined : def.valueType;
       const recordsWithMember = counterpartRecords.filter((record) => Object.hasOwn(record, name));
       if (!memberSchema) yield { path: [...path, name], value: member, counterpartObjects: recordsWithMember };
-      else if (isNested(member))
-        yield* findUnknownWithin(
+      else if (isObjectOrArray(member))
+        yield* findUnknownMembersWithin(
           name,
           memberSchema,
           member,
@@ -111,13 +111,19 @@ const getMaxItems = ({ checks = [] }: z.core.$ZodArrayDef): number =>
     ),
   );
 
-function* findUnknownWithin(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
+function* findUnknownMembersWithin(
+  name: string,
+  schema: Schema,
+  value: object,
+  records: readonly unknown[],
+  path: string[],
+) {
   path.push(name);
   yield* findUnknownMembers(schema, value, records, path);
   path.pop();
 }
 
-const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isObjectOrArray = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Returns an object's own member; undefined if it is inherited or absent. */
 export const getOwnMember = <T>(
@@ -159,10 +165,11 @@ const isScalar = (value: unknown): boolean => typeof value === 'string' || typeo
 /** Returns a function that finds the objects of a record's lists that correspond to an object of a request's list. */
 function makeCounterpartFinder(lists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
   if (lists.length === 0) return () => [];
-  const maps = new Map<string, Map<unknown, unknown>>();
+  const itemMapsByKey = new Map<string, Map<unknown, unknown>>();
   const getItemsByKey = (key: string) => {
-    const itemsByValue = maps.get(key) ?? new Map(lists.flat().map((item) => [getOwnMember(Object(item), key), item]));
-    maps.set(key, itemsByValue);
+    const itemsByValue =
+      itemMapsByKey.get(key) ?? new Map(lists.flat().map((item) => [getOwnMember(Object(item), key), item]));
+    itemMapsByKey.set(key, itemsByValue);
     return itemsByValue;
   };
   return (item, index) => {

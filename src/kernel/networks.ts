@@ -20,7 +20,7 @@ export function toNetwork(address: string): string {
 }
 
 /** Networks that are not public according to IANA, and multicast: https://www.iana.org/assignments/iana-ipv4-special-registry */
-const SPECIAL_IPV4 = [
+const SPECIAL_IPV4_NETWORKS = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24'],
   ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
@@ -30,19 +30,19 @@ const SPECIAL_IPV4 = [
  * Networks allocated to the public; all other networks are not public:
  * https://www.iana.org/assignments/ipv6-unicast-address-assignments
  */
-const PUBLIC_IPV6 = [
+const PUBLIC_IPV6_NETWORKS = [
   ...['2001::/16', '2003::/18', '2400::/12', '2410::/12', '2600::/12', '2610::/23', '2620::/23', '2630::/12'],
   ...['2800::/12', '2a00::/12', '2a10::/12', '2c00::/12'],
 ].map((text) => parseNetwork(text, parseIpv6Bits, 128));
 
 /** Special-use networks within the public ones: https://www.iana.org/assignments/iana-ipv6-special-registry */
-const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((text) =>
+const SPECIAL_IPV6_NETWORKS = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((text) =>
   parseNetwork(text, parseIpv6Bits, 128),
 );
 
 /** Returns true if an IPv4 address is public. @param address in dotted decimal */
 export const isPublicIpv4 = (address: string): boolean =>
-  !SPECIAL_IPV4.some((specialNetwork) => containsAddress(specialNetwork, parseIpv4Bits(address)));
+  !SPECIAL_IPV4_NETWORKS.some((specialNetwork) => containsAddress(specialNetwork, parseIpv4Bits(address)));
 
 /**
  * Returns true if an IPv6 address is public.
@@ -50,8 +50,8 @@ export const isPublicIpv4 = (address: string): boolean =>
  */
 export function isPublicIpv6(address: string): boolean {
   const bits = parseIpv6Bits(address);
-  const isInAny = (networks: Network[]) => networks.some((candidate) => containsAddress(candidate, bits));
-  return isInAny(PUBLIC_IPV6) && !isInAny(SPECIAL_IPV6);
+  const isInAnyNetwork = (networks: Network[]) => networks.some((candidate) => containsAddress(candidate, bits));
+  return isInAnyNetwork(PUBLIC_IPV6_NETWORKS) && !isInAnyNetwork(SPECIAL_IPV6_NETWORKS);
 }
 
 /** Returns the IPv4 addresses written in a host name, with dots or hyphens, as wildcard DNS services read them. */
@@ -59,7 +59,7 @@ export function findEmbeddedIpv4(name: string): string[] {
   // Looked for from every place: in `1.10.0.0.1` two stand, one over the other.
   return [...name.matchAll(/(?<!\d)(?=(\d{1,3})([.-])(\d{1,3})\2(\d{1,3})\2(\d{1,3})(?!\d))/g)]
     .map(([, first, , second, third, fourth]) => [first, second, third, fourth])
-    .filter((parts) => parts.every((part) => Number(part) <= 255))
+    .filter((parts) => parts.every((octet) => Number(octet) <= 255))
     .map((parts) => parts.join('.'));
 }
 
@@ -78,12 +78,15 @@ function parseNetwork(text: string, parseBits: (address: string) => bigint, size
 }
 
 function parseIpv4Bits(address: string): bigint {
-  return address.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
+  return address.split('.').reduce((bits, octet) => (bits << 8n) | BigInt(octet), 0n);
 }
 
 function parseIpv6Bits(address: string): bigint {
   const [head = '', tail = ''] = address.split('::');
-  const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]];
+  const [before, after] = [head, tail].map((groupsText) => (groupsText === '' ? [] : groupsText.split(':'))) as [
+    string[],
+    string[],
+  ];
   const zeros = Array<string>(8 - before.length - after.length).fill('0');
   return [...before, ...zeros, ...after].reduce((bits, group) => (bits << 16n) | BigInt(`0x${group}`), 0n);
 }

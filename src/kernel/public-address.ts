@@ -9,7 +9,7 @@ const PRIVATE_SUFFIXES = [
 /** Host names reserved for examples and tests. */
 const EXAMPLE_SUFFIXES = ['test', 'example', 'invalid'];
 
-const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]'];
+const LOCAL_HOSTNAMES = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Public DNS domains that resolve to the private address written in a subdomain, or to the local machine. */
 const REBINDING_DOMAINS = [
@@ -32,24 +32,24 @@ const HOST_LABEL_PATTERN = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /**
  * Returns the problem with a URL that this service is asked to fetch from, or null for none. It must be https on a public host.
  * The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1 here as they are for
- * fetch. A host name is judged by its text; the address that it resolves to is looked up when it is called. @param allowPrivate
+ * fetch. A host name is judged by its text; the address that it resolves to is looked up when it is called. @param allowPrivateHosts
  * for development: this machine is allowed too, also by plain http, and so are names reserved for examples
  */
-export function findUrlProblem(text: string, allowPrivate: boolean): string | null {
+export function findUrlProblem(text: string, allowPrivateHosts: boolean): string | null {
   if (text === '') return 'must not be empty';
   if (!URL.canParse(text)) return 'must be an absolute URL';
   const url = new URL(text);
-  const isAllowedLocalHost = allowPrivate && isThisMachine(url.hostname);
+  const isAllowedLocalHost = allowPrivateHosts && isLocalHostname(url.hostname);
   if (url.protocol !== 'https:' && !(isAllowedLocalHost && url.protocol === 'http:')) return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
   if (isAllowedLocalHost) return null;
-  if (!isPublicHost(url.hostname, allowPrivate)) return 'must be on a public host';
+  if (!isPublicHost(url.hostname, allowPrivateHosts)) return 'must be on a public host';
   const port = url.port === '' ? 443 : Number(url.port);
   return port === 443 || port >= 1024 ? null : 'must use port 443, or a port from 1024 up';
 }
 
 /** Returns true if a host, as `URL.hostname` gives it, is the machine on which this service runs. */
-export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
+export const isLocalHostname = (hostname: string): boolean => LOCAL_HOSTNAMES.includes(hostname);
 
 /** Tells whether a host, as `URL.hostname` gives it, is an IP address and not a name. */
 export const isIpAddress = (hostname: string): boolean =>
@@ -58,23 +58,23 @@ export const isIpAddress = (hostname: string): boolean =>
 /**
  * Returns true if a host is public, judged by its text alone.
  * @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case
- * @param allowExamples whether names reserved for examples and tests count as public
+ * @param allowExampleHosts whether names reserved for examples and tests count as public
  */
-export function isPublicHost(hostname: string, allowExamples = false): boolean {
+export function isPublicHost(hostname: string, allowExampleHosts = false): boolean {
   if (isIpAddress(hostname)) {
     return hostname.startsWith('[') ? isPublicIpv6(hostname.slice(1, -1)) : isPublicIpv4(hostname);
   }
-  return isPublicName(hostname.replace(/\.$/, ''), allowExamples);
+  return isPublicName(hostname.replace(/\.$/, ''), allowExampleHosts);
 }
 
-function isPublicName(name: string, allowExamples: boolean): boolean {
+function isPublicName(name: string, allowExampleHosts: boolean): boolean {
   const labels = name.split('.');
-  const topLevel = labels.at(-1) as string;
+  const topLevelDomain = labels.at(-1) as string;
   return (
     labels.length > 1 &&
     labels.every((label) => HOST_LABEL_PATTERN.test(label)) &&
-    !PRIVATE_SUFFIXES.includes(topLevel) &&
-    (allowExamples || !EXAMPLE_SUFFIXES.includes(topLevel)) &&
+    !PRIVATE_SUFFIXES.includes(topLevelDomain) &&
+    (allowExampleHosts || !EXAMPLE_SUFFIXES.includes(topLevelDomain)) &&
     !REBINDING_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`)) &&
     findEmbeddedIpv4(name).every(isPublicIpv4)
   );

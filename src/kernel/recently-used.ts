@@ -7,17 +7,17 @@ export class RecentlyUsed<Key, Value> {
   #weight = 0;
 
   /**
-   * @param measureAdded returns an entry's weight, by default 1. @param measureRemoved returns the weight freed on removal, where
+   * @param measureAddedEntry returns an entry's weight, by default 1. @param measureRemovedEntry returns the weight freed on removal, where
    * entries have parts in common
    */
   constructor(
     capacity: number,
-    measureAdded: (key: Key, value: Value) => number = () => 1,
-    measureRemoved = measureAdded,
+    measureAddedEntry: (key: Key, value: Value) => number = () => 1,
+    measureRemovedEntry = measureAddedEntry,
   ) {
     this.#capacity = capacity;
-    this.#added = measureAdded;
-    this.#forgotten = measureRemoved;
+    this.#added = measureAddedEntry;
+    this.#forgotten = measureRemovedEntry;
   }
 
   get(key: Key): Value | undefined {

@@ -1,8 +1,8 @@
 /** Returns the beginning of a text, without half a surrogate pair at its end, which would be invalid Unicode. */
 export function truncateText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  const lastCode = text.charCodeAt(maxLength - 1);
-  return text.slice(0, lastCode >= 0xd800 && lastCode <= 0xdbff ? maxLength - 1 : maxLength);
+  const lastCharCode = text.charCodeAt(maxLength - 1);
+  return text.slice(0, lastCharCode >= 0xd800 && lastCharCode <= 0xdbff ? maxLength - 1 : maxLength);
 }
 
 /** Returns a text of at most `maxLength` UTF-16 units, which ends in `…` where something was cut off. */
@@ -17,11 +17,11 @@ export const findIndexAfter = (text: string, characters: number): number =>
   [...text].slice(0, Math.max(0, characters)).join('').length;
 
 /** Returns the path, in names and indexes, to the first text of a JSON value that holds half of a surrogate pair, or null. */
-export function findIllFormedText(value: unknown): string[] | null {
+export function findIllFormedTextPath(value: unknown): string[] | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : [];
   if (typeof value !== 'object' || value === null) return null;
   for (const [name, field] of Object.entries(value)) {
-    const path = name.isWellFormed() ? findIllFormedText(field) : [];
+    const path = name.isWellFormed() ? findIllFormedTextPath(field) : [];
     if (path) return [name, ...path];
   }
   return null;

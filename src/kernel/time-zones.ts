@@ -50,7 +50,7 @@ export function listIntervals(
     return name.number === number && name.clock === clock;
   };
   /** Finds the first moment after `from`, up to `to`, at which a condition holds that stays true from then on. */
-  const findFirst = (from: number, to: number, isReached: (at: number) => boolean): number => {
+  const findFirstTime = (from: number, to: number, isReached: (at: number) => boolean): number => {
     let [before, at] = [from, to];
     while (at - before > 1) {
       const middle = Math.floor((before + at) / 2);
@@ -63,18 +63,18 @@ export function listIntervals(
     const name = identifyInterval(at);
     const start = name.number * ms + first - name.offset;
     if (isSameInterval(start, name) && !isSameInterval(start - 1, name)) return start;
-    return findFirst(start - MAX_SHIFT_MS, at, (time) => isSameInterval(time, name));
+    return findFirstTime(start - MAX_SHIFT_MS, at, (time) => isSameInterval(time, name));
   };
   const findEnd = (start: number): number => {
     const name = identifyInterval(start);
     const end = (name.number + 1) * ms + first - name.offset;
     if (isSameInterval(end - 1, name) && !isSameInterval(end, name)) return end;
-    return findFirst(start, end + MAX_SHIFT_MS, (time) => !isSameInterval(time, name));
+    return findFirstTime(start, end + MAX_SHIFT_MS, (time) => !isSameInterval(time, name));
   };
-  const starts: number[] = [];
-  for (let start = findStart(from); start <= to && starts.length < maxIntervals; start = findEnd(start))
-    starts.push(start);
-  return starts;
+  const intervalStarts: number[] = [];
+  for (let start = findStart(from); start <= to && intervalStarts.length < maxIntervals; start = findEnd(start))
+    intervalStarts.push(start);
+  return intervalStarts;
 }
 
 /** Returns a function that returns a time zone's offset from UTC at a moment, in milliseconds. */

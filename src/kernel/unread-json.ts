@@ -1,5 +1,5 @@
 import { parseExactJson } from './exact-json.ts';
-import { ARRAY, JsonWalker, OBJECT, STRING } from './json-walk.ts';
+import { ARRAY_START, JsonWalker, OBJECT_START, STRING_START } from './json-walk.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -40,15 +40,15 @@ export class UnreadObject {
     let text = '';
     let copiedEnd = this.#start;
     const walker = new JsonWalker(this.#bytes, this.#start, Number.POSITIVE_INFINITY);
-    const flatten = () => {
+    const flattenMember = () => {
       const firstByte = walker.next();
       const start = walker.at;
       walker.walkValue();
-      if (firstByte !== OBJECT && firstByte !== ARRAY) return;
+      if (firstByte !== OBJECT_START && firstByte !== ARRAY_START) return;
       text += `${this.#text(copiedEnd, start)}[]`;
       copiedEnd = walker.at;
     };
-    walker.walkMembers(flatten, 0);
+    walker.walkMembers(flattenMember, 0);
     return text + this.#text(copiedEnd, this.#end);
   }
 }
@@ -70,17 +70,18 @@ const MAX_OTHER_FIELDS = 100;
  * Checks that bytes are JSON. Of an object, parses only one field, the list of `unread`: each object in the list
  * becomes an `UnreadObject`, and each other element null. The other fields keep their names, with null as value. A
  * value that is not an object, or a list that is not a list, is replaced by an empty value of its type.
- * @throws SyntaxError, NestedTooDeep, and TypeError for bytes that are not UTF-8
+ * @throws SyntaxError, NestedTooDeepError, and TypeError for bytes that are not UTF-8
  */
-export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: number): unknown {
+export function readBodyWithUnreadList(bytes: Uint8Array, unreadList: UnreadList, maxDepth: number): unknown {
   requireUtf8(bytes);
   const walker = new JsonWalker(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, maxDepth);
   const body: Record<string, unknown> = Object.create(null);
   let otherFieldCount = 0;
   const firstByte = walker.next();
-  if (firstByte === OBJECT) {
+  if (firstByte === OBJECT_START) {
     walker.walkMembers((start, end) => {
-      if (isFieldNamed(unread.list, bytes, start, end)) body[unread.list] = readList(walker, unread.maxObjects);
+      if (isFieldNamed(unreadList.list, bytes, start, end))
+        body[unreadList.list] = readList(walker, unreadList.maxObjects);
       else {
         otherFieldCount += 1;
         if (otherFieldCount <= MAX_OTHER_FIELDS) body[JSON.parse(decoder.decode(bytes.subarray(start, end)))] = null;
@@ -90,7 +91,7 @@ export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: numb
   } else walker.walkValue();
   walker.next();
   if (walker.at < bytes.length) throw new SyntaxError();
-  return firstByte === OBJECT ? body : makeEmptyValue(firstByte);
+  return firstByte === OBJECT_START ? body : makeEmptyValue(firstByte);
 }
 
 /** The number of bytes decoded at a time when only checking that they are UTF-8. */
@@ -105,7 +106,7 @@ function requireUtf8(bytes: Uint8Array): void {
 
 function readList(walker: JsonWalker, maxObjects: number): unknown {
   const firstByte = walker.next();
-  if (firstByte !== ARRAY) {
+  if (firstByte !== ARRAY_START) {
     walker.walkValue(1);
     return makeEmptyValue(firstByte);
   }
@@ -118,7 +119,7 @@ function readList(walker: JsonWalker, maxObjects: number): unknown {
 }
 
 function readObject(walker: JsonWalker): UnreadObject | null {
-  if (walker.next() !== OBJECT) {
+  if (walker.next() !== OBJECT_START) {
     walker.walkValue(2);
     return null;
   }
@@ -128,7 +129,7 @@ function readObject(walker: JsonWalker): UnreadObject | null {
   walker.walkMembers(() => {
     fieldCount += 1;
     const firstByte = walker.next();
-    isNested ||= firstByte === OBJECT || firstByte === ARRAY;
+    isNested ||= firstByte === OBJECT_START || firstByte === ARRAY_START;
     walker.walkValue(3);
   }, 2);
   return new UnreadObject(walker.bytes, start, walker.at, fieldCount, isNested);
@@ -142,11 +143,11 @@ function isFieldNamed(name: string, bytes: Uint8Array, start: number, end: numbe
 
 function makeEmptyValue(firstByte: number): unknown {
   switch (firstByte) {
-    case OBJECT:
+    case OBJECT_START:
       return {};
-    case ARRAY:
+    case ARRAY_START:
       return [];
-    case STRING:
+    case STRING_START:
       return '';
     case 0x6e:
       return null;

@@ -76,19 +76,22 @@ const MAX_DAYS = 500;
 const MAX_UNIONS = 5;
 
 /**
- * Reads the analytics of a range. @param starts where the intervals of the series begin, ascending, in milliseconds @param isPart
+ * Reads the analytics of a range. @param intervalStarts where the intervals of the series begin, ascending, in milliseconds @param isPartial
  * older events will be added: the most frequent keys are not known yet, so that all keys except viewers are listed
  */
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
   fieldFilter: LogFieldFilter,
-  starts: readonly number[],
-  isPart: boolean,
+  intervalStarts: readonly number[],
+  isPartial: boolean,
 ): LogAnalytics {
   const tables = listTablesInRange(sql, 'share', range).slice(-MAX_DAYS);
   const { text, boundValues } = makeEventsSql(tables, fieldFilter);
-  const selectTop = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
+  const selectTopEntries = (
+    { key, label }: { key: string; label: string },
+    limit = isPartial ? NO_LIMIT : MAX_TOP_ENTRIES,
+  ) =>
     selectRows<TopEntry>(
       sql,
       `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
@@ -98,16 +101,16 @@ export function readAnalytics(
   return {
     totals: countInTables(sql, tables, fieldFilter),
     // Records stand in the order of their times: each is read once for all intervals together.
-    series: starts.flatMap((start, n) => {
-      const end = starts[n + 1] ?? Number.MAX_SAFE_INTEGER;
-      const parts = clipToRange(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
+    series: intervalStarts.flatMap((start, n) => {
+      const end = intervalStarts[n + 1] ?? Number.MAX_SAFE_INTEGER;
+      const parts = clipTablesToRange(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
       return parts.length > 0 ? [{ start, ...countInTables(sql, parts, fieldFilter) }] : [];
     }),
     top: {
-      shares: selectTop(TOP_LISTS.shares),
-      dashboards: selectTop(TOP_LISTS.dashboards),
-      viewers: selectTop(TOP_LISTS.viewers, MAX_TOP_ENTRIES),
-      countries: selectTop(TOP_LISTS.countries),
+      shares: selectTopEntries(TOP_LISTS.shares),
+      dashboards: selectTopEntries(TOP_LISTS.dashboards),
+      viewers: selectTopEntries(TOP_LISTS.viewers, MAX_TOP_ENTRIES),
+      countries: selectTopEntries(TOP_LISTS.countries),
     },
   };
 }
@@ -137,10 +140,10 @@ function countInTables(sql: SqlStorage, tables: readonly DayTable[], fieldFilter
 }
 
 /** Returns the parts of a range that the tables cover. */
-const clipToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
+const clipTablesToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
-    const common = intersectRanges(own, range);
-    return common ? [{ name, ...common }] : [];
+    const commonRange = intersectRanges(own, range);
+    return commonRange ? [{ name, ...commonRange }] : [];
   });
 
 /** Returns SQL for the events of some tables with their outcome, and its bound values. */
@@ -149,25 +152,25 @@ function makeEventsSql(
   fieldFilter: LogFieldFilter,
 ): { text: string; boundValues: SqlStorageValue[] } {
   const boundValues: SqlStorageValue[] = [];
-  const selects = tables.map(({ name, lower, upper }, n) => {
+  const selectStatements = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.
     if (n > 0 && n < tables.length - 1) return `SELECT * FROM ${name}`;
     boundValues.push(lower.at, lower.id, upper.at, upper.id);
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
-  if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
+  if (tables.length === 0) selectStatements.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
   const conditions = makeConditions(fieldFilter);
   boundValues.push(...conditions.boundValues);
   return {
-    text: `(SELECT *, ${OUTCOME_SQL} AS outcome FROM (${uniteSelects(selects)}) WHERE true${conditions.text})`,
+    text: `(SELECT *, ${OUTCOME_SQL} AS outcome FROM (${uniteSelects(selectStatements)}) WHERE true${conditions.text})`,
     boundValues,
   };
 }
 
-function uniteSelects(selects: readonly string[]): string {
-  if (selects.length <= MAX_UNIONS) return selects.join(' UNION ALL ');
-  const groups = Array.from({ length: Math.ceil(selects.length / MAX_UNIONS) }, (_, n) =>
-    selects.slice(n * MAX_UNIONS, (n + 1) * MAX_UNIONS),
+function uniteSelects(selectStatements: readonly string[]): string {
+  if (selectStatements.length <= MAX_UNIONS) return selectStatements.join(' UNION ALL ');
+  const groups = Array.from({ length: Math.ceil(selectStatements.length / MAX_UNIONS) }, (_, n) =>
+    selectStatements.slice(n * MAX_UNIONS, (n + 1) * MAX_UNIONS),
   );
   return uniteSelects(groups.map((group) => `SELECT * FROM (${uniteSelects(group)})`));
 }

@@ -67,7 +67,7 @@ export function readCount(text: string, values: LogFilter['values']): number | n
     const content = contents[field];
     if (content === undefined) return null;
     if ('counts' in content) return Object.hasOwn(content.counts, value) ? (content.counts[value] as number) : 0;
-    return mayContain(content.bloom, value) ? null : 0;
+    return mayContainValue(content.bloom, value) ? null : 0;
   });
   if (knownCounts.includes(0)) return 0;
   return knownCounts.length === 1
@@ -91,19 +91,19 @@ function readCombinedCount(
 function makeBloomFilter(values: readonly string[]): string {
   const bytes = new Uint8Array(Math.ceil((values.length * BITS_PER_VALUE) / 8));
   for (const value of values) {
-    for (const bit of chooseBits(value, bytes.length * 8))
+    for (const bit of chooseBitPositions(value, bytes.length * 8))
       bytes[bit >> 3] = (bytes[bit >> 3] as number) | (1 << (bit & 7));
   }
   return bytes.toBase64();
 }
 
-function mayContain(bloom: string, value: string): boolean {
-  const bytes = Uint8Array.fromBase64(bloom);
-  return chooseBits(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
+function mayContainValue(bloomFilter: string, value: string): boolean {
+  const bytes = Uint8Array.fromBase64(bloomFilter);
+  return chooseBitPositions(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
 }
 
 /** Returns the bits that stand for a value: combinations of two hashes (FNV-1a, with two offset bases). */
-function chooseBits(value: string, bitCount: number): number[] {
+function chooseBitPositions(value: string, bitCount: number): number[] {
   const [first, second] = [computeHash(value, 0x811c9dc5), computeHash(value, 0x9747b28c) | 1];
   return Array.from({ length: HASH_COUNT }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bitCount);
 }

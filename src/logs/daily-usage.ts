@@ -28,8 +28,8 @@ export const findNewUsageRecords = (
 
 /** Adds the records' usage to the days of their requests: one row for all records of a day that arrive together. */
 export function addUsage(sql: SqlStorage, records: readonly LogRecord<'audit'>[]): void {
-  const byDay = Map.groupBy(records, ({ occurredAt }) => Math.floor(occurredAt / DAY_MS));
-  for (const [day, ofDay] of byDay) {
+  const recordsByDay = Map.groupBy(records, ({ occurredAt }) => Math.floor(occurredAt / DAY_MS));
+  for (const [day, ofDay] of recordsByDay) {
     const sumUsage = (field: 'requests' | 'executions') =>
       ofDay.reduce((total, { used }) => total + (used?.[field] ?? 0), 0);
     sql.exec(

@@ -10,7 +10,7 @@ import {
   type LogRange,
   toRange,
 } from './log.ts';
-import { readLastMoved } from './parts.ts';
+import { readLastMovedKey } from './parts.ts';
 import { createTable, LOG_TABLES, listColumns, listTableNames } from './tables.ts';
 
 /** A table of records, and the range of records stored in it. */
@@ -38,8 +38,10 @@ function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
   const tablesByKind = {} as Record<LogKind, DayTables>;
   for (const kind of LOG_KINDS) {
     const { tablePrefix: formerName } = LOG_TABLES[kind];
-    const beginning = `${formerName}_`;
-    const days = names.filter((name) => name.startsWith(beginning)).map((name) => Number(name.slice(beginning.length)));
+    const namePrefix = `${formerName}_`;
+    const days = names
+      .filter((name) => name.startsWith(namePrefix))
+      .map((name) => Number(name.slice(namePrefix.length)));
     const [end] = names.includes(formerName)
       ? sql.exec<{ at: number }>('SELECT endAt AS at FROM former_tables WHERE kind = ?', kind).toArray()
       : [];
@@ -74,26 +76,26 @@ function listTables(sql: SqlStorage, kind: LogKind): DayTable[] {
 
 /** Lists the tables with records of a range, the oldest first, each with its part of the range; without moved records. */
 export function listTablesInRange(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
-  const lastMoved = readLastMoved(sql, kind);
-  const unmovedRange = lastMoved ? { lower: getKeyAfter(lastMoved), upper: toRange({}).upper } : toRange({});
+  const lastMovedKey = readLastMovedKey(sql, kind);
+  const unmovedRange = lastMovedKey ? { lower: getKeyAfter(lastMovedKey), upper: toRange({}).upper } : toRange({});
   const requestedRange = intersectRanges(range, unmovedRange);
   return listTables(sql, kind).flatMap(({ name, ...own }) => {
-    const common = requestedRange && intersectRanges(own, requestedRange);
-    return common ? [{ name, ...common }] : [];
+    const commonRange = requestedRange && intersectRanges(own, requestedRange);
+    return commonRange ? [{ name, ...commonRange }] : [];
   });
 }
 
 /** Drops the tables of moved records: this writes no row, unlike deleting. @param isUrgent space is needed at once */
 export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
-  const lastMoved = readLastMoved(sql, kind);
-  if (!lastMoved) return;
+  const lastMovedKey = readLastMovedKey(sql, kind);
+  if (!lastMovedKey) return;
   for (const { name, upper, lower } of listTables(sql, kind)) {
-    if (compareKeys(lower, lastMoved) > 0 || upper.at === NO_DAY) continue;
+    if (compareKeys(lower, lastMovedKey) > 0 || upper.at === NO_DAY) continue;
     const [left] = selectRows(
       sql,
       `SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`,
-      lastMoved.at,
-      lastMoved.id,
+      lastMovedKey.at,
+      lastMovedKey.id,
     );
     const isFormerTable = name === LOG_TABLES[kind].tablePrefix;
     if (!left) {
@@ -101,7 +103,7 @@ export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isU
       if (isFormerTable) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
       cachedDayTables.delete(sql);
     } else if (isFormerTable || (isUrgent && upper.at > now)) {
-      sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, lastMoved.at, lastMoved.id);
+      sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, lastMovedKey.at, lastMovedKey.id);
     }
   }
 }

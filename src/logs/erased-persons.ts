@@ -56,17 +56,17 @@ const computeDigest = (secret: string, identifier: string): string =>
 function findErasedPersons(sql: SqlStorage, secret: string, record: LogRecord): Person[] {
   const identifiers = new Set(JSON.stringify(record).toLowerCase().match(PERSON_ID_PATTERN));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
-  const byDigest = new Map(
+  const identifiersByDigest = new Map(
     [...identifiers, ...ip].map((identifier) => [computeDigest(secret, identifier), identifier]),
   );
   const erasedRows = selectRows<{ digest: string; pseudonym: string }>(
     sql,
     'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
     record.occurredAt,
-    JSON.stringify([...byDigest.keys()]),
+    JSON.stringify([...identifiersByDigest.keys()]),
   );
   return [...Map.groupBy(erasedRows, ({ pseudonym }) => pseudonym)].map(([pseudonym, rows]) => {
-    const personIdentifiers = rows.map(({ digest }) => byDigest.get(digest) as string);
+    const personIdentifiers = rows.map(({ digest }) => identifiersByDigest.get(digest) as string);
     return {
       ids: personIdentifiers.filter((identifier) => !identifier.includes('@') && !ip.includes(identifier)),
       email: personIdentifiers.find((identifier) => identifier.includes('@')) ?? '',

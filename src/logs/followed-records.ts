@@ -6,11 +6,11 @@ import {
   type LogKey,
   type LogKind,
   type LogRecord,
-  toKey,
+  toLogKey,
   toRange,
 } from './log.ts';
 import { readPart } from './part-file.ts';
-import { findPart, findPartAfter, readLastMoved } from './parts.ts';
+import { findPart, findPartAfter, readLastMovedKey } from './parts.ts';
 import { hasRecord, readNewestOrOldest, readRecordsInRange } from './rows.ts';
 
 /**
@@ -85,11 +85,11 @@ const getReachedKey = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
 export function recordLateKeys(sql: SqlStorage, kind: LogKind, records: readonly LogRecord[]): void {
   const cursor = readCursor(sql, kind);
   if (!cursor) return;
-  const [until, moved] = [getReachedKey(cursor), readLastMoved(sql, kind)];
+  const [until, moved] = [getReachedKey(cursor), readLastMovedKey(sql, kind)];
   const isBehindCursor = (key: LogKey) =>
     compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
-    const key = toKey(record);
+    const key = toLogKey(record);
     if (!isBehindCursor(key) || hasRecord(sql, kind, record)) continue;
     sql.exec('INSERT OR IGNORE INTO followed_late (kind, at, id) VALUES (?, ?, ?)', kind, key.at, key.id);
   }
@@ -130,25 +130,31 @@ export async function readFollowedRecords(
   while (records.length < limit) {
     const part = findPartAfter(sql, kind, afterKey);
     if (!part || compareKeys(part.first, upper) >= 0) break;
-    records.push(...(await findOldest(files, part.file, { afterKey, upper }, limit - records.length)));
+    records.push(...(await readOldestRecords(files, part.file, { afterKey, upper }, limit - records.length)));
     afterKey = part.last;
   }
   // What a file has is before all that is in the object.
   const range = { lower: getKeyAfter(afterKey), upper };
   records.push(...readRecordsInRange(sql, kind, range, { limit: limit - records.length }));
   const lastRecord = records.at(-1);
-  const upTo = lastRecord ? toKey(lastRecord) : { at, id };
-  if (lastRecord) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
+  const upToKey = lastRecord ? toLogKey(lastRecord) : { at, id };
+  if (lastRecord) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upToKey.at, upToKey.id, kind);
   const lateKeys = selectRows<LogKey>(
     sql,
     'SELECT at, id FROM followed_late WHERE kind = ? ORDER BY at, id LIMIT ?',
     ...[kind, limit],
   );
-  return { follows, records, upTo, lateRecords: await readRecords({ sql, files }, kind, lateKeys), late: lateKeys };
+  return {
+    follows,
+    records,
+    upTo: upToKey,
+    lateRecords: await readRecords({ sql, files }, kind, lateKeys),
+    late: lateKeys,
+  };
 }
 
 /** Returns the oldest records of a file after a key, the oldest first. The file has the newest first. */
-async function findOldest(
+async function readOldestRecords(
   files: R2Bucket,
   file: string,
   { afterKey, upper }: { afterKey: LogKey; upper: LogKey },
@@ -156,7 +162,7 @@ async function findOldest(
 ): Promise<LogRecord[]> {
   const foundRecords: LogRecord[] = [];
   for await (const record of readPart(files, file)) {
-    const key = toKey(record);
+    const key = toLogKey(record);
     if (compareKeys(key, upper) >= 0) continue;
     if (compareKeys(key, afterKey) <= 0) break;
     foundRecords.push(record);
@@ -171,7 +177,7 @@ async function readRecords({ sql, files }: FollowedLog, kind: LogKind, keys: rea
   const keysByFile = new Map<string, LogKey[]>();
   for (const key of keys) {
     const range = { lower: key, upper: getKeyAfter(key) };
-    const [own] = [...readRecordsInRange(sql, kind, range), ...readRecordsInRange(sql, kind, range, { late: true })];
+    const [own] = [...readRecordsInRange(sql, kind, range), ...readRecordsInRange(sql, kind, range, { isLate: true })];
     if (own) foundRecords.push(own);
     else {
       const file = findPart(sql, kind, key, getDayRange(key.at))?.file;
@@ -185,7 +191,7 @@ async function readRecords({ sql, files }: FollowedLog, kind: LogKind, keys: rea
       if (isWanted.has(`${record.occurredAt} ${record.id}`)) foundRecords.push(record);
     }
   }
-  return foundRecords.sort((one, other) => compareKeys(toKey(one), toKey(other)));
+  return foundRecords.sort((first, other) => compareKeys(toLogKey(first), toLogKey(other)));
 }
 
 export function advanceCursor(

@@ -29,30 +29,30 @@ export async function listRecords(
   { sql, state, pause }: LogReadSource,
   kind: LogKind,
   filter: LogFilter,
-  skip: number,
+  skipCount: number,
   limit: number,
 ): Promise<LogPage> {
   const range = toRange(filter);
-  for (let tries = 1; ; tries += 1) {
+  for (let tryCount = 1; ; tryCount += 1) {
     const stateBefore = state();
     const records: LogRecord[] = [];
     let total = 0;
     let isMoved = false;
-    for (const piece of listPieces(sql, kind, range, filter)) {
+    for (const piece of listRangePieces(sql, kind, range, filter)) {
       const count = piece.count ?? countRecordsInRange(sql, kind, piece, filter);
-      if (records.length < limit && total + count > skip) {
-        const offset = Math.max(0, skip - total);
+      if (records.length < limit && total + count > skipCount) {
+        const offset = Math.max(0, skipCount - total);
         records.push(
           ...readRecordsInRange(sql, kind, piece, {
             fieldFilter: filter,
-            newestFirst: true,
+            isNewestFirst: true,
             limit: limit - records.length,
             offset,
           }),
         );
       }
       total += count;
-      if (piece.count !== undefined || tries > MAX_TRIES) continue;
+      if (piece.count !== undefined || tryCount > MAX_TRIES) continue;
       await pause();
       isMoved = state() !== stateBefore;
       if (isMoved) break;
@@ -65,7 +65,7 @@ export async function listRecords(
 }
 
 /** Yields the pieces of a range that are read at once, with the number of their records where it is known. */
-function* listPieces(
+function* listRangePieces(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
@@ -77,13 +77,13 @@ function* listPieces(
       compareKeys(piece.lower, { at: piece.day, id: '' }) === 0 && piece.upper.at === piece.day + DAY_MS;
     // Days that are over change seldom.
     const isDayOver = piece.day + 2 * DAY_MS < clock.now();
-    if (isUnfiltered && isWholeDay && isDayOver) yield { ...piece, count: countDay(sql, kind, piece) };
+    if (isUnfiltered && isWholeDay && isDayOver) yield { ...piece, count: countDayRecords(sql, kind, piece) };
     else yield* splitRange(sql, kind, piece);
   }
 }
 
 /** Returns the number of records of a day that is over; counted once, until a late record arrives. */
-function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRange & { day: number }): number {
+function countDayRecords(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRange & { day: number }): number {
   const storedCount = sql.exec<{ records: number }>('SELECT records FROM days WHERE kind = ? AND day = ?', kind, day);
   const [found] = storedCount.toArray();
   if (found) return found.records;

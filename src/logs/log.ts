@@ -65,16 +65,16 @@ export const DEFAULT_RETENTION_DAYS = 90;
 /** Compares two keys, for sorting. */
 export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
-export const toKey = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
+export const toLogKey = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
 
 /** Returns the smallest key that is greater than this one. */
 export const getKeyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
 /** Returns the range that two ranges share; null for none. */
 export function intersectRanges(range: LogRange, otherRange: LogRange): LogRange | null {
-  const lower = compareKeys(range.lower, otherRange.lower) > 0 ? range.lower : otherRange.lower;
+  const lowerKey = compareKeys(range.lower, otherRange.lower) > 0 ? range.lower : otherRange.lower;
   const upper = compareKeys(range.upper, otherRange.upper) < 0 ? range.upper : otherRange.upper;
-  return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
+  return compareKeys(lowerKey, upper) < 0 ? { lower: lowerKey, upper } : null;
 }
 
 /** Returns the range of the day that contains a time. */

@@ -10,17 +10,17 @@ import {
   getKeyAfter,
   type LogKind,
   type LogRecord,
-  toKey,
+  toLogKey,
   toRange,
 } from './log.ts';
 import { encodePart, readPart } from './part-file.ts';
-import { deletePart, findPart, insertPart, isPartNamed, markMoved, type Part } from './parts.ts';
+import { deletePart, findPart, hasPartWithFile, insertPart, type Part, recordLastMovedKey } from './parts.ts';
 import { countRecordsInRange, isDatabaseFull, logLimits, readNewestOrOldest, readRecordsInRange } from './rows.ts';
 import { formatLateTable, LOG_TABLES } from './tables.ts';
 import { countLateViews, countViews } from './view-counts.ts';
 
 /** The time for which a file stays after no part names it, so that current readers can finish. */
-const LEFTOVER_MS = HOUR_MS;
+const LEFTOVER_RETENTION_MS = HOUR_MS;
 
 /** The storage and files with which a company's log moves its records. */
 export interface Mover {
@@ -38,13 +38,13 @@ export interface Mover {
  * @param cutoff moves only days that have ended before (ms)
  * @returns whether anything was moved
  */
-export async function moveOldest(mover: Mover, kind: LogKind, cutoff: number): Promise<boolean> {
+export async function moveOldestRecords(mover: Mover, kind: LogKind, cutoff: number): Promise<boolean> {
   const { sql } = mover.storage;
-  const oldest = readNewestOrOldest(sql, kind, toRange({}), 'oldest');
-  if (!oldest) return false;
-  const day = getDayRange(oldest.at);
+  const oldestRecord = readNewestOrOldest(sql, kind, toRange({}), 'oldest');
+  if (!oldestRecord) return false;
+  const day = getDayRange(oldestRecord.at);
   if (day.upper.at > cutoff) return false;
-  const records = takeFirst(readRecordsInRange(sql, kind, day));
+  const records = takeFirstRecords(readRecordsInRange(sql, kind, day));
   const part = await writePart(mover, kind, records, 1);
   return runInTransaction(mover, () => {
     // What came in between stands among them or before them, and is not in the file: it is written anew.
@@ -52,7 +52,7 @@ export async function moveOldest(mover: Mover, kind: LogKind, cutoff: number): P
       return true;
     while (kind === 'share' && countViews(sql));
     insertPart(sql, kind, part);
-    markMoved(sql, kind, part.last);
+    recordLastMovedKey(sql, kind, part.last);
     dropMovedTables(sql, kind, clock.now(), isDatabaseFull(sql));
     sql.exec('DELETE FROM days WHERE kind = ? AND day = ?', kind, day.lower.at);
     mover.reportChange();
@@ -73,21 +73,21 @@ function runInTransaction<T>({ storage }: Mover, work: () => T): T {
 export async function mergeLateRecords(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, reportChange } = mover;
   const { sql } = storage;
-  const oldest = readNewestOrOldest(sql, kind, toRange({}), 'oldest', true);
-  if (!oldest) return false;
-  const day = getDayRange(oldest.at);
-  const oldPart = findPart(sql, kind, oldest, day);
-  const isBeforePartEnd = oldPart !== undefined && compareKeys(oldest, oldPart.last) <= 0;
+  const oldestRecord = readNewestOrOldest(sql, kind, toRange({}), 'oldest', true);
+  if (!oldestRecord) return false;
+  const day = getDayRange(oldestRecord.at);
+  const oldPart = findPart(sql, kind, oldestRecord, day);
+  const isBeforePartEnd = oldPart !== undefined && compareKeys(oldestRecord, oldPart.last) <= 0;
   const range = isBeforePartEnd
-    ? { lower: oldest, upper: getKeyAfter(oldPart.last) }
-    : { lower: oldest, upper: day.upper };
-  const lateRecords = takeFirst(readRecordsInRange(sql, kind, range, { late: true }));
+    ? { lower: oldestRecord, upper: getKeyAfter(oldPart.last) }
+    : { lower: oldestRecord, upper: day.upper };
+  const lateRecords = takeFirstRecords(readRecordsInRange(sql, kind, range, { isLate: true }));
   const recordsById = new Map<string, LogRecord>();
   if (oldPart) for await (const record of readPart(files, oldPart.file)) recordsById.set(record.id, record);
   const newRecords = lateRecords.filter(({ id }) => !recordsById.has(id));
   for (const record of newRecords) recordsById.set(record.id, record);
   const hasNewRecords = newRecords.length > 0;
-  const allRecords = [...recordsById.values()].sort((a, b) => compareKeys(toKey(a), toKey(b)));
+  const allRecords = [...recordsById.values()].sort((a, b) => compareKeys(toLogKey(a), toLogKey(b)));
   const parts = hasNewRecords ? await writeDayFiles(mover, kind, allRecords, (oldPart?.version ?? 0) + 1) : [];
   storage.transactionSync(() => {
     if (hasNewRecords && oldPart) {
@@ -95,7 +95,7 @@ export async function mergeLateRecords(mover: Mover, kind: LogKind): Promise<boo
       sql.exec(
         'INSERT OR REPLACE INTO leftovers (file, deleteAt) VALUES (?, ?)',
         oldPart.file,
-        clock.now() + LEFTOVER_MS,
+        clock.now() + LEFTOVER_RETENTION_MS,
       );
     }
     for (const part of parts) insertPart(sql, kind, part);
@@ -109,7 +109,7 @@ export async function mergeLateRecords(mover: Mover, kind: LogKind): Promise<boo
   return true;
 }
 
-/** Deletes files that no part has named for `LEFTOVER_MS`. */
+/** Deletes files that no part has named for `LEFTOVER_RETENTION_MS`. */
 export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promise<void> {
   const leftoverFiles = selectRows<{ file: string }>(
     sql,
@@ -118,13 +118,13 @@ export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promi
   ).map(({ file }) => file);
   await deleteObjects(
     files,
-    leftoverFiles.filter((file) => !isPartNamed(sql, file)),
+    leftoverFiles.filter((file) => !hasPartWithFile(sql, file)),
   );
   for (const file of leftoverFiles) sql.exec('DELETE FROM leftovers WHERE file = ?', file);
 }
 
 /** Returns the first records, as many as one file holds. */
-function takeFirst(records: Iterable<LogRecord>): LogRecord[] {
+function takeFirstRecords(records: Iterable<LogRecord>): LogRecord[] {
   const takenRecords: LogRecord[] = [];
   let bytes = 0;
   for (const record of records) {
@@ -144,7 +144,7 @@ export async function writeDayFiles(
 ): Promise<Part[]> {
   const parts: Part[] = [];
   while (dayRecords.length > 0) {
-    const records = takeFirst(dayRecords);
+    const records = takeFirstRecords(dayRecords);
     dayRecords.splice(0, records.length);
     parts.push(await writePart(mover, kind, records, version));
   }
@@ -153,7 +153,7 @@ export async function writeDayFiles(
 
 /** Writes one file: `log/{company}/audit-events/2026-01-31/{time}-{id of its first record}.{version}.ndjson.gz` */
 async function writePart({ files, name }: Mover, kind: LogKind, records: LogRecord[], version: number): Promise<Part> {
-  const [first, last] = [toKey(records[0] as LogRecord), toKey(records.at(-1) as LogRecord)];
+  const [first, last] = [toLogKey(records[0] as LogRecord), toLogKey(records.at(-1) as LogRecord)];
   const file = `log/${name}/${LOG_TABLES[kind].folder}/${formatDay(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
   await files.put(file, await encodePart(records));
   return { file, version, first, last, records: records.length, contents: summarizeContents(kind, records) };

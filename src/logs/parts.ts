@@ -78,18 +78,18 @@ export async function countParts(
   pause: () => Promise<void>,
 ): Promise<ListedPart[]> {
   const countedParts: ListedPart[] = [];
-  let contentsRead = 0;
+  let readContentsCount = 0;
   for (const part of parts) {
     const { file, first, last, records } = part;
-    let matching: number | null = records;
+    let matchingCount: number | null = records;
     if (Object.keys(values).length > 0) {
-      if (contentsRead > 0 && contentsRead % CONTENTS_PER_BATCH === 0) await pause();
-      contentsRead += 1;
+      if (readContentsCount > 0 && readContentsCount % CONTENTS_PER_BATCH === 0) await pause();
+      readContentsCount += 1;
       const contents = readPartContents(sql, kind, part);
-      matching = contents === undefined ? null : readCount(contents, values);
+      matchingCount = contents === undefined ? null : readCount(contents, values);
     }
     const isPartlyMatching = first.at < from || last.at > to || deniedRecords !== undefined;
-    countedParts.push({ file, first, matching: isPartlyMatching && matching !== 0 ? null : matching });
+    countedParts.push({ file, first, matching: isPartlyMatching && matchingCount !== 0 ? null : matchingCount });
   }
   return countedParts;
 }
@@ -104,14 +104,14 @@ const readPartContents = (sql: SqlStorage, kind: LogKind, { file, last }: PartRa
 
 /** Finds the part for a late record: its day's first part that does not end before it, else the day's last part. */
 export function findPart(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
-  const selectByEnd = (lower: LogKey, order: 'ASC' | 'DESC') =>
+  const selectPartByEnd = (lowerKey: LogKey, order: 'ASC' | 'DESC') =>
     selectRows<PartRow>(
       sql,
       `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
          ORDER BY lastAt ${order}, lastId ${order} LIMIT 1`,
-      ...[kind, lower.at, lower.id, day.upper.at, day.upper.id],
+      ...[kind, lowerKey.at, lowerKey.id, day.upper.at, day.upper.id],
     )[0];
-  const row = selectByEnd(key, 'ASC') ?? selectByEnd(day.lower, 'DESC');
+  const row = selectPartByEnd(key, 'ASC') ?? selectPartByEnd(day.lower, 'DESC');
   return row && toPart(row);
 }
 
@@ -126,13 +126,13 @@ export function findPartAfter(sql: SqlStorage, kind: LogKind, afterKey: LogKey |
   return row && toPart(row);
 }
 
-export const isPartNamed = (sql: SqlStorage, file: string): boolean =>
+export const hasPartWithFile = (sql: SqlStorage, file: string): boolean =>
   sql.exec('SELECT 1 FROM parts WHERE file = ?', file).toArray().length > 0;
 
 /** Returns the key of the last record that was moved to R2, if any was. */
-export const readLastMoved = (sql: SqlStorage, kind: LogKind): LogKey | undefined =>
+export const readLastMovedKey = (sql: SqlStorage, kind: LogKind): LogKey | undefined =>
   sql.exec<{ at: number; id: string }>('SELECT at, id FROM moved WHERE kind = ?', kind).toArray()[0];
 
-export function markMoved(sql: SqlStorage, kind: LogKind, { at, id }: LogKey): void {
+export function recordLastMovedKey(sql: SqlStorage, kind: LogKind, { at, id }: LogKey): void {
   sql.exec('INSERT OR REPLACE INTO moved (kind, at, id) VALUES (?, ?, ?)', kind, at, id);
 }

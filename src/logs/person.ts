@@ -49,9 +49,9 @@ async function redactTable(
       const { occurredAt, id, ...present } = row;
       const redactedFields = redactValue(present, person) as Record<string, SqlStorageValue>;
       if (isUnchanged(present, redactedFields)) continue;
-      const sets = Object.keys(redactedFields).map((field) => `${field} = ?`);
+      const assignments = Object.keys(redactedFields).map((field) => `${field} = ?`);
       sql.exec(
-        `UPDATE "${table}" SET ${sets.join(', ')} WHERE occurredAt = ? AND id = ?`,
+        `UPDATE "${table}" SET ${assignments.join(', ')} WHERE occurredAt = ? AND id = ?`,
         ...Object.values(redactedFields),
         ...[occurredAt, id],
       );

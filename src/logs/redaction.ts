@@ -24,9 +24,9 @@ const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\
 
 /** Returns the text with the pseudonym in place of the person; an email address is replaced only where it stands alone. */
 export function redactText(text: string, { ids, email, pseudonym }: Person): string {
-  const withoutIds = ids.reduce((redactedText, id) => redactedText.replaceAll(id, pseudonym), text);
-  if (email === '' || !withoutIds.toLowerCase().includes(email)) return withoutIds;
-  return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escapeRegExp(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
+  const textWithoutIds = ids.reduce((redactedText, id) => redactedText.replaceAll(id, pseudonym), text);
+  if (email === '' || !textWithoutIds.toLowerCase().includes(email)) return textWithoutIds;
+  return textWithoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escapeRegExp(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
 /** Tells whether a record is the person's action: it names them as actor, or no actor and one of their addresses. */

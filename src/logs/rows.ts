@@ -12,7 +12,7 @@ import {
   type LogKind,
   type LogRange,
   type LogRecord,
-  toKey,
+  toLogKey,
 } from './log.ts';
 import { formatLateTable, LOG_TABLES, listColumns } from './tables.ts';
 
@@ -43,8 +43,8 @@ const toBoundValues = ({ lower, upper }: LogRange) => [lower.at, lower.id, upper
 /** Stores records that are not stored yet. @returns how many were new */
 export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly LogRecord[], isLate = false): number {
   if (isLate) return insertIntoTable(sql, kind, formatLateTable(kind), records);
-  const byTable = Map.groupBy(records, ({ occurredAt }) => ensureTable(sql, kind, occurredAt));
-  return [...byTable].reduce((sum, [table, ofOne]) => sum + insertIntoTable(sql, kind, table, ofOne), 0);
+  const recordsByTable = Map.groupBy(records, ({ occurredAt }) => ensureTable(sql, kind, occurredAt));
+  return [...recordsByTable].reduce((sum, [table, ofOne]) => sum + insertIntoTable(sql, kind, table, ofOne), 0);
 }
 
 function insertIntoTable(sql: SqlStorage, kind: LogKind, table: string, records: readonly LogRecord[]): number {
@@ -53,7 +53,7 @@ function insertIntoTable(sql: SqlStorage, kind: LogKind, table: string, records:
   const statement = `INSERT OR IGNORE INTO ${table} (${listColumns(kind)})
     SELECT ${['occurredAt', 'id', ...fields].map(makeExtractSql).join(', ')} FROM json_each(?)`;
   // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
-  const orderedRecords = records.toSorted((a, b) => compareKeys(toKey(a), toKey(b)));
+  const orderedRecords = records.toSorted((a, b) => compareKeys(toLogKey(a), toLogKey(b)));
   let insertedCount = 0;
   for (let from = 0; from < orderedRecords.length; ) {
     const texts: string[] = [];
@@ -69,20 +69,20 @@ function insertIntoTable(sql: SqlStorage, kind: LogKind, table: string, records:
 
 /** Tells whether a record of this id, from the same minute, is stored: anonymous events have one id a minute. */
 export function isStoredInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: LogRecord): boolean {
-  const madeAt = getCreatedAt(id);
+  const createdAt = getCreatedAt(id);
   // Other ids are made when what they stand for happens.
-  if (kind !== 'share' || madeAt % MINUTE_MS !== 0 || occurredAt < madeAt || occurredAt >= madeAt + MINUTE_MS)
+  if (kind !== 'share' || createdAt % MINUTE_MS !== 0 || occurredAt < createdAt || occurredAt >= createdAt + MINUTE_MS)
     return false;
-  const range = { lower: { at: madeAt, id: '' }, upper: { at: madeAt + MINUTE_MS, id: '' } };
+  const range = { lower: { at: createdAt, id: '' }, upper: { at: createdAt + MINUTE_MS, id: '' } };
   return hasRecordWithId(sql, kind, range, id);
 }
 
 /** Tells whether a record of this key is stored. @param isLate among late records, which are not merged yet */
 export const hasRecord = (sql: SqlStorage, kind: LogKind, record: LogRecord, isLate = false): boolean =>
-  hasRecordWithId(sql, kind, { lower: toKey(record), upper: getKeyAfter(toKey(record)) }, record.id, isLate);
+  hasRecordWithId(sql, kind, { lower: toLogKey(record), upper: getKeyAfter(toLogKey(record)) }, record.id, isLate);
 
 const hasRecordWithId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, isLate = false): boolean =>
-  listTablesToRead(sql, kind, range, { newestFirst: false, late: isLate }).some(
+  listTablesToRead(sql, kind, range, { isNewestFirst: false, isLate }).some(
     ({ name, ...own }) =>
       sql.exec(`SELECT 1 FROM ${name} WHERE ${RANGE_CONDITION} AND id = ?`, ...toBoundValues(own), id).toArray()
         .length > 0,
@@ -98,7 +98,7 @@ export function readNewestOrOldest(
 ) {
   const isNewestFirst = end === 'newest';
   const order = isNewestFirst ? 'DESC' : 'ASC';
-  for (const { name, ...own } of listTablesToRead(sql, kind, range, { newestFirst: isNewestFirst, late: isLate })) {
+  for (const { name, ...own } of listTablesToRead(sql, kind, range, { isNewestFirst, isLate })) {
     const foundRows = sql.exec<{ at: number; id: string }>(
       `SELECT occurredAt AS at, id FROM ${name} WHERE ${RANGE_CONDITION}
        ORDER BY occurredAt ${order}, id ${order} LIMIT 1`,
@@ -117,11 +117,11 @@ export function* readRecordsInRange(
   range: LogRange,
   selection: RecordSelection = {},
 ): Generator<LogRecord> {
-  const { fieldFilter = ALL_RECORDS, late = false, newestFirst = false } = selection;
+  const { fieldFilter = ALL_RECORDS, isLate = false, isNewestFirst = false } = selection;
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
-  for (const table of listTablesToRead(sql, kind, range, { newestFirst, late })) {
+  for (const table of listTablesToRead(sql, kind, range, { isNewestFirst, isLate })) {
     let isEmpty = true;
-    for (const record of readRecords(sql, kind, table, { fieldFilter, newestFirst, limit, offset })) {
+    for (const record of readRecords(sql, kind, table, { fieldFilter, isNewestFirst, limit, offset })) {
       isEmpty = false;
       yield record;
       limit -= 1;
@@ -136,12 +136,12 @@ function* readRecords(
   sql: SqlStorage,
   kind: LogKind,
   { name, ...range }: DayTable,
-  { fieldFilter, newestFirst, limit, offset }: Required<Omit<RecordSelection, 'late'>>,
+  { fieldFilter, isNewestFirst, limit, offset }: Required<Omit<RecordSelection, 'isLate'>>,
 ): Generator<LogRecord> {
-  const order = newestFirst ? 'DESC' : 'ASC';
+  const order = isNewestFirst ? 'DESC' : 'ASC';
   const { jsonFields } = LOG_TABLES[kind];
   const { text, boundValues } = makeConditions(fieldFilter);
-  for (let { lower, upper } = range, remainingCount = limit, skip = offset; remainingCount > 0; skip = 0) {
+  for (let { lower, upper } = range, remainingCount = limit, skipCount = offset; remainingCount > 0; skipCount = 0) {
     const batchSize = Math.min(remainingCount, ROWS_PER_BATCH);
     const rows = selectRows<Record<string, string | number | null>>(
       sql,
@@ -150,7 +150,7 @@ function* readRecords(
       ...toBoundValues({ lower, upper }),
       ...boundValues,
       batchSize,
-      skip,
+      skipCount,
     );
     for (const row of rows) {
       for (const field of jsonFields) row[field] = JSON.parse(row[field] as string);
@@ -159,8 +159,8 @@ function* readRecords(
     const lastRecord = rows.at(-1) as unknown as LogRecord | undefined;
     if (lastRecord === undefined || rows.length < batchSize) return;
     remainingCount -= rows.length;
-    if (newestFirst) upper = toKey(lastRecord);
-    else lower = getKeyAfter(toKey(lastRecord));
+    if (isNewestFirst) upper = toLogKey(lastRecord);
+    else lower = getKeyAfter(toLogKey(lastRecord));
   }
 }
 
@@ -168,18 +168,18 @@ function listTablesToRead(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
-  { newestFirst, late }: { newestFirst: boolean; late: boolean },
+  { isNewestFirst, isLate }: { isNewestFirst: boolean; isLate: boolean },
 ): DayTable[] {
-  if (late) return [{ name: formatLateTable(kind), ...range }];
+  if (isLate) return [{ name: formatLateTable(kind), ...range }];
   const tables = listTablesInRange(sql, kind, range);
-  return newestFirst ? tables.reverse() : tables;
+  return isNewestFirst ? tables.reverse() : tables;
 }
 
 /** The selection of a range's records, and their order: the oldest first by default. */
 export interface RecordSelection {
   fieldFilter?: LogFieldFilter;
-  newestFirst?: boolean;
-  late?: boolean;
+  isNewestFirst?: boolean;
+  isLate?: boolean;
   limit?: number;
   offset?: number;
 }
@@ -253,10 +253,10 @@ export function* splitRange(sql: SqlStorage, kind: LogKind, range: LogRange): Ge
       sql,
       kind,
       { ...range, upper },
-      { newestFirst: true, limit: 1, offset: logLimits.slice - 1 },
+      { isNewestFirst: true, limit: 1, offset: logLimits.slice - 1 },
     );
-    const lower: LogKey = first ? toKey(first) : range.lower;
-    yield { lower, upper };
-    upper = lower;
+    const lowerKey: LogKey = first ? toLogKey(first) : range.lower;
+    yield { lower: lowerKey, upper };
+    upper = lowerKey;
   }
 }

@@ -16,24 +16,24 @@ const OUTCOMES: Partial<Record<string, Outcome>> = {
 export const tallyLimits = { viewers: 200_000 };
 
 /** The error for more viewers than can be distinguished at once. */
-export class TooManyViewers extends Error {}
+export class TooManyViewersError extends Error {}
 
 /** One of several equal shares of all viewers. */
-export interface ViewerShare {
+export interface ViewerPartition {
   number: number;
-  shareCount: number;
+  partitionCount: number;
 }
 
-function isInShare({ number, shareCount }: ViewerShare, viewer: string): boolean {
-  if (shareCount === 1) return true;
+function isInPartition({ number, partitionCount }: ViewerPartition, viewer: string): boolean {
+  if (partitionCount === 1) return true;
   let hash = 0x811c9dc5;
   for (let at = 0; at < viewer.length; at += 1) hash = Math.imul(hash ^ viewer.charCodeAt(at), 0x01000193);
-  return ((hash ^ (hash >>> 15)) >>> 0) % shareCount === number;
+  return ((hash ^ (hash >>> 15)) >>> 0) % partitionCount === number;
 }
 
 type TopEntries = Map<string, TopEntry>;
 
-function addToTop(top: TopEntries, key: string, count: number, label: string | null): void {
+function addToTopEntries(top: TopEntries, key: string, count: number, label: string | null): void {
   const knownEntry = top.get(key);
   if (!knownEntry) top.set(key, { key, label, count });
   else {
@@ -43,7 +43,7 @@ function addToTop(top: TopEntries, key: string, count: number, label: string | n
 }
 
 /** Returns the most frequent entries, ordered by key where they are equal. */
-export const takeMostFrequent = (entries: Iterable<TopEntry>, length: number): TopEntry[] =>
+export const takeMostFrequentEntries = (entries: Iterable<TopEntry>, length: number): TopEntry[] =>
   [...entries].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, length);
 
 /**
@@ -63,20 +63,20 @@ export class Tally {
   readonly #viewers = new Map<string, number>();
   readonly #labels = new Map<string, string>();
   readonly #starts: readonly number[];
-  readonly #share: ViewerShare;
+  readonly #partition: ViewerPartition;
   #interval: number;
   #seen = new Set<string>();
 
   /** @param interval the number of the newest interval that has events */
-  constructor(starts: readonly number[], interval: number, share: ViewerShare) {
-    this.#starts = starts;
+  constructor(intervalStarts: readonly number[], interval: number, partition: ViewerPartition) {
+    this.#starts = intervalStarts;
     this.#interval = interval;
-    this.#share = share;
+    this.#partition = partition;
   }
 
   /** Adds a viewer whose events are counted already; an early viewer is added to the newest interval too. */
   addViewer({ viewer, executed, label, early }: SeenViewer): void {
-    if (!isInShare(this.#share, viewer)) return;
+    if (!isInPartition(this.#partition, viewer)) return;
     this.#see(viewer, executed, label, early === 1);
   }
 
@@ -92,19 +92,19 @@ export class Tally {
     const { viewer, shareId, targetType, targetId, ipCountry, actorEmail, actorId } = event;
     if (outcome === 'denied') return;
     const isExecuted = outcome === 'executed';
-    if (typeof viewer === 'string' && isInShare(this.#share, viewer)) {
+    if (typeof viewer === 'string' && isInPartition(this.#partition, viewer)) {
       this.#see(viewer, isExecuted ? 1 : 0, isExecuted ? (actorEmail ?? actorId ?? null) : null, true);
     }
     if (!isExecuted) return;
-    if (shareId !== null) addToTop(this.top.shares, shareId, 1, null);
-    if (targetType === 'dashboard' && targetId !== null) addToTop(this.top.dashboards, targetId, 1, null);
-    if (ipCountry !== null) addToTop(this.top.countries, ipCountry, 1, ipCountry);
+    if (shareId !== null) addToTopEntries(this.top.shares, shareId, 1, null);
+    if (targetType === 'dashboard' && targetId !== null) addToTopEntries(this.top.dashboards, targetId, 1, null);
+    if (ipCountry !== null) addToTopEntries(this.top.countries, ipCountry, 1, ipCountry);
   }
 
   /** Returns each key's count, here and in other entries together. */
   mergeTop(name: keyof typeof this.top, otherEntries: readonly TopEntry[]): TopEntry[] {
     const entriesByKey = new Map([...this.top[name]].map(([key, entry]) => [key, { ...entry }]));
-    for (const { key, count, label } of otherEntries) addToTop(entriesByKey, key, count, label);
+    for (const { key, count, label } of otherEntries) addToTopEntries(entriesByKey, key, count, label);
     return [...entriesByKey.values()];
   }
 
@@ -112,17 +112,17 @@ export class Tally {
   summarizeViewers(length: number): { viewerCount: number; topViewers: TopEntry[] } {
     this.#endInterval();
     const getLabel = (key: string) => this.#labels.get(key) ?? null;
-    let mostFrequent: TopEntry[] = [];
+    let mostFrequentEntries: TopEntry[] = [];
     for (const [key, count] of this.#viewers) {
-      if (count > 0) mostFrequent.push({ key, count, label: getLabel(key) });
-      if (mostFrequent.length > 1000) mostFrequent = takeMostFrequent(mostFrequent, length);
+      if (count > 0) mostFrequentEntries.push({ key, count, label: getLabel(key) });
+      if (mostFrequentEntries.length > 1000) mostFrequentEntries = takeMostFrequentEntries(mostFrequentEntries, length);
     }
-    return { viewerCount: this.#viewers.size, topViewers: takeMostFrequent(mostFrequent, length) };
+    return { viewerCount: this.#viewers.size, topViewers: takeMostFrequentEntries(mostFrequentEntries, length) };
   }
 
-  #see(viewer: string, executed: number, label: string | null, isInInterval: boolean): void {
-    this.#viewers.set(viewer, (this.#viewers.get(viewer) ?? 0) + executed);
-    if (this.#viewers.size > tallyLimits.viewers) throw new TooManyViewers();
+  #see(viewer: string, executionCount: number, label: string | null, isInInterval: boolean): void {
+    this.#viewers.set(viewer, (this.#viewers.get(viewer) ?? 0) + executionCount);
+    if (this.#viewers.size > tallyLimits.viewers) throw new TooManyViewersError();
     if (label !== null && label > (this.#labels.get(viewer) ?? '')) this.#labels.set(viewer, label);
     if (isInInterval) this.#seen.add(viewer);
   }

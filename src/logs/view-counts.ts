@@ -1,6 +1,6 @@
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import { listTablesInRange } from './day-tables.ts';
-import { compareKeys, getKeyAfter, type LogKey, type LogRecord, toKey, toRange } from './log.ts';
+import { compareKeys, getKeyAfter, type LogKey, type LogRecord, toLogKey, toRange } from './log.ts';
 import { hasRecord, logLimits, readNewestOrOldest, readRecordsInRange } from './rows.ts';
 import { addViews } from './views.ts';
 
@@ -8,26 +8,26 @@ import { addViews } from './views.ts';
 const COUNTED_BEFORE_MS = MINUTE_MS;
 
 /** The last share event included in the view counts. Events before `since` are not counted here. */
-type ViewsMark = LogKey & { since: number };
+type ViewsCursor = LogKey & { since: number };
 
-export function createViewsMark(sql: SqlStorage): void {
+export function createViewsCursorTable(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS views_counted (since INTEGER NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL)');
   const since = clock.now() - COUNTED_BEFORE_MS;
   sql.exec("INSERT INTO views_counted SELECT ?, ?, '' WHERE NOT EXISTS (SELECT 1 FROM views_counted)", since, since);
 }
 
-const readViewsMark = (sql: SqlStorage): ViewsMark =>
-  sql.exec<ViewsMark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
+const readViewsCursor = (sql: SqlStorage): ViewsCursor =>
+  sql.exec<ViewsCursor & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
 
 /** The events that stand for one view of the share that they name. Events for several views are counted by `addViews` alone. */
 const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 
 /** Adds a slice of events to the counts: on request, daily, and before events move. @returns whether more are left */
 export function countViews(sql: SqlStorage): boolean {
-  const { at, id } = readViewsMark(sql);
+  const { at, id } = readViewsCursor(sql);
   const range = { lower: getKeyAfter({ at, id }), upper: toRange({}).upper };
   const [full] = readRecordsInRange(sql, 'share', range, { limit: 1, offset: logLimits.slice - 1 });
-  const lastKey = full ? toKey(full) : readNewestOrOldest(sql, 'share', range, 'newest');
+  const lastKey = full ? toLogKey(full) : readNewestOrOldest(sql, 'share', range, 'newest');
   if (!lastKey) return false;
   for (const { name, lower, upper } of listTablesInRange(sql, 'share', { ...range, upper: getKeyAfter(lastKey) })) {
     sql.exec(
@@ -47,13 +47,13 @@ export function countViews(sql: SqlStorage): boolean {
 
 /** Returns new events with a key up to the mark, which `countLateViews` counts. */
 export function findLateViews(sql: SqlStorage, events: readonly LogRecord<'share'>[]): LogRecord<'share'>[] {
-  const mark = readViewsMark(sql);
-  return events.filter((event) => compareKeys(toKey(event), mark) <= 0 && !hasRecord(sql, 'share', event));
+  const mark = readViewsCursor(sql);
+  return events.filter((event) => compareKeys(toLogKey(event), mark) <= 0 && !hasRecord(sql, 'share', event));
 }
 
 /** Counts late events, each stored now for the first time, that `countViews` has passed already. */
 export function countLateViews(sql: SqlStorage, events: readonly LogRecord<'share'>[]): void {
-  const { since } = readViewsMark(sql);
+  const { since } = readViewsCursor(sql);
   for (const { shareId, type, occurredAt } of events) {
     if (shareId === null || !VIEW_EVENT_TYPES.includes(type) || occurredAt < since) continue;
     addViews(sql, { shareId, viewCount: type === 'share.executed' ? 1 : 0, lastAccessedAt: occurredAt });

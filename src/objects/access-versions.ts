@@ -69,8 +69,9 @@ export class AccessVersions {
     this.#sql.exec('DELETE FROM access_changes WHERE id = ?', id);
   }
 
-  #renew(affected: AffectedPrincipals['principals']): void {
-    const affectsEverybody = affected === 'everybody' || this.#versions.size + affected.length > MAX_PRINCIPALS;
+  #renew(affectedPrincipals: AffectedPrincipals['principals']): void {
+    const affectsEverybody =
+      affectedPrincipals === 'everybody' || this.#versions.size + affectedPrincipals.length > MAX_PRINCIPALS;
     if (affectsEverybody) {
       const version = (this.#versions.get(EVERYBODY_KEY) ?? 0) + 1;
       this.#versions.clear();
@@ -78,7 +79,7 @@ export class AccessVersions {
       this.#write(EVERYBODY_KEY, version);
       return;
     }
-    for (const principal of affected) this.#write(principal, (this.#versions.get(principal) ?? 0) + 1);
+    for (const principal of affectedPrincipals) this.#write(principal, (this.#versions.get(principal) ?? 0) + 1);
   }
 
   #write(principal: string, version: number): void {

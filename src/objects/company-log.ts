@@ -29,11 +29,11 @@ import {
   type LogKey,
   type LogKind,
   type LogRecord,
-  toKey,
+  toLogKey,
   toRange,
 } from '../logs/log.ts';
-import { deleteLeftovers, type Mover, mergeLateRecords, moveOldest } from '../logs/move-to-files.ts';
-import { countParts, type ListedPart, listPartsInRange, readLastMoved } from '../logs/parts.ts';
+import { deleteLeftovers, type Mover, mergeLateRecords, moveOldestRecords } from '../logs/move-to-files.ts';
+import { countParts, type ListedPart, listPartsInRange, readLastMovedKey } from '../logs/parts.ts';
 import { redactPart, redactRows } from '../logs/person.ts';
 import type { Person } from '../logs/redaction.ts';
 import {
@@ -45,7 +45,7 @@ import {
   readRecordsInRange,
 } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
-import { countLateViews, countViews, createViewsMark, findLateViews } from '../logs/view-counts.ts';
+import { countLateViews, countViews, createViewsCursorTable, findLateViews } from '../logs/view-counts.ts';
 import { addViews, readViews, type ShareViews, setViewsBefore } from '../logs/views.ts';
 import { logError } from '../platform/log.ts';
 import { eraseStorage } from './erase-storage.ts';
@@ -111,7 +111,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
   #open(): void {
     createTables(this.#sql);
     takeOverFormerTables(this.#sql);
-    createViewsMark(this.#sql);
+    createViewsCursorTable(this.#sql);
     createUsedDaysTable(this.#sql);
     createFollowingTables(this.#sql);
     createErasedPersonsTable(this.#sql);
@@ -157,14 +157,14 @@ export class CompanyLog extends DurableObject<LogBindings> {
       const { kind } = cursor;
       let { after } = cursor;
       let changedCount = 0;
-      for (let files = 0; files < FILES_PER_CALL; files += 1) {
-        const redacted = await redactPart(mover, kind, person, after);
-        changedCount += redacted.changedCount;
-        if (redacted.nextKey === null) {
+      for (let fileCount = 0; fileCount < FILES_PER_CALL; fileCount += 1) {
+        const redactedPart = await redactPart(mover, kind, person, after);
+        changedCount += redactedPart.changedCount;
+        if (redactedPart.nextKey === null) {
           const nextKind = LOG_KINDS[LOG_KINDS.indexOf(kind) + 1];
           return { changed: changedCount, next: nextKind === undefined ? null : { kind: nextKind, after: null } };
         }
-        after = redacted.nextKey;
+        after = redactedPart.nextKey;
       }
       return { changed: changedCount, next: { kind, after } };
     });
@@ -201,8 +201,9 @@ export class CompanyLog extends DurableObject<LogBindings> {
   async append(name: string, kind: LogKind, records: readonly LogRecord[]): Promise<number> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
-    const lastMovedKey = readLastMoved(this.#sql, kind);
-    const isLate = (record: LogRecord) => lastMovedKey !== undefined && compareKeys(toKey(record), lastMovedKey) <= 0;
+    const lastMovedKey = readLastMovedKey(this.#sql, kind);
+    const isLate = (record: LogRecord) =>
+      lastMovedKey !== undefined && compareKeys(toLogKey(record), lastMovedKey) <= 0;
     const uniqueRecords = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
     const redactedRecords = redactErasedPersons(storage, uniqueRecords);
     const newRecords = redactedRecords.filter(
@@ -211,7 +212,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     const lateRecords = redactedRecords.filter(isLate);
     if (storage.kv.get(NAME_KEY) === undefined) storage.kv.put(NAME_KEY, name);
     const lateViews = kind === 'share' ? findLateViews(this.#sql, newRecords as LogRecord<'share'>[]) : [];
-    const newlyUsed =
+    const newUsageRecords =
       kind === 'audit'
         ? [[newRecords, false] as const, [lateRecords, true] as const].flatMap(([records, isOfLate]) =>
             findNewUsageRecords(this.#sql, records as LogRecord<'audit'>[], isOfLate),
@@ -220,7 +221,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     recordLateKeys(this.#sql, kind, redactedRecords);
     const writtenCount = insertRecords(this.#sql, kind, newRecords) + insertRecords(this.#sql, kind, lateRecords, true);
     countLateViews(this.#sql, lateViews);
-    addUsage(this.#sql, newlyUsed);
+    addUsage(this.#sql, newUsageRecords);
     if (writtenCount > 0) deleteDayCounts(this.#sql, kind, newRecords);
     await this.#wakeBy(
       clock.now() + (lateRecords.length > 0 || isDatabaseFull(this.#sql) ? LATE_RECORDS_DELAY_MS : DAY_MS),
@@ -272,9 +273,9 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   /** Lists the object's part of a page, with the exact number of its records, and the files with the rest of the list. */
-  async list(kind: LogKind, filter: LogFilter, skip: number, limit: number): Promise<LogPage> {
+  async list(kind: LogKind, filter: LogFilter, skipCount: number, limit: number): Promise<LogPage> {
     const readState = { sql: this.#sql, state: () => this.#moves, pause: yieldToOtherTasks };
-    return listRecords(readState, kind, filter, skip, limit);
+    return listRecords(readState, kind, filter, skipCount, limit);
   }
 
   /** Returns the records of a filter that precede one, the newest first; or the files with the rest. */
@@ -286,7 +287,9 @@ export class CompanyLog extends DurableObject<LogBindings> {
   ): Promise<{ records: LogRecord[]; parts: ListedPart[] }> {
     const { lower, upper } = toRange(filter);
     const range = { lower, upper: beforeKey ?? upper };
-    const records = [...readRecordsInRange(this.#sql, kind, range, { fieldFilter: filter, newestFirst: true, limit })];
+    const records = [
+      ...readRecordsInRange(this.#sql, kind, range, { fieldFilter: filter, isNewestFirst: true, limit }),
+    ];
     const parts = records.length > 0 ? [] : listPartsInRange(this.#sql, kind, range);
     return { records, parts: await countParts(this.#sql, kind, parts, filter, yieldToOtherTasks) };
   }
@@ -325,7 +328,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   #lastMoved(): LogKey | null {
-    return readLastMoved(this.#sql, 'share') ?? null;
+    return readLastMovedKey(this.#sql, 'share') ?? null;
   }
 
   /** Adds executions of a share (none when it was only opened) and when it was last opened, where no event records them. */
@@ -381,10 +384,10 @@ export class CompanyLog extends DurableObject<LogBindings> {
       isDone = true;
       for (const kind of LOG_KINDS) {
         if (await mergeLateRecords(mover, kind)) isDone = false;
-        if (await moveOldest(mover, kind, clock.now() - this.#retention())) isDone = false;
+        if (await moveOldestRecords(mover, kind, clock.now() - this.#retention())) isDone = false;
       }
       const fullKind = isDatabaseFull(this.#sql) ? this.#kindOfOldest() : undefined;
-      if (fullKind && (await moveOldest(mover, fullKind, Number.POSITIVE_INFINITY))) isDone = false;
+      if (fullKind && (await moveOldestRecords(mover, fullKind, Number.POSITIVE_INFINITY))) isDone = false;
     }
     await deleteLeftovers(mover);
     return true;

@@ -29,7 +29,7 @@ export type KeyState =
 export type KeyEnd = { state: 'undone' | 'not_kept' } | { state: 'kept'; answer: string };
 
 /** The time for which an answer is stored. */
-const RETENTION_MS = DAY_MS;
+const KEY_RETENTION_MS = DAY_MS;
 
 /** The time for which a request holds its key unless it extends the lease. */
 export const LEASE_MS = MINUTE_MS;
@@ -84,7 +84,7 @@ export class IdempotencyKeys {
       digests[0] as string,
       requestId,
       now + LEASE_MS,
-      now + RETENTION_MS,
+      now + KEY_RETENTION_MS,
     );
     return { state: 'begun' };
   }

@@ -8,7 +8,7 @@ const MAX_EXECUTIONS = { company: 12, viewer: 8 };
 /** The time that a viewer waits for a slot. */
 const MAX_WAIT_MS = 12_000;
 /** The maximum numbers of waiting requests of a company and of one viewer. */
-const MAX_WAITING = { company: 500, viewer: 250 };
+const MAX_WAITING_EXECUTIONS = { company: 500, viewer: 250 };
 /** The time after which a slot that was not released ends, longer than any execution. */
 const MAX_SLOT_MS = 45_000;
 
@@ -21,7 +21,7 @@ interface ExecutionSlot {
 }
 
 interface WaitingViewer extends ExecutionSlot {
-  begin(admitted: boolean): void;
+  begin(isAdmitted: boolean): void;
 }
 
 /**
@@ -41,14 +41,15 @@ export class ViewerGate extends DurableObject {
     if (this.#running.has(slot.id)) return true;
     this.#forget(slot.id);
     const viewerWaitingCount = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
-    if (this.#waiting.length >= MAX_WAITING.company || viewerWaitingCount >= MAX_WAITING.viewer) return false;
-    const admitted = new Promise<boolean>((begin) => this.#waiting.push({ ...slot, begin }));
+    if (this.#waiting.length >= MAX_WAITING_EXECUTIONS.company || viewerWaitingCount >= MAX_WAITING_EXECUTIONS.viewer)
+      return false;
+    const admissionPromise = new Promise<boolean>((begin) => this.#waiting.push({ ...slot, begin }));
     this.#admit();
     const timer = setTimeout(() => {
       this.#admit();
       this.#forget(slot.id);
     }, MAX_WAIT_MS);
-    const isAdmitted = await admitted;
+    const isAdmitted = await admissionPromise;
     clearTimeout(timer);
     return isAdmitted;
   }

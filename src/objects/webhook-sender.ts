@@ -19,7 +19,7 @@ import {
 } from '../platform/webhooks.ts';
 
 /** The time for which deliveries are stored. */
-const RETENTION_MS = 30 * DAY_MS;
+const DELIVERY_RETENTION_MS = 30 * DAY_MS;
 /** The number of bodies that one call searches: those of the audit stream are large. */
 const BODIES_PER_BATCH = 50;
 /** The maximum number of attempts shown of one delivery: the latest ones. */
@@ -216,7 +216,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   ): { total: number; records: Delivery[] } {
     const conditionSql = 'createdAt > ? AND (? IS NULL OR status = ?) AND (? IS NULL OR eventType = ?)';
     const [by, type] = [status ?? null, eventType ?? null];
-    const parameters = [clock.now() - RETENTION_MS, by, by, type, type];
+    const parameters = [clock.now() - DELIVERY_RETENTION_MS, by, by, type, type];
     const { total } = this.#sql
       .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${conditionSql}`, ...parameters)
       .one();
@@ -230,7 +230,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   /** Returns a delivery with its body; null where there is none. */
   get(id: string): (Delivery & { body: string }) | null {
     const query = `SELECT ${DELIVERY_COLUMNS}, body FROM deliveries WHERE id = ? AND createdAt > ?`;
-    const [row] = this.#sql.exec(query, id, clock.now() - RETENTION_MS).toArray();
+    const [row] = this.#sql.exec(query, id, clock.now() - DELIVERY_RETENTION_MS).toArray();
     return row ? { ...toDelivery(row), body: String(row.body) } : null;
   }
 
@@ -240,7 +240,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     const updatedRows = this.#sql.exec(
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ?1, later = 0 WHERE id = ?2 AND createdAt > ?3
        RETURNING id`,
-      ...[now, id, now - RETENTION_MS],
+      ...[now, id, now - DELIVERY_RETENTION_MS],
     );
     if (updatedRows.toArray().length === 0) return false;
     this.#markAskedAgain(id);
@@ -255,7 +255,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
       this.#sql,
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
          RETURNING id`,
-      ...[now, Math.max(since, now - RETENTION_MS)],
+      ...[now, Math.max(since, now - DELIVERY_RETENTION_MS)],
     );
     for (const { id } of resentRows) this.#markAskedAgain(id);
     if (resentRows.length > 0) await this.#wake(now);
@@ -288,7 +288,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     this.#sql.exec(
       `DELETE FROM deliveries WHERE rowid <
          coalesce((SELECT rowid FROM deliveries WHERE createdAt > ? ORDER BY rowid LIMIT 1), ${Number.MAX_SAFE_INTEGER})`,
-      clock.now() - RETENTION_MS,
+      clock.now() - DELIVERY_RETENTION_MS,
     );
   }
 
@@ -320,7 +320,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     const nextAttemptAt = this.#readNumber("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
     const oldestCreatedAt = this.#readNumber('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
     if (nextAttemptAt === null && oldestCreatedAt === null) return;
-    const purgeAt = (oldestCreatedAt ?? now) + RETENTION_MS + 1;
+    const purgeAt = (oldestCreatedAt ?? now) + DELIVERY_RETENTION_MS + 1;
     const alarmAt =
       nextAttemptAt === null
         ? purgeAt
@@ -342,9 +342,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
       const dueDelivery = this.#nextDue();
       if (dueDelivery) {
         this.#left -= 1;
-        const inFlight = this.#deliver(dueDelivery).finally(() => this.#underWay.delete(dueDelivery.id));
-        this.#underWay.set(dueDelivery.id, inFlight);
-        await inFlight;
+        const deliveryPromise = this.#deliver(dueDelivery).finally(() => this.#underWay.delete(dueDelivery.id));
+        this.#underWay.set(dueDelivery.id, deliveryPromise);
+        await deliveryPromise;
       } else if (this.#underWay.size > 0) {
         const timeout = new Promise((resolve) => setTimeout(resolve, Math.max(0, deadline - clock.now())));
         await Promise.race([this.#poke.promise, timeout, ...this.#underWay.values()]);
@@ -370,8 +370,8 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     if (endpoint.status !== 'active') return;
     const at = clock.now();
     const headers = await makeWebhookHeaders({ id: dueDelivery.eventId, body: dueDelivery.body }, endpoint.secrets, at);
-    const allowPrivate = this.env.ALLOW_PRIVATE_ISSUERS === 'true';
-    const result = await postWebhook(endpoint.url, headers, dueDelivery.body, { allowPrivate, now: at });
+    const allowPrivateHosts = this.env.ALLOW_PRIVATE_ISSUERS === 'true';
+    const result = await postWebhook(endpoint.url, headers, dueDelivery.body, { allowPrivateHosts, now: at });
     const { status, error } = result;
     const attempt: DeliveryAttempt = { at, status, duration_ms: clock.now() - at, error };
     const attempts = [...(JSON.parse(dueDelivery.attempts) as DeliveryAttempt[]), attempt].slice(-MAX_SHOWN_ATTEMPTS);
@@ -400,18 +400,18 @@ export class WebhookSender extends DurableObject<SenderBindings> {
 
   /** Returns the seconds until the next attempt; undefined where the last attempt was made. */
   #waitAfter(attemptCount: number, { retryAfter }: AttemptResult): number | undefined {
-    const waitsInSeconds = (this.env.WEBHOOK_RETRY_SECONDS || DEFAULT_RETRY_SECONDS).split(',').map(Number);
-    const waitSeconds = waitsInSeconds[attemptCount];
+    const retryDelaysSeconds = (this.env.WEBHOOK_RETRY_SECONDS || DEFAULT_RETRY_SECONDS).split(',').map(Number);
+    const waitSeconds = retryDelaysSeconds[attemptCount];
     return waitSeconds === undefined ? undefined : Math.max(waitSeconds, retryAfter);
   }
 
   async #countFailure(at: number, endpoint: SendingEndpoint, status: number | null): Promise<void> {
     const { kv } = this.ctx.storage;
     // An earlier version stored the time alone, without the address.
-    const stored = kv.get<{ since: number; url: string } | number>(FAILING_SINCE_KEY);
-    const storedFailing = typeof stored === 'number' ? { since: stored, url: endpoint.url } : stored;
+    const storedValue = kv.get<{ since: number; url: string } | number>(FAILING_SINCE_KEY);
+    const storedFailure = typeof storedValue === 'number' ? { since: storedValue, url: endpoint.url } : storedValue;
     // The failures of a former address do not count against a new one.
-    const failingSince = storedFailing?.url === endpoint.url ? storedFailing.since : at;
+    const failingSince = storedFailure?.url === endpoint.url ? storedFailure.since : at;
     kv.put(FAILING_SINCE_KEY, { since: failingSince, url: endpoint.url });
     const maxFailingMs = Number(this.env.WEBHOOK_DISABLE_AFTER_SECONDS || DEFAULT_DISABLE_AFTER_SECONDS) * 1000;
     if (status === 410) await this.#disable(endpoint, 'gone');
@@ -434,12 +434,12 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   #readEndpoint(): Promise<SendingEndpoint | null> {
     const [known, now] = [this.#endpoint, Date.now()];
     if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.promise;
-    const endpointRead = this.#readFresh();
-    this.#endpoint = { promise: endpointRead, at: now };
-    endpointRead.catch(() => {
+    const endpointPromise = this.#readFresh();
+    this.#endpoint = { promise: endpointPromise, at: now };
+    endpointPromise.catch(() => {
       this.#endpoint = null;
     });
-    return endpointRead;
+    return endpointPromise;
   }
 
   /** Reads the endpoint from the control database; null where it does not exist any more. */

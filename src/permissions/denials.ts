@@ -19,5 +19,5 @@ export function makeDenialCheck({ everything, ids, patterns }: Denials): (id: st
   if (everything) return () => true;
   const deniedIds = new Set(ids);
   const matchers = patterns.map(compilePattern);
-  return (id) => deniedIds.has(id) || matchers.some((matches) => matches(id));
+  return (id) => deniedIds.has(id) || matchers.some((matchesPattern) => matchesPattern(id));
 }

@@ -5,7 +5,7 @@ export type Matcher = (text: string) => boolean;
  * The number of compiled patterns that are cached: enough for the policies of many companies at a time, and at 512 characters
  * each a few MB.
  */
-const CACHE_SIZE = 2048;
+const MAX_CACHED_PATTERNS = 2048;
 const compiledPatterns = new Map<string, Matcher>();
 
 /**
@@ -17,7 +17,8 @@ export function compilePattern(pattern: string): Matcher {
   const cachedMatcher = compiledPatterns.get(pattern);
   if (cachedMatcher) return cachedMatcher;
   const matcher = buildMatcher(pattern);
-  if (compiledPatterns.size >= CACHE_SIZE) compiledPatterns.delete(compiledPatterns.keys().next().value as string);
+  if (compiledPatterns.size >= MAX_CACHED_PATTERNS)
+    compiledPatterns.delete(compiledPatterns.keys().next().value as string);
   compiledPatterns.set(pattern, matcher);
   return matcher;
 }
@@ -34,8 +35,8 @@ function buildMatcher(pattern: string): Matcher {
 
   const head = parts[0] as string;
   const tail = parts.at(-1) as string;
-  const middle = parts.slice(1, -1).filter((part) => part !== '');
-  const minLength = parts.reduce((sum, part) => sum + part.length, 0);
+  const middle = parts.slice(1, -1).filter((literal) => literal !== '');
+  const minLength = parts.reduce((sum, literal) => sum + literal.length, 0);
   if (minLength === 0) return () => true;
   if (middle.length === 0 && tail === '') return (text) => text.startsWith(head);
 
@@ -43,10 +44,10 @@ function buildMatcher(pattern: string): Matcher {
     if (text.length < minLength || !text.startsWith(head) || !text.endsWith(tail)) return false;
     const end = text.length - tail.length;
     let at = head.length;
-    for (const part of middle) {
-      const foundAt = text.indexOf(part, at);
-      if (foundAt < 0) return false;
-      at = foundAt + part.length;
+    for (const literal of middle) {
+      const foundIndex = text.indexOf(literal, at);
+      if (foundIndex < 0) return false;
+      at = foundIndex + literal.length;
     }
     return at <= end;
   };
@@ -56,9 +57,12 @@ function buildMatcher(pattern: string): Matcher {
 export function mayOverlap(a: string, b: string): boolean {
   if (!a.includes('*')) return matchesPattern(b, a);
   if (!b.includes('*')) return matchesPattern(a, b);
-  const headA = a.slice(0, a.indexOf('*'));
-  const headB = b.slice(0, b.indexOf('*'));
-  const tailA = a.slice(a.lastIndexOf('*') + 1);
-  const tailB = b.slice(b.lastIndexOf('*') + 1);
-  return (headA.startsWith(headB) || headB.startsWith(headA)) && (tailA.endsWith(tailB) || tailB.endsWith(tailA));
+  const prefixA = a.slice(0, a.indexOf('*'));
+  const prefixB = b.slice(0, b.indexOf('*'));
+  const suffixA = a.slice(a.lastIndexOf('*') + 1);
+  const suffixB = b.slice(b.lastIndexOf('*') + 1);
+  return (
+    (prefixA.startsWith(prefixB) || prefixB.startsWith(prefixA)) &&
+    (suffixA.endsWith(suffixB) || suffixB.endsWith(suffixA))
+  );
 }

@@ -31,7 +31,7 @@ export interface AiQuestion<T> {
   /** The maximum number of attempts; three by default. */
   maxAttempts?: number;
   /** Set if an invalid answer is not asked for again. */
-  takesInvalid?: true;
+  acceptsInvalid?: true;
 }
 
 /** The use of a model by a question, all attempts together. */
@@ -73,7 +73,7 @@ export async function askModel<T>(settings: AiSettings, question: AiQuestion<T>,
       return await askOnce(settings, question, usage);
     } catch (error) {
       const failure = toFailure(error);
-      const isInvalidAccepted = question.takesInvalid === true && aiInvalidOutput.matches(failure);
+      const isInvalidAccepted = question.acceptsInvalid === true && aiInvalidOutput.matches(failure);
       if (attempt === (question.maxAttempts ?? MAX_ATTEMPTS) || isInvalidAccepted || aiRefused.matches(failure))
         throw failure;
       const pauseMs = Math.max(
@@ -121,17 +121,17 @@ const readModelName = (name: unknown): string | undefined =>
 
 function parseChoice(choice: OpenAI.Chat.Completions.ChatCompletion.Choice | undefined): unknown {
   const content = choice?.message?.content;
-  if (typeof content !== 'string' || choice?.finish_reason === 'length') throw new InvalidAnswer();
+  if (typeof content !== 'string' || choice?.finish_reason === 'length') throw new InvalidAnswerError();
   // Models sometimes cut an emoji in half.
   return JSON.parse(content, replaceLoneSurrogates);
 }
 
-class InvalidAnswer extends Error {}
+class InvalidAnswerError extends Error {}
 
 const fetchBounded: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: 'manual' });
   const body = await readBounded(response.body, MAX_ANSWER_BYTES);
-  if (body === null) throw new InvalidAnswer('The answer is too large.');
+  if (body === null) throw new InvalidAnswerError('The answer is too large.');
   const headers = new Headers({ 'content-type': response.headers.get('content-type') ?? '' });
   const retryAfter = response.headers.get('retry-after');
   if (retryAfter !== null) headers.set('retry-after', retryAfter);
@@ -149,7 +149,7 @@ function readRetryAfterMs(error: unknown): number {
 
 function toFailure(error: unknown): Failure {
   // The client takes whatever its `fetch` throws for a broken connection.
-  const isTooLarge = error instanceof OpenAI.APIConnectionError && error.cause instanceof InvalidAnswer;
+  const isTooLarge = error instanceof OpenAI.APIConnectionError && error.cause instanceof InvalidAnswerError;
   if (isTooLarge || !(error instanceof OpenAI.APIError)) return aiInvalidOutput().addCause(error);
   return (isConnectionError(error) ? aiUnavailable() : toStatusFailure(error.status)).addCause(error);
 }

@@ -10,22 +10,22 @@ const JWT_KEYS_NAME = 'JWT_PRIVATE_KEYS';
  * JSON stays unchanged, for the parser to reject
  */
 export function gatherVersions(env: object): Record<string, unknown> {
-  const gathered: Record<string, unknown> = { ...env };
+  const gatheredEnv: Record<string, unknown> = { ...env };
   for (const name of VERSION_MAP_NAMES) {
     const versions = listVersions(env, name);
-    const baseSecrets = parseJson(gathered[name] ?? '{}');
+    const baseSecrets = parseJson(gatheredEnv[name] ?? '{}');
     if (versions.length === 0 || typeof baseSecrets !== 'object') continue;
     const addedSecrets = versions.map(({ version, isNext, value }) => [isNext ? `-${version}` : version, value]);
-    gathered[name] = JSON.stringify({ ...baseSecrets, ...Object.fromEntries(addedSecrets) });
+    gatheredEnv[name] = JSON.stringify({ ...baseSecrets, ...Object.fromEntries(addedSecrets) });
   }
   const keys = listVersions(env, JWT_KEYS_NAME);
-  const baseKeys = parseJson(gathered[JWT_KEYS_NAME] ?? '[]');
+  const baseKeys = parseJson(gatheredEnv[JWT_KEYS_NAME] ?? '[]');
   if (keys.length > 0 && Array.isArray(baseKeys)) {
     const keysInUse = keys.filter(({ isNext }) => !isNext).map(({ value }) => parseJson(value));
     const nextKeys = keys.filter(({ isNext }) => isNext).map(({ value }) => parseJson(value));
-    gathered[JWT_KEYS_NAME] = JSON.stringify([...keysInUse, ...baseKeys, ...nextKeys]);
+    gatheredEnv[JWT_KEYS_NAME] = JSON.stringify([...keysInUse, ...baseKeys, ...nextKeys]);
   }
-  return gathered;
+  return gatheredEnv;
 }
 
 /** Lists the versions that are variables of their own, the newest first. */

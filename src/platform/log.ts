@@ -19,7 +19,7 @@ export function logError(event: string, error: unknown, facts: Record<string, un
 /** The maximum number of nested causes that are logged. */
 const MAX_CAUSES = 5;
 
-function describeError(error: unknown, causes = MAX_CAUSES): Record<string, unknown> {
+function describeError(error: unknown, maxCauses = MAX_CAUSES): Record<string, unknown> {
   const parts = toErrorParts(error);
   const { name, message, stack, cause, code, reason } = parts;
   const safeMessage = removeSecrets(makeMessageWithoutData(parts) ?? message);
@@ -29,7 +29,7 @@ function describeError(error: unknown, causes = MAX_CAUSES): Record<string, unkn
     ...(typeof code === 'string' && { code }),
     ...(typeof reason === 'string' && { reason }),
     stack: stack?.replace(message, () => safeMessage),
-    ...(cause !== undefined && causes > 0 && { cause: describeError(cause, causes - 1) }),
+    ...(cause !== undefined && maxCauses > 0 && { cause: describeError(cause, maxCauses - 1) }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Mailer, MailRefused, type Sender } from './mail.ts';
+import { type Mailer, MailRefusedError, type Sender } from './mail.ts';
 
 /**
  * The error codes after which a retry is pointless:
@@ -43,7 +43,7 @@ export function createCloudflareMailer(binding: SendEmail, sender: Sender): Mail
         const code = (error as { code?: unknown } | null)?.code;
         if (typeof code !== 'string') throw error;
         const message = `Cloudflare did not take the mail: ${code}.`;
-        throw new MailRefused(message, { code, isPermanent: PERMANENT_ERROR_CODES.has(code), cause: error });
+        throw new MailRefusedError(message, { code, isPermanent: PERMANENT_ERROR_CODES.has(code), cause: error });
       }
     },
   };

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { readBounded } from './bounded.ts';
-import { type AttachedFile, type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
+import { type AttachedFile, type Mail, type Mailer, MailRefusedError, type Sender } from './mail.ts';
 
 const TIMEOUT_MS = 10_000;
 const FILES_TIMEOUT_MS = MINUTE_MS;
@@ -42,7 +42,7 @@ export function createResendMailer({ baseUrl, apiKey, sender }: ResendSettings):
         signal: AbortSignal.timeout(files.length > 0 ? FILES_TIMEOUT_MS : TIMEOUT_MS),
       });
       const body = await readBounded(response.body, MAX_RESPONSE_BYTES);
-      if (!response.ok) throw createMailRefused(response.status, body);
+      if (!response.ok) throw createMailRefusedError(response.status, body);
     },
   };
 }
@@ -91,10 +91,10 @@ function buildBody(mail: object, attachments: readonly ResendAttachment[]): Body
 }
 
 /** Makes the error of a rejected mail, with the name of Resend's error, but not its message, which may hold an address. */
-function createMailRefused(status: number, body: Uint8Array | null): MailRefused {
+function createMailRefusedError(status: number, body: Uint8Array | null): MailRefusedError {
   const code = `${status} ${readErrorName(body) ?? 'unknown'}`;
   const isPermanent = status >= 400 && status < 500 && !TRANSIENT_STATUSES.has(status);
-  return new MailRefused(`The mail service did not take the mail: ${code}.`, { code, isPermanent });
+  return new MailRefusedError(`The mail service did not take the mail: ${code}.`, { code, isPermanent });
 }
 
 function readErrorName(body: Uint8Array | null): string | undefined {

@@ -27,7 +27,7 @@ export interface Mail {
 export interface Mailer {
   /** The maximum number of bytes of all files of one mail together. */
   readonly maxFileBytes: number;
-  /** Sends a mail. @throws MailRefused when the service rejects the mail; any other error when it cannot be reached */
+  /** Sends a mail. @throws MailRefusedError when the service rejects the mail; any other error when it cannot be reached */
   send(mail: Mail): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface Sender {
 }
 
 /** Thrown when the mail service rejects a mail. */
-export class MailRefused extends Error {
+export class MailRefusedError extends Error {
   /** The error code of the mail service. */
   readonly code: string;
   /** True if a retry is pointless. */
@@ -45,7 +45,7 @@ export class MailRefused extends Error {
 
   constructor(message: string, { code, isPermanent, cause }: { code: string; isPermanent: boolean; cause?: unknown }) {
     super(message, { cause });
-    this.name = 'MailRefused';
+    this.name = 'MailRefusedError';
     this.code = code;
     this.isPermanent = isPermanent;
   }

@@ -47,10 +47,10 @@ export class NeonProblem extends Error {
   /** The status of the answer; undefined where no answer arrived. */
   readonly status: number | undefined;
 
-  constructor(message: string, unclear: boolean, cause?: unknown, status?: number) {
+  constructor(message: string, hasUnclearOutcome: boolean, cause?: unknown, status?: number) {
     super(message, { cause });
     this.name = 'NeonProblem';
-    this.hasUnclearOutcome = unclear;
+    this.hasUnclearOutcome = hasUnclearOutcome;
     this.status = status;
   }
 }

@@ -24,28 +24,28 @@ const discoveryFailed = defineFailure('openid.discovery_failed', 'unavailable', 
 export const openIdFailures = [outboundRefused, outboundFailed, discoveryFailed] as const;
 
 /** Makes the options with which oauth4webapi calls a provider that a customer chose. Do not share them between requests. */
-export const makeProviderRequestOptions = (allowPrivate: boolean) => ({
-  [customFetch]: createOutboundFetch(allowPrivate) as typeof fetch,
-  [allowInsecureRequests]: allowPrivate,
+export const makeProviderRequestOptions = (allowPrivateHosts: boolean) => ({
+  [customFetch]: createOutboundFetch(allowPrivateHosts) as typeof fetch,
+  [allowInsecureRequests]: allowPrivateHosts,
   // With a signal the library does not share a pending fetch between requests, which Workers forbid.
   signal: new AbortController().signal,
 });
 
 /** Reads a provider's discovery document, whose `issuer` is verified. The isolate caches it for five minutes. */
-export async function discoverProvider(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
-  const key = `${allowPrivate} ${issuer}`;
+export async function discoverProvider(issuer: string, allowPrivateHosts: boolean): Promise<AuthorizationServer> {
+  const key = `${allowPrivateHosts} ${issuer}`;
   const cachedServer = discoveredServers.get(key);
   if (cachedServer && Date.now() - cachedServer.readAt < DISCOVERY_CACHE_MS) return cachedServer.server;
-  const server = await readDiscovery(new URL(issuer), allowPrivate);
+  const server = await readDiscovery(new URL(issuer), allowPrivateHosts);
   discoveredServers.set(key, { server, readAt: Date.now() });
   return server;
 }
 
-async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<AuthorizationServer> {
+async function readDiscovery(identifier: URL, allowPrivateHosts: boolean): Promise<AuthorizationServer> {
   try {
     const response = await discoveryRequest(identifier, {
       algorithm: 'oidc',
-      ...makeProviderRequestOptions(allowPrivate),
+      ...makeProviderRequestOptions(allowPrivateHosts),
     });
     return await processDiscoveryResponse(identifier, response);
   } catch (error) {
@@ -55,9 +55,9 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
 }
 
 /** Returns the URL at which a provider signs users in. @throws where the URL is missing or not allowed */
-export function getAuthorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
+export function getAuthorizationEndpoint(server: AuthorizationServer, allowPrivateHosts: boolean): URL {
   const url = server.authorization_endpoint ?? '';
-  const problem = findUrlProblem(url, allowPrivate);
+  const problem = findUrlProblem(url, allowPrivateHosts);
   if (problem !== null) {
     throw discoveryFailed().addCause(new Error(`The provider's authorization_endpoint ${problem}.`));
   }
@@ -95,7 +95,8 @@ export function findTrustProblem(issuer: string, isTrusted: boolean): string | n
     .toLowerCase()
     .split('/');
   const isShared =
-    SHARED_HOSTS.includes(hostname) || tenants.some((part) => SHARED_TENANT_NAMES.includes(part) || part.includes('{'));
+    SHARED_HOSTS.includes(hostname) ||
+    tenants.some((tenant) => SHARED_TENANT_NAMES.includes(tenant) || tenant.includes('{'));
   return isTrusted && isShared
     ? 'cannot be true for an issuer of more than one organization: its people could claim any address'
     : null;

@@ -1,6 +1,6 @@
 import { defineFailure } from '../kernel/failure.ts';
 import { readBounded } from './bounded.ts';
-import { AddressRefused, fetchOutside } from './outside-fetch.ts';
+import { AddressRefusedError, fetchOutside } from './outside-fetch.ts';
 
 const TIMEOUT_MS = 8000;
 /** The maximum size of a response in bytes. Metadata, key sets and token answers are a few kilobytes. */
@@ -17,19 +17,19 @@ export const outboundFailed = defineFailure('outbound.failed', 'unavailable', {
 
 /**
  * Creates a function that fetches from identity providers that customers choose, with limits of time and size. @param
- * allowPrivate the same as in {@link fetchOutside} @returns a function like `fetch`, whose response has been read completely
+ * allowPrivateHosts the same as in {@link fetchOutside} @returns a function like `fetch`, whose response has been read completely
  */
-export function createOutboundFetch(allowPrivate: boolean) {
+export function createOutboundFetch(allowPrivateHosts: boolean) {
   return async (url: string, init: RequestInit = {}): Promise<Response> => {
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const response = await fetchOutside(url, { ...init, signal }, allowPrivate);
+      const response = await fetchOutside(url, { ...init, signal }, allowPrivateHosts);
       const body = await readBounded(response.body, MAX_RESPONSE_BYTES);
       if (body === null) throw new Error('The answer is too large.');
       const headers = { 'content-type': response.headers.get('content-type') ?? '' };
       return new Response(body.length > 0 ? body : null, { status: response.status, headers });
     } catch (error) {
-      if (error instanceof AddressRefused) throw outboundRefused(error.problem);
+      if (error instanceof AddressRefusedError) throw outboundRefused(error.problem);
       // The cause tells of our network: it is for the log, not for the caller.
       throw outboundFailed().addCause(error);
     }

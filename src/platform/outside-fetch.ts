@@ -14,37 +14,37 @@ const NO_ADDRESS_ERRORS = ['ENOTFOUND', 'ENODATA'];
 const verifiedNames = new RecentlyUsed<string, number>(1_000);
 
 /** Thrown for a URL that may not be called. */
-export class AddressRefused extends Error {
+export class AddressRefusedError extends Error {
   /** The problem of the URL, to follow the words "The address". */
   readonly problem: string;
 
   constructor(problem: string) {
     super(`the address ${problem}`);
-    this.name = 'AddressRefused';
+    this.name = 'AddressRefusedError';
     this.problem = problem;
   }
 }
 
 /**
  * Fetches from a URL that customers choose: the URL must be public, and so must all addresses that its name currently leads to.
- * Redirects are not followed. @param allowPrivate the same as of {@link findUrlProblem}; names are then not looked up @throws
- * AddressRefused, and the errors of `fetch`
+ * Redirects are not followed. @param allowPrivateHosts the same as of {@link findUrlProblem}; names are then not looked up @throws
+ * AddressRefusedError, and the errors of `fetch`
  */
-export async function fetchOutside(url: string, init: RequestInit, allowPrivate: boolean): Promise<Response> {
-  const problem = findUrlProblem(url, allowPrivate);
-  if (problem !== null) throw new AddressRefused(problem);
-  if (!allowPrivate) await requirePublicName(new URL(url).hostname);
+export async function fetchOutside(url: string, init: RequestInit, allowPrivateHosts: boolean): Promise<Response> {
+  const problem = findUrlProblem(url, allowPrivateHosts);
+  if (problem !== null) throw new AddressRefusedError(problem);
+  if (!allowPrivateHosts) await requirePublicName(new URL(url).hostname);
   return fetch(url, { ...init, redirect: 'manual' });
 }
 
 async function requirePublicName(hostname: string): Promise<void> {
   const now = clock.now();
   if (isIpAddress(hostname) || (verifiedNames.get(hostname) ?? 0) > now) return;
-  const lookups = Promise.all([resolve4, resolve6].map((resolve) => resolve(hostname).catch(toNoAddresses)));
-  const foundAddresses = (await awaitWithinTime(LOOKUP_TIMEOUT_MS, lookups)).flat();
+  const lookupPromise = Promise.all([resolve4, resolve6].map((resolve) => resolve(hostname).catch(toNoAddresses)));
+  const foundAddresses = (await awaitWithinTime(LOOKUP_TIMEOUT_MS, lookupPromise)).flat();
   if (foundAddresses.length === 0) throw new Error(`${hostname} has no address`);
   if (!foundAddresses.map(toHostname).every((host) => isPublicHost(host)))
-    throw new AddressRefused('must be on a public host');
+    throw new AddressRefusedError('must be on a public host');
   verifiedNames.set(hostname, now + LOOKUP_CACHE_MS);
 }
 

@@ -1,5 +1,5 @@
 import { awaitWithinTime } from '../kernel/time-limit.ts';
-import { AddressRefused, fetchOutside } from './outside-fetch.ts';
+import { AddressRefusedError, fetchOutside } from './outside-fetch.ts';
 
 /** The maximum number of redirects that are followed. */
 export const MAX_REDIRECTS = 5;
@@ -12,12 +12,12 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 export type OutsideProblem = 'refused' | 'redirects' | 'silent' | 'lost';
 
 /** Thrown when a file from outside cannot be read. It contains no URL, so that it can be logged. */
-export class OutsideFailed extends Error {
+export class OutsideFetchError extends Error {
   readonly problem: OutsideProblem;
 
   constructor(problem: OutsideProblem) {
     super(`the address failed: ${problem}`);
-    this.name = 'OutsideFailed';
+    this.name = 'OutsideFetchError';
     this.problem = problem;
   }
 }
@@ -26,7 +26,7 @@ export class OutsideFailed extends Error {
 export interface OutsideResponse {
   status: number;
   headers: Headers;
-  /** Reads the next bytes; null at the end. @throws OutsideFailed where none come in time, or the connection is lost */
+  /** Reads the next bytes; null at the end. @throws OutsideFetchError where none come in time, or the connection is lost */
   read(): Promise<Uint8Array | null>;
   /** Ends the connection. */
   close(): void;
@@ -34,31 +34,35 @@ export interface OutsideResponse {
 
 /**
  * Opens a file of any size at a URL that customers choose: each URL of the redirects is checked by the rules for outside
- * addresses, and no credentials of ours are sent. @param limits.allowPrivate the same as of {@link fetchOutside}
- * @param limits.silenceMs the longest time without bytes @throws OutsideFailed
+ * addresses, and no credentials of ours are sent. @param limits.allowPrivateHosts the same as of {@link fetchOutside}
+ * @param limits.silenceMs the longest time without bytes @throws OutsideFetchError
  */
 export async function openOutsideFile(
   url: string,
   headers: Record<string, string>,
-  { allowPrivate, silenceMs }: { allowPrivate: boolean; silenceMs: number },
+  { allowPrivateHosts, silenceMs }: { allowPrivateHosts: boolean; silenceMs: number },
 ): Promise<OutsideResponse> {
   let currentAddress = url;
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const abort = new AbortController();
-    const pendingResponse = fetchOutside(currentAddress, { headers, signal: abort.signal }, allowPrivate);
-    const response = await waitWithinTime(silenceMs, pendingResponse, abort);
+  for (let redirectCount = 0; redirectCount <= MAX_REDIRECTS; redirectCount += 1) {
+    const abortController = new AbortController();
+    const pendingResponse = fetchOutside(
+      currentAddress,
+      { headers, signal: abortController.signal },
+      allowPrivateHosts,
+    );
+    const response = await waitWithinTime(silenceMs, pendingResponse, abortController);
     const location = REDIRECT_STATUSES.has(response.status) ? response.headers.get('location') : null;
-    if (location === null) return toOutsideResponse(response, abort, silenceMs);
-    abort.abort();
-    if (!URL.canParse(location, currentAddress)) throw new OutsideFailed('refused');
+    if (location === null) return toOutsideResponse(response, abortController, silenceMs);
+    abortController.abort();
+    if (!URL.canParse(location, currentAddress)) throw new OutsideFetchError('refused');
     currentAddress = new URL(location, currentAddress).href;
   }
-  throw new OutsideFailed('redirects');
+  throw new OutsideFetchError('redirects');
 }
 
 function toOutsideResponse(
   { status, headers, body }: Response,
-  abort: AbortController,
+  abortController: AbortController,
   silenceMs: number,
 ): OutsideResponse {
   const reader = body?.getReader();
@@ -67,10 +71,10 @@ function toOutsideResponse(
     headers,
     async read() {
       if (!reader) return null;
-      const { value, done } = await waitWithinTime(silenceMs, reader.read(), abort);
+      const { value, done } = await waitWithinTime(silenceMs, reader.read(), abortController);
       return done ? null : value;
     },
-    close: () => abort.abort(),
+    close: () => abortController.abort(),
   };
 }
 
@@ -78,13 +82,13 @@ function toOutsideResponse(
  * Waits for `work` within a time. The cause of a lost connection reveals details of our network, and may name the URL, so it is
  * not passed on.
  */
-async function waitWithinTime<T>(ms: number, work: Promise<T>, abort: AbortController): Promise<T> {
+async function waitWithinTime<T>(ms: number, work: Promise<T>, abortController: AbortController): Promise<T> {
   try {
-    return await awaitWithinTime(ms, work, () => new OutsideFailed('silent'));
+    return await awaitWithinTime(ms, work, () => new OutsideFetchError('silent'));
   } catch (error) {
     work.catch(() => {});
-    abort.abort();
-    if (error instanceof OutsideFailed) throw error;
-    throw new OutsideFailed(error instanceof AddressRefused ? 'refused' : 'lost');
+    abortController.abort();
+    if (error instanceof OutsideFetchError) throw error;
+    throw new OutsideFetchError(error instanceof AddressRefusedError ? 'refused' : 'lost');
   }
 }

@@ -17,13 +17,13 @@ export const DEFAULT_COST: HashCost = { memorySize: 19_456, passes: 2, paralleli
  * The cost of a new hash; old hashes carry their own cost. A mutable value of the isolate, so that tests, which make hundreds,
  * can lower it.
  */
-export const hashing = { cost: DEFAULT_COST };
+export const hashSettings = { cost: DEFAULT_COST };
 
-const TAG_LENGTH = 32;
-const SALT_LENGTH = 16;
+const TAG_BYTES = 32;
+const SALT_BYTES = 16;
 
 /** Makes a hash to verify where a user has none, so that the check takes the same time. No password has its all-zero tag. */
-const makeDummyHash = () => formatPhc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
+const makeDummyHash = () => formatPhc(hashSettings.cost, new Uint8Array(SALT_BYTES), new Uint8Array(TAG_BYTES));
 
 /**
  * The library's memory in pages of 64 KiB: initially enough for a hash of {@link DEFAULT_COST} and 10 KiB of the library; at most
@@ -66,28 +66,28 @@ function instantiateModule(imports: WebAssembly.Imports): WebAssembly.Instance {
 
 /** Hashes a password with Argon2id, in NFC. @returns a PHC string */
 export async function hashPassword(password: string): Promise<string> {
-  const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
-  const { cost } = hashing;
-  return formatPhc(cost, salt, computeHashTag(password.normalize('NFC'), salt, cost, TAG_LENGTH));
+  const salt = crypto.getRandomValues(new Uint8Array(SALT_BYTES));
+  const { cost } = hashSettings;
+  return formatPhc(cost, salt, computeHashTag(password.normalize('NFC'), salt, cost, TAG_BYTES));
 }
 
 /**
  * The result of checking a password. `isOutdated`: a new hash would differ in cost or Unicode form, and should replace the old
  * one.
  */
-export type PasswordCheck = { isRight: false } | { isRight: true; isOutdated: boolean };
+export type PasswordCheck = { isCorrect: false } | { isCorrect: true; isOutdated: boolean };
 
 /** Checks a password against a hash, in whichever form of Unicode. Without a hash the answer is false after the same time. */
 export async function verifyPassword(password: string, hash: string | null): Promise<PasswordCheck> {
   const { cost, salt, tag } = parsePhc(hash ?? makeDummyHash());
-  for (const form of listForms(password)) {
+  for (const passwordForm of listForms(password)) {
     // The library fails on some passwords of one character, which nobody has.
-    const isPossible = form.length > 1;
-    const computedTag = computeHashTag(isPossible ? form : 'impossible', salt, cost, tag.length);
-    if (crypto.subtle.timingSafeEqual(computedTag, tag) && hash !== null && isPossible)
-      return { isRight: true, isOutdated: form !== password.normalize('NFC') || isDifferentCost(cost) };
+    const isHashable = passwordForm.length > 1;
+    const computedTag = computeHashTag(isHashable ? passwordForm : 'impossible', salt, cost, tag.length);
+    if (crypto.subtle.timingSafeEqual(computedTag, tag) && hash !== null && isHashable)
+      return { isCorrect: true, isOutdated: passwordForm !== password.normalize('NFC') || isDifferentCost(cost) };
   }
-  return { isRight: false };
+  return { isCorrect: false };
 }
 
 /** Lists the Unicode forms of a password, NFC first; only one where the password has no accents. */
@@ -95,7 +95,7 @@ const listForms = (password: string): ReadonlySet<string> =>
   new Set([password.normalize('NFC'), password, password.normalize('NFD')]);
 
 function isDifferentCost(cost: HashCost): boolean {
-  const { memorySize, passes, parallelism } = hashing.cost;
+  const { memorySize, passes, parallelism } = hashSettings.cost;
   return cost.memorySize !== memorySize || cost.passes !== passes || cost.parallelism !== parallelism;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AddressRefused, fetchOutside } from './outside-fetch.ts';
+import { AddressRefusedError, fetchOutside } from './outside-fetch.ts';
 
 /**
  * The default delays between attempts, in seconds, from Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h.
@@ -84,28 +84,28 @@ export async function postWebhook(
   url: string,
   headers: Record<string, string>,
   body: string,
-  { allowPrivate, now }: { allowPrivate: boolean; now: number },
+  { allowPrivateHosts, now }: { allowPrivateHosts: boolean; now: number },
 ): Promise<AttemptResult> {
-  const abort = new AbortController();
+  const abortController = new AbortController();
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    abort.abort();
+    abortController.abort();
   }, RESPONSE_TIMEOUT_MS);
   try {
-    const request = { method: 'POST', headers, body, signal: abort.signal };
-    const { status, headers: responseHeaders } = await fetchOutside(url, request, allowPrivate);
+    const request = { method: 'POST', headers, body, signal: abortController.signal };
+    const { status, headers: responseHeaders } = await fetchOutside(url, request, allowPrivateHosts);
     if (status < 200) return makeFailedResult('interim_answer');
     const isRedirect = status >= 300 && status < 400;
     const retryAfter = parseRetryAfter(responseHeaders.get('retry-after'), now);
     return { status, error: isRedirect ? 'redirect' : null, retryAfter };
   } catch (error) {
-    if (error instanceof AddressRefused) return makeFailedResult('address_refused');
+    if (error instanceof AddressRefusedError) return makeFailedResult('address_refused');
     // The cause tells of our network.
     return makeFailedResult(isLate ? 'timeout' : 'connection_failed');
   } finally {
     clearTimeout(timer);
-    abort.abort();
+    abortController.abort();
   }
 }
 

@@ -37,18 +37,18 @@ export type FormatCell = (cell: ViewCell) => string;
 /** Functions that format cells in a language. */
 export interface CellFormatters {
   /** Formats a number, given as text where a double would round it. */
-  numberText(value: number | string, style?: NumberStyle, grouping?: boolean): string;
+  formatNumber(value: number | string, style?: NumberStyle, useGrouping?: boolean): string;
   /**
    * Makes the format function of a column's cells: times in UTC, only the day if all cells are midnights; years and ids without
    * separators.
    */
-  cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): FormatCell;
+  makeCellFormat(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): FormatCell;
   /**
    * Makes the format function of a column's cells in a chart: months or years, if all cells are first days of months or years.
    */
-  periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): FormatCell;
+  makePeriodFormat(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): FormatCell;
   /** Makes the format functions of a result's columns in a table: of its rows, or of the points that its chart draws. */
-  columnTextsOf(result: ResultTable, chart: Pick<ViewChart['chart'], 'type' | 'options'>): FormatCell[];
+  makeColumnFormats(result: ResultTable, chart: Pick<ViewChart['chart'], 'type' | 'options'>): FormatCell[];
 }
 
 interface ResultTable {
@@ -71,10 +71,10 @@ export function createCellFormatters(locale: Locale, words: { yes: string; no: s
   const monthFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'short', timeZone: 'UTC' });
   const yearFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', timeZone: 'UTC' });
 
-  const formatNumber: CellFormatters['numberText'] = (value, style = {}, grouping = true) => {
+  const formatNumber: CellFormatters['formatNumber'] = (value, style = {}, useGrouping = true) => {
     const { format = 'number', currency, decimals, prefix = '', suffix = '' } = style;
-    const key = `${format} ${currency} ${decimals} ${grouping}`;
-    const numberFormatter = formats.get(key) ?? createNumberFormat(locale, format, currency, decimals, grouping);
+    const key = `${format} ${currency} ${decimals} ${useGrouping}`;
+    const numberFormatter = formats.get(key) ?? createNumberFormat(locale, format, currency, decimals, useGrouping);
     formats.set(key, numberFormatter);
     return `${prefix}${numberFormatter.format(value as number)}${suffix}`;
   };
@@ -84,12 +84,12 @@ export function createCellFormatters(locale: Locale, words: { yes: string; no: s
     (cell) =>
       cell === null ? '' : text(cell);
 
-  const makeCellFormat: CellFormatters['cellTextOf'] = ({ name, type }, cells, style) => {
+  const makeCellFormat: CellFormatters['makeCellFormat'] = ({ name, type }, cells, style) => {
     switch (type) {
       case 'integer':
       case 'decimal': {
-        const grouping = !(type === 'integer' && /(^|_)(year|ano|id|code|codigo)$/i.test(name));
-        return skipNull((cell) => (isNumeric(cell) ? formatNumber(cell, style, grouping) : String(cell)));
+        const useGrouping = !(type === 'integer' && /(^|_)(year|ano|id|code|codigo)$/i.test(name));
+        return skipNull((cell) => (isNumeric(cell) ? formatNumber(cell, style, useGrouping) : String(cell)));
       }
       case 'date':
       case 'datetime': {
@@ -103,7 +103,7 @@ export function createCellFormatters(locale: Locale, words: { yes: string; no: s
     }
   };
 
-  const makePeriodFormat: CellFormatters['periodTextOf'] = (column, cells, style) => {
+  const makePeriodFormat: CellFormatters['makePeriodFormat'] = (column, cells, style) => {
     const isTime = column.type === 'date' || column.type === 'datetime';
     if (!isTime || !doAllMatch(MONTH_PATTERN, cells)) return makeCellFormat(column, cells, style);
     const format = doAllMatch(YEAR_PATTERN, cells) ? yearFormat : monthFormat;
@@ -111,10 +111,10 @@ export function createCellFormatters(locale: Locale, words: { yes: string; no: s
   };
 
   return {
-    numberText: formatNumber,
-    cellTextOf: makeCellFormat,
-    periodTextOf: makePeriodFormat,
-    columnTextsOf({ columns, rows }, { type, options }) {
+    formatNumber,
+    makeCellFormat,
+    makePeriodFormat,
+    makeColumnFormats({ columns, rows }, { type, options }) {
       const [textOf, style] = [type === 'table' ? makeCellFormat : makePeriodFormat, parseNumberStyle(options)];
       return columns.map((column, at) =>
         textOf(

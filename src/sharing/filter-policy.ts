@@ -27,7 +27,7 @@ export interface Input extends Parameter {
   /** The viewer attributes that set the input's value for viewers: the value is always the intersection of all of them. */
   viewerAttributes: readonly string[];
   /** The ids among `skips` whose own parameter is bound to an attribute: these visualizations cannot be shown to viewers. */
-  unbound: readonly string[];
+  unboundIds: readonly string[];
 }
 
 /** Lists the attribute that a filter or parameter names, if any. */
@@ -123,9 +123,9 @@ export function findEmbedProblems(
   inputs: readonly Input[],
   { fixed, allowedSlugs, requiredSlugs }: EmbedTerms,
 ): FieldProblem[] {
-  const bySlug = new Map(inputs.map((input) => [input.slug, input]));
+  const inputsBySlug = new Map(inputs.map((input) => [input.slug, input]));
   const findSlugProblem = (slug: string) => {
-    const input = bySlug.get(slug);
+    const input = inputsBySlug.get(slug);
     if (!input) return 'is not a parameter of this dashboard or visualization';
     return input.viewerAttributes.length > 0 ? 'is always set from an attribute of the viewer' : undefined;
   };
@@ -141,7 +141,7 @@ export function findEmbedProblems(
   );
   return [
     ...Object.entries(fixed).flatMap(([slug, value]) => {
-      const input = bySlug.get(slug);
+      const input = inputsBySlug.get(slug);
       const coercedValue = input && coerceParameter(input.kind, value);
       return toProblems(
         `fixed_params.${slug}`,

@@ -27,11 +27,11 @@ export function listUsableFilters({ inputRules }: ViewerRules): UsableFilter[] {
 function chooseAllowedDefault({ kind, default: value }: Input, allowedValues: readonly string[] | null): unknown {
   if (isNoValue(value)) return null;
   if (allowedValues === null) return value;
-  const coerced = coerceParameter(kind, value);
+  const coercedValue = coerceParameter(kind, value);
   const isAllowed =
-    'value' in coerced &&
-    coerced.value?.type === 'list' &&
-    coerced.value.values.every((listValue) => allowedValues.includes(listValue));
+    'value' in coercedValue &&
+    coercedValue.value?.type === 'list' &&
+    coercedValue.value.values.every((listValue) => allowedValues.includes(listValue));
   return isAllowed ? value : null;
 }
 
@@ -60,11 +60,11 @@ export function makeOptionsRule(
   const rule = inputRules.get(slug);
   if (hidesUnknownSlugs && rule?.access !== 'open') throw filterDisabled();
   if (!rule || !isChoiceKind(rule.input.kind)) throw filterNotFound();
-  const otherEnforced = [...enforcedValues].filter(([other]) => other !== slug);
-  const boundValues = new Map(otherEnforced.map(([other, value]) => [other, value ?? null]));
+  const otherEnforcedValues = [...enforcedValues].filter(([other]) => other !== slug);
+  const boundValues = new Map(otherEnforcedValues.map(([other, value]) => [other, value ?? null]));
   const usedSlugs = listUsedSlugs?.(boundValues);
   const usesAllEnforced =
-    !usedSlugs || otherEnforced.every(([other, value]) => value !== undefined && usedSlugs.has(other));
+    !usedSlugs || otherEnforcedValues.every(([other, value]) => value !== undefined && usedSlugs.has(other));
   if (rule.access === 'closed' || unenforceableSlugs.length > 0 || (!usesAllEnforced && rule.allowedValues === null)) {
     throw filterDisabled();
   }

@@ -60,7 +60,7 @@ export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {
   const hiddenIds = new Set<string>();
   const lackingInputs = attributeInputs.filter(({ slug }) => rules.get(slug)?.fallback === 'refused');
   const unenforceableSlugs = new Set(lackingInputs.map(({ slug }) => slug));
-  if (!terms.isInsider) for (const { unbound } of inputs) for (const id of unbound) hiddenIds.add(id);
+  if (!terms.isInsider) for (const { unboundIds: unbound } of inputs) for (const id of unbound) hiddenIds.add(id);
   for (const slug of slugs) {
     const rule = rules.get(slug);
     const { appliesTo = [], skips = [], origin = 'parameter', kind = 'text' } = rule?.input ?? {};

@@ -1,4 +1,4 @@
-import { type FieldProblem, invalid } from '../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../kernel/failure.ts';
 import { truncateText } from '../kernel/text.ts';
 import {
   type BoundValue,
@@ -22,7 +22,7 @@ export function computeBoundValues(
   if (unenforceableSlugs.length > 0) throw policyViolation();
   const slugs = Object.keys(sentValues);
   if (slugs.length > MAX_PARAMETERS) {
-    throw invalid([{ field: 'parameters', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
+    throw invalidInput([{ field: 'parameters', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
   }
   const closedSlug = slugs.find((slug) =>
     inputRules.has(slug) ? inputRules.get(slug)?.access === 'closed' : hidesUnknownSlugs,
@@ -49,7 +49,7 @@ export function computeBoundValues(
       problems.push(makeMissingValueProblem(rule));
     if (value !== undefined) values.set(slug, value);
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   return values;
 }
 

@@ -64,12 +64,12 @@ function compileParts(template: SqlTemplate, kinds: ReadonlyMap<string, Paramete
   const boundValues: (string | null)[] = [];
   const parameterNumbers = new Map<string, number>();
   const statementParts: StatementPart[] = [];
-  let clause: number | null = null;
+  let clauseIndex: number | null = null;
   for (const piece of template.pieces) {
     const { start } = piece;
     // Where a clause begins, ends or is missing, what stands around it must not grow together.
-    if (piece.place.clauseIndex !== clause) statementParts.push({ text: ' ', start, isVerbatim: false });
-    clause = piece.place.clauseIndex;
+    if (piece.place.clauseIndex !== clauseIndex) statementParts.push({ text: ' ', start, isVerbatim: false });
+    clauseIndex = piece.place.clauseIndex;
     if (!isPlaceKept(piece.place, droppedIndexes)) continue;
     if (piece.type === 'sql') {
       statementParts.push({ text: piece.text, start, isVerbatim: true });

@@ -24,7 +24,7 @@ const SPACE_PATTERN = /[ \t\n\r\f\v]+/y;
 const LINE_COMMENT_PATTERN = /--[^\n\r]*/y;
 const WORD_PATTERN = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y;
 const NUMBER_PATTERN = /[0-9][0-9A-Za-z_.]*/y;
-const POSITION_PATTERN = /\$[0-9]+/y;
+const POSITIONAL_PARAMETER_PATTERN = /\$[0-9]+/y;
 const DOLLAR_TAG_PATTERN = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y;
 /**
  * Splits SQL into tokens like PostgreSQL's scanner (src/backend/parser/scan.l, with standard_conforming_strings on), so that text
@@ -77,8 +77,8 @@ function readWordToken(sql: string, at: number, end: number): [SqlTokenKind, num
 }
 
 function readDollarToken(sql: string, at: number): [SqlTokenKind, number] {
-  const positionEnd = findMatchEnd(POSITION_PATTERN, sql, at);
-  if (positionEnd) return ['position', positionEnd];
+  const parameterEnd = findMatchEnd(POSITIONAL_PARAMETER_PATTERN, sql, at);
+  if (parameterEnd) return ['position', parameterEnd];
   const openingEnd = findMatchEnd(DOLLAR_TAG_PATTERN, sql, at);
   if (!openingEnd) return ['symbol', at + 1];
   const tag = sql.slice(at, openingEnd);

@@ -75,12 +75,12 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   date_range: coerceDateRange,
 };
 
-function coerceText(input: unknown, toValue: (text: string) => BoundValue): CoercedValue {
+function coerceText(input: unknown, makeBoundValue: (text: string) => BoundValue): CoercedValue {
   if (Array.isArray(input)) return makeProblem('must be one value');
   const text = toScalarText(input);
   if (text === undefined) return makeProblem('must be a text, a number or a boolean');
   if (text.length > MAX_TEXT_LENGTH) return makeProblem(TEXT_PROBLEM);
-  return isStorable(text) ? { value: toValue(text) } : makeProblem(STORABLE_PROBLEM);
+  return isStorable(text) ? { value: makeBoundValue(text) } : makeProblem(STORABLE_PROBLEM);
 }
 
 /** Tells whether PostgreSQL can store a text. */

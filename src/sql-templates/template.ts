@@ -48,7 +48,7 @@ export class TemplateError extends Error {
 /**
  * The maximum number of defaults of a line: each place after them lists them all, which can be a thousand times a line's length.
  */
-const MAX_DEFAULTS = 20;
+const MAX_DEFAULTS_PER_LINE = 20;
 
 const SLUG_PATTERN = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
 
@@ -136,11 +136,11 @@ class TemplateParser {
     this.#flush(start);
     this.#from = start + closingOffset;
     const { index } = this.#clause;
-    const next = this.#close(start + closingOffset);
-    if (this.#unless.length === MAX_DEFAULTS)
-      throw new TemplateError(`a line holds at most ${MAX_DEFAULTS} optional clauses with a default`, start);
+    const closedOffset = this.#close(start + closingOffset);
+    if (this.#unless.length === MAX_DEFAULTS_PER_LINE)
+      throw new TemplateError(`a line holds at most ${MAX_DEFAULTS_PER_LINE} optional clauses with a default`, start);
     this.#unless = [...this.#unless, index];
-    return next;
+    return closedOffset;
   }
 
   /** Ends a default with its line. */

@@ -62,8 +62,12 @@ class StatementBatch implements Submittable {
 
   handleCommandComplete({ text }: { text: string }): void {
     const [command = ''] = text.split(' ');
-    const affectedRows = /\d+$/.exec(text)?.[0];
-    this.#done.push({ command, rows: this.#rows, rowCount: affectedRows === undefined ? null : Number(affectedRows) });
+    const affectedRowCount = /\d+$/.exec(text)?.[0];
+    this.#done.push({
+      command,
+      rows: this.#rows,
+      rowCount: affectedRowCount === undefined ? null : Number(affectedRowCount),
+    });
     this.#fields = [];
     this.#rows = [];
   }

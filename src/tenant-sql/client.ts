@@ -39,7 +39,7 @@ export interface TenantSql extends TenantTx {
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with its own limit. */
-  executeAlone(text: string, milliseconds: number): Promise<void>;
+  executeOutsideTransaction(text: string, milliseconds: number): Promise<void>;
   /** Returns the driver's client, connected. */
   connect(): Promise<Client>;
   /** Ends the connection at once, even in the middle of a message. It cannot be used afterwards. */
@@ -151,7 +151,7 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
-  async executeAlone(text: string, milliseconds: number): Promise<void> {
+  async executeOutsideTransaction(text: string, milliseconds: number): Promise<void> {
     const limit = Math.trunc(milliseconds);
     await this.#run(`SET statement_timeout = ${limit}; SET lock_timeout = ${limit}`);
     this.#limit = milliseconds;
@@ -264,13 +264,13 @@ class NeonTenantSql implements TenantSql {
     if (this.#closed) throw databaseUnavailable().addCause(new Error('the connection was closed'));
     if (this.#client === undefined) {
       this.#client = createClient(this.#connectionString, this.#options.wsProxy);
-      const connecting = this.#client.connect().catch((error: unknown) => {
+      const connectionPromise = this.#client.connect().catch((error: unknown) => {
         throw isPostgresError(error) && !isConnectionProblem(error) ? error : this.#lost(error);
       });
       watchWaking(this.#client, WAKING_DETECTION_MS, (isWaking) => {
         if (!this.#closed) this.#options.onWaking?.(isWaking);
       });
-      this.#connected = this.#withinTime(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, connecting);
+      this.#connected = this.#withinTime(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, connectionPromise);
     }
     const client = this.#client;
     await this.#connected;

@@ -73,10 +73,10 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
     mayBeRead = true;
     headLength += end - at;
     if (headLength < HEAD_BYTES) return end;
-    const wholeHead = Uint8Array.from(head.flatMap((part) => [...part]));
+    const wholeHead = Uint8Array.from(head.flatMap((headChunk) => [...headChunk]));
     kind = wholeHead[0] as number;
     remainingBytes = readLength(wholeHead, 1);
-    if (kind !== COPY_DATA_CODE) for (const part of head) passToDriver(part);
+    if (kind !== COPY_DATA_CODE) for (const headChunk of head) passToDriver(headChunk);
     head = [];
     headLength = 0;
     return end;

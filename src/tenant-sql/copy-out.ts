@@ -10,11 +10,11 @@ import type { BindValue } from './row-filters.ts';
 import type { Statement } from './rows.ts';
 
 /** Binds a statement's values for COPY, which takes none: as settings that the statement reads, set by `statement` before it. */
-export function bindAsSettings(): { bind: BindValue; statement(): Statement[] } {
+export function bindAsSettings(): { bindValue: BindValue; statement(): Statement[] } {
   const values: unknown[] = [];
   const formatName = (number: number) => `'console_value.v${number}'`;
   return {
-    bind: (value) => `current_setting(${formatName(values.push(value))})`,
+    bindValue: (value) => `current_setting(${formatName(values.push(value))})`,
     statement: () =>
       values.length === 0
         ? []
@@ -48,11 +48,11 @@ export interface CopyOutResult {
 export function copyOut(
   tx: TenantTx,
   precedingStatements: Statement[],
-  select: string,
+  selectSql: string,
   milliseconds: number,
   buffers: LineBuffers,
 ): Promise<CopyOutResult> {
-  const copy = { text: `COPY (${select}) TO STDOUT (FORMAT csv)`, values: [] };
+  const copy = { text: `COPY (${selectSql}) TO STDOUT (FORMAT csv)`, values: [] };
   return tx.runBounded((client) => {
     const copyRun = new CopyOutRun(client, [...precedingStatements, copy], buffers);
     client.query(copyRun);
@@ -76,7 +76,7 @@ class CopyOutRun implements Submittable, RowReceiver {
   #line = 0;
   /** The start of the last complete line in the buffer. */
   #lastLine = 0;
-  #succeed!: (copied: CopyOutResult) => void;
+  #succeed!: (result: CopyOutResult) => void;
   #fail!: (error: unknown) => void;
 
   constructor(client: Client, statements: Statement[], buffers: LineBuffers) {

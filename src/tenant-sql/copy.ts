@@ -38,7 +38,7 @@ class CopyInRun implements Submittable {
   readonly #data: Uint8Array;
   readonly #onSent: () => void;
   #copied = 0;
-  #succeed!: (rows: number) => void;
+  #succeed!: (rowCount: number) => void;
   #fail!: (error: unknown) => void;
 
   constructor(client: Client, text: string, data: Uint8Array, onSent: () => void) {

@@ -16,22 +16,22 @@ export function createClient(connectionString: string, wsProxy: string | undefin
 /**
  * Reports when the database makes a connection wait for `milliseconds` although the network path to it is open: Neon's proxy
  * accepts the WebSocket itself, and holds back the rest while it wakes the compute. The distance to the database makes no
- * difference. Must be called after `connect`. @param waiting called with true then, and with false when the database responds
+ * difference. Must be called after `connect`. @param onWaiting called with true then, and with false when the database responds
  * after that
  */
-export function watchWaking(client: Client, milliseconds: number, waiting: (isWaiting: boolean) => void): void {
+export function watchWaking(client: Client, milliseconds: number, onWaiting: (isWaiting: boolean) => void): void {
   const { connection } = client as unknown as { connection: { once(event: string, listener: () => void): void } };
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isWaiting = false;
   connection.once('connect', () => {
     timer = setTimeout(() => {
       isWaiting = true;
-      waiting(true);
+      onWaiting(true);
     }, milliseconds);
   });
   connection.once('readyForQuery', () => {
     clearTimeout(timer);
-    if (isWaiting) waiting(false);
+    if (isWaiting) onWaiting(false);
   });
   connection.once('end', () => clearTimeout(timer));
 }

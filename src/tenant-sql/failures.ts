@@ -1,4 +1,4 @@
-import { defineFailure, type Failure, makeCodeEverywhere } from '../kernel/failure.ts';
+import { defineFailure, type Failure, makeCodeWordings } from '../kernel/failure.ts';
 
 /** The company's database could not be reached, or the connection to it was lost. */
 export const databaseUnavailable = defineFailure('tenant_sql.unavailable', 'unavailable', {
@@ -13,7 +13,7 @@ export const resultUnknown = defineFailure('tenant_sql.result_unknown', 'unavail
     'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
   portuguese:
     'A conexão foi perdida antes da confirmação do banco de dados: a alteração pode ter sido feita ou não. Verifique antes de tentar novamente.',
-  ...makeCodeEverywhere('RESULT_UNKNOWN'),
+  ...makeCodeWordings('RESULT_UNKNOWN'),
 });
 
 /** The company's database has no space left, or accepts no changes: it is full, or was made read-only. */
@@ -22,7 +22,7 @@ export const databaseFull = defineFailure('tenant_sql.full', 'unavailable', {
   portuguese:
     'O banco de dados gerenciado está sem espaço ou não aceita alterações no momento. Nada foi alterado. Libere espaço e tente novamente.',
   detail: { retryAfter: 60 },
-  ...makeCodeEverywhere('DATABASE_FULL'),
+  ...makeCodeWordings('DATABASE_FULL'),
   'managed-tables': 'MANAGED_DATABASE_FULL',
 });
 

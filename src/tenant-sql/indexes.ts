@@ -74,7 +74,7 @@ export function formatDuplicate(
 ): string {
   const types = columns.map((name) => knownColumns.find((column) => column.name === name)?.type ?? 'text');
   // A text may hold what stands between the values.
-  const parts = new RegExp(`^${types.map((type) => VALUES[type]).join(', ')}$`, 's').exec(value);
+  const parts = new RegExp(`^${types.map((type) => VALUE_PATTERNS[type]).join(', ')}$`, 's').exec(value);
   if (!parts) return value;
   const shownValues = types.map((type, index) => {
     const part = parts[index + 1] as string;
@@ -84,7 +84,7 @@ export function formatDuplicate(
 }
 
 /** The pattern of a value of each type in Postgres's message about a duplicate. */
-const VALUES: Record<ColumnType, string> = {
+const VALUE_PATTERNS: Record<ColumnType, string> = {
   text: '(.*)',
   integer: '([^,]*)',
   decimal: '([^,]*)',

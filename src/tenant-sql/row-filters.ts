@@ -71,20 +71,20 @@ export const isSelective = ({ filters, search }: RowSelection): boolean => filte
 export type BindValue = (value: unknown) => string;
 
 /** Creates the list of values of a statement that is being written, and the function that adds one. */
-export function createBindings(): { values: unknown[]; bind: BindValue } {
+export function createBindings(): { values: unknown[]; bindValue: BindValue } {
   const values: unknown[] = [];
-  return { values, bind: (value) => `$${values.push(value)}` };
+  return { values, bindValue: (value) => `$${values.push(value)}` };
 }
 
 /**
  * Creates the list of values of a statement that are all sent as text, a list as an array literal, and the function that adds
  * one.
  */
-export function createTextBindings(): { values: string[]; bind: BindValue } {
+export function createTextBindings(): { values: string[]; bindValue: BindValue } {
   const values: string[] = [];
   return {
     values,
-    bind: (value) => `$${values.push(Array.isArray(value) ? formatArrayLiteral(value) : String(value))}`,
+    bindValue: (value) => `$${values.push(Array.isArray(value) ? formatArrayLiteral(value) : String(value))}`,
   };
 }
 
@@ -92,9 +92,9 @@ export function createTextBindings(): { values: string[]; bind: BindValue } {
  * Makes the conditions of a selection, as SQL over the table's alias `source`. No value becomes part of the text. Conditions that
  * an index can answer are written so that it does: the column alone on its side, compared in its own type.
  */
-export function makeConditions({ filters, search, texts }: RowSelection, bind: BindValue): string[] {
-  const conditions = filters.map((filter) => makeCondition(filter, bind));
-  if (search !== '') conditions.push(makeSearchCondition(texts, bind(search)));
+export function makeConditions({ filters, search, texts }: RowSelection, bindValue: BindValue): string[] {
+  const conditions = filters.map((filter) => makeCondition(filter, bindValue));
+  if (search !== '') conditions.push(makeSearchCondition(texts, bindValue(search)));
   return conditions;
 }
 
@@ -111,8 +111,8 @@ export const getTypeName = ({ type }: Pick<FilteredColumn, 'type'>): string =>
 
 const COMPARISON_SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-const makeCondition = ({ column, operator, values }: RowFilter, bind: BindValue): string =>
-  makeComparison(makeSourceColumn(column.name), column, operator, values, bind);
+const makeCondition = ({ column, operator, values }: RowFilter, bindValue: BindValue): string =>
+  makeComparison(makeSourceColumn(column.name), column, operator, values, bindValue);
 
 /** Makes the SQL of a comparison. @param values as Postgres reads them (`toPostgresText`): one, or those of the list */
 export function makeComparison(
@@ -120,10 +120,10 @@ export function makeComparison(
   type: Pick<FilteredColumn, 'type'>,
   operator: FilterOperator,
   values: readonly string[],
-  bind: BindValue,
+  bindValue: BindValue,
 ): string {
-  const bindFirst = () => `${bind(values[0])}::${getTypeName(type)}`;
-  const bindList = () => `${bind(values)}::${getTypeName(type)}[]`;
+  const bindFirst = () => `${bindValue(values[0])}::${getTypeName(type)}`;
+  const bindList = () => `${bindValue(values)}::${getTypeName(type)}[]`;
   switch (operator) {
     case 'in':
       return `${comparedSql} = ANY (${bindList()})`;
@@ -150,8 +150,8 @@ function makeSearchCondition(texts: string[], placeholder: string): string {
 }
 
 /** Makes SQL that tells whether a text contains another, literally and in any case. */
-export const makeContainsSql = (text: string, part: string): string =>
-  `position(${makeCaseFoldedSql(part)} IN ${makeCaseFoldedSql(text)}) > 0`;
+export const makeContainsSql = (text: string, searchedText: string): string =>
+  `position(${makeCaseFoldedSql(searchedText)} IN ${makeCaseFoldedSql(text)}) > 0`;
 
 /** Makes SQL that folds a text's case by Unicode, whatever the database's collation: ß is SS, both small sigmas are one. */
 export const makeCaseFoldedSql = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

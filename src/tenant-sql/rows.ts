@@ -71,10 +71,10 @@ export function buildUpdateRow(
   changes: { column: TableColumnDefinition; text: string | null }[],
   maxBytes: number,
 ): Statement {
-  const sets = changes.map(
+  const assignments = changes.map(
     ({ column }, index) => `${quoteIdentifier(column.name)} = $${index + 2}::${POSTGRES_TYPES[column.type]}`,
   );
-  const updateSql = `UPDATE ${quoteQualified('public', table)} AS source SET ${sets.join(', ')} WHERE source."id" = $1::uuid RETURNING ${makeSelectList(columns)}`;
+  const updateSql = `UPDATE ${quoteQualified('public', table)} AS source SET ${assignments.join(', ')} WHERE source."id" = $1::uuid RETURNING ${makeSelectList(columns)}`;
   return { text: buildLimited(maxBytes, columns, updateSql), values: [rowId, ...changes.map(({ text }) => text)] };
 }
 

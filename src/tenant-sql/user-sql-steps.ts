@@ -38,11 +38,11 @@ const SETTINGS_SQL = `SELECT set_config('statement_timeout', $1, true), set_conf
   set_config('search_path', 'public', true), set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true)`;
 
 /** The number of the first relation that was not created by initdb. */
-const FIRST_USER_RELATION = 16384;
+const FIRST_USER_RELATION_OID = 16384;
 
 /** The SQL that rejects system relations: a cursor's locks show which relations the statement reads, also through views. */
 const CHECK_TABLES_SQL = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
-  WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_USER_RELATION}`;
+  WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_USER_RELATION_OID}`;
 
 /** The entry in the list of tables for a relation that is no table of the company's own. */
 export const OTHER_RELATION = '*';
@@ -73,7 +73,7 @@ const DESCRIBE_STEP = ['describe'] as const;
 /**
  * Makes the steps that fetch rows by a message of the protocol: `FETCH` would write all rows to disk before it sends the first.
  */
-export const makeFetchSteps = (rows: number): UserSqlSteps => [DESCRIBE_STEP, ['fetch', rows]];
+export const makeFetchSteps = (rowCount: number): UserSqlSteps => [DESCRIBE_STEP, ['fetch', rowCount]];
 
 /** Makes the steps that declare a cursor for the statement, in a transaction that is left open. */
 export function makeOpeningSteps(statement: CompiledSql, names: NamesToCheck, milliseconds: number): UserSqlSteps {

@@ -50,7 +50,7 @@ export interface UserSqlLimits {
   bytes: number;
   milliseconds: number;
   /** Set for the service's own lookups, which do not count as executions of users' SQL. */
-  ours?: true;
+  isInternal?: true;
   /**
    * The time by which the statement must be done, by `performance.now()`, however long it waited for statements sent before it.
    */
@@ -99,7 +99,7 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
   return preparedRuns.map(async (preparedRun) => {
     if (!(preparedRun instanceof UserSqlRun)) throw preparedRun;
     await sending;
-    const isExecution = preparedRun.limits.rows > 0 && preparedRun.limits.ours !== true;
+    const isExecution = preparedRun.limits.rows > 0 && preparedRun.limits.isInternal !== true;
     return isExecution ? noteExecution(sql, preparedRun.result) : preparedRun.result;
   });
 }
@@ -125,11 +125,11 @@ function queueRuns(client: Client, runs: UserSqlRun[]): void {
 /** Lists the names in a statement that the database must still check, or the failure if the statement is rejected. */
 export function listNamesToCheck(statement: CompiledSql): NamesToCheck | Failure {
   const names = findNames(statement.text);
-  return 'refused' in names ? queryRefused().addCause(createNameRefused(names.refused)) : names;
+  return 'refused' in names ? queryRefused().addCause(createNameRefusedError(names.refused)) : names;
 }
 
 /** Thrown for a statement that uses a name which is not allowed. */
-class NameRefused extends Error {
+class NameRefusedError extends Error {
   readonly refusedName: string;
 
   constructor(name: string) {
@@ -138,11 +138,11 @@ class NameRefused extends Error {
   }
 }
 
-const createNameRefused = (name: string): Error => new NameRefused(name);
+const createNameRefusedError = (name: string): Error => new NameRefusedError(name);
 
 /** Finds the index in a statement's text at which it failed, or where a rejected name stands; undefined if unknown. */
 export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): number | undefined {
-  if (cause instanceof NameRefused) return findNameIndex(text, cause.refusedName);
+  if (cause instanceof NameRefusedError) return findNameIndex(text, cause.refusedName);
   const position = isPostgresError(cause) ? Number(cause.position) : Number.NaN;
   return Number.isInteger(position) ? findIndexAfter(text, toStatementPosition(position) - 1) : undefined;
 }
@@ -287,8 +287,10 @@ export class UserSqlRun implements Submittable {
     this.#settle(settle);
     this.#drop();
     // A dead socket does not report its end.
-    const connectionLost = databaseUnavailable().addCause(new Error('the connection was ended by a statement before'));
-    for (const run of this.#following) run.#settle(() => run.#fail(connectionLost));
+    const connectionFailure = databaseUnavailable().addCause(
+      new Error('the connection was ended by a statement before'),
+    );
+    for (const run of this.#following) run.#settle(() => run.#fail(connectionFailure));
   }
 
   #settle(settle: () => void): void {
@@ -308,7 +310,8 @@ export class UserSqlRun implements Submittable {
     if (!isPostgresError(error)) return isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error;
     if (TIMEOUT_CODES.has(error.code)) return queryTimedOut().addCause(error);
     if (error.severity !== 'ERROR') return databaseUnavailable().addCause(error);
-    if (this.#currentStep === 'check_names') return queryRefused().addCause(createNameRefused(readRefusedName(error)));
+    if (this.#currentStep === 'check_names')
+      return queryRefused().addCause(createNameRefusedError(readRefusedName(error)));
     if (this.#currentStep === 'check_tables')
       return queryRefused().addCause(new Error("only the company's own tables can be read"));
     return this.#currentStep === 'declare' || this.#currentStep === 'fetch' ? queryFailed().addCause(error) : error;

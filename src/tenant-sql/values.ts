@@ -77,7 +77,9 @@ function isDate(text: string): boolean {
 function toDatetimeText(text: string): string | undefined {
   const parts = DATETIME_PATTERN.exec(text);
   if (!parts) return undefined;
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as DateNumbers;
+  const [year, month, day, hour, minute, second] = parts
+    .slice(1, 7)
+    .map((numberText) => Number(numberText ?? 0)) as DateNumbers;
   const offsetHours = Number(parts[10] ?? 0);
   const offsetMinutes = Number(parts[11] ?? 0);
   if (!isCalendarDay(year, month, day) || hour > 23 || minute > 59 || second > 59) return undefined;
@@ -134,7 +136,7 @@ export function toDatetimeJson(text: string): string {
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as DateNumbers;
   const sign = parts[8] === '-' ? 1 : -1;
   const [hours, minutes, seconds] = [parts[9], parts[10], parts[11]].map(
-    (part) => sign * Number(part ?? 0),
+    (numberText) => sign * Number(numberText ?? 0),
   ) as DateNumbers;
   const date = makeUtcDate(year, month, day, hour + hours, minute + minutes, second + seconds);
   const microseconds = (parts[7] ?? '').padEnd(6, '0');

@@ -35,7 +35,7 @@ export function chooseAcceptedLocale(
 }
 
 function parseRange(range: string): { isWildcard: boolean; locale: Locale | undefined; weight: number }[] {
-  const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
+  const [tag = '', ...parameters] = range.split(';').map((rangePart) => rangePart.trim());
   const [parameter] = parameters;
   const [, said] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(parameter ?? '') ?? [];
   if (parameter !== undefined && said === undefined) return [];

@@ -81,10 +81,13 @@ const makeOfflineProblem = (): ApiProblem => new ApiProblem(0, 'NETWORK', TEXTS.
 function toApiProblem({ status, headers }: Response, answer: unknown): ApiProblem {
   const { error_code, error, details } = (answer ?? {}) as Record<string, unknown>;
   const code = String(error_code ?? error ?? 'UNKNOWN');
-  const waits = Number(headers.get('Retry-After')) || null;
-  if (status === 429) return new ApiProblem(status, code, TEXTS.busy, { retryAfter: waits ?? 1 });
+  const retryAfterSeconds = Number(headers.get('Retry-After')) || null;
+  if (status === 429) return new ApiProblem(status, code, TEXTS.busy, { retryAfter: retryAfterSeconds ?? 1 });
   if (status === 404) return new ApiProblem(status, code, TEXTS.notFound);
-  return new ApiProblem(status, code, getFailureText(code), { retryAfter: waits, details: toDetails(details) });
+  return new ApiProblem(status, code, getFailureText(code), {
+    retryAfter: retryAfterSeconds,
+    details: toDetails(details),
+  });
 }
 
 const toDetails = (details: unknown): ProblemDetail[] =>

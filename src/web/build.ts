@@ -24,7 +24,7 @@ interface Page {
    */
   texts: string[] | 'server' | 'none';
   /** Set for pages of mailed links and similar ones: before its script runs, such a page says that it is loading. */
-  ofMails?: true;
+  showsLoading?: true;
 }
 
 /** The pages by name. The description of the API is in English. */
@@ -35,19 +35,19 @@ const PAGES = {
     getTitle: (locale) => MAIL_LINK_TEXTS[locale].invitation.title,
     preload: [],
     texts: ['pages', 'mail-links'],
-    ofMails: true,
+    showsLoading: true,
   },
   'reset-password': {
     getTitle: (locale) => MAIL_LINK_TEXTS[locale].reset.title,
     preload: [],
     texts: ['pages', 'mail-links'],
-    ofMails: true,
+    showsLoading: true,
   },
   authorization: {
     getTitle: (locale) => AUTHORIZATION_TEXTS[locale].title,
     preload: [],
     texts: ['pages', 'mail-links', 'authorization'],
-    ofMails: true,
+    showsLoading: true,
   },
   plain: { getTitle: () => '<!--title-->', preload: [], texts: 'server' },
   docs: { getTitle: () => 'Data Console API', preload: [], texts: 'none' },
@@ -71,8 +71,8 @@ const NO_SCRIPT_PATTERN = /<noscript>.*<\/noscript>\n/;
 const EMPTY_PAGE_ELEMENT = '<div id="page"></div>';
 
 /** Makes the element with the text to show until the script runs. */
-const makeWaitingElement = (loading: string): string =>
-  `<div id="page"><main class="message" aria-busy="true"><p class="waiting" role="status">${loading}</p></main></div>`;
+const makeWaitingElement = (loadingText: string): string =>
+  `<div id="page"><main class="message" aria-busy="true"><p class="waiting" role="status">${loadingText}</p></main></div>`;
 
 /**
  * Builds the pages for the browser into `dist/web`: scripts and styles with content-hashed names under `assets/`, and the pages
@@ -81,7 +81,7 @@ const makeWaitingElement = (loading: string): string =>
  */
 export async function buildPages(): Promise<void> {
   const pages = Object.keys(PAGES) as PageName[];
-  const isLinkPage = (page: PageName) => (PAGES[page] as Page).ofMails === true;
+  const isLinkPage = (page: PageName) => (PAGES[page] as Page).showsLoading === true;
   // What pages share is a script of its own, and a request: those that nobody opens one after the other share nothing.
   const groups = [pages.filter((page) => !isLinkPage(page)), pages.filter(isLinkPage)];
   const builtGroups = await Promise.all(groups.map(async (group) => ({ group, ...(await bundlePages(group)) })));
@@ -101,7 +101,7 @@ export async function buildPages(): Promise<void> {
   for (const [page, metafile] of builtGroups.flatMap(({ group, metafile }) =>
     group.map((page) => [page, metafile] as const),
   )) {
-    const { getTitle, texts, ofMails }: Page = PAGES[page];
+    const { getTitle, texts, showsLoading }: Page = PAGES[page];
     for (const locale of texts === 'none' ? [DEFAULT_LOCALE] : LOCALES) {
       const html = template
         .replace('lang="en"', `lang="${locale}"`)
@@ -110,7 +110,7 @@ export async function buildPages(): Promise<void> {
           texts === 'server' ? '' : noScriptElement.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
         )
         .replace(EMPTY_PAGE_ELEMENT, (emptyElement) =>
-          ofMails ? makeWaitingElement(PAGE_TEXTS[locale].loading) : emptyElement,
+          showsLoading ? makeWaitingElement(PAGE_TEXTS[locale].loading) : emptyElement,
         )
         .replace('{{icon}}', `/${iconPath}`)
         .replace('{{head}}', buildHead(page, locale, metafile));

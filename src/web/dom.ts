@@ -28,9 +28,9 @@ export function labelButton(button: HTMLElement, label: string, title = label): 
   button.title = title;
 }
 
-let ids = 0;
+let idCount = 0;
 
-export const createUniqueId = (prefix: string): string => `${prefix}-${++ids}`;
+export const createUniqueId = (prefix: string): string => `${prefix}-${++idCount}`;
 
 /** Returns a function that calls `work` once it has itself not been called for the given number of milliseconds. */
 export function debounce(milliseconds: number, work: () => void): () => void {

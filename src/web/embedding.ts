@@ -2,7 +2,7 @@
 const MESSAGE_PREFIX = 'data-console:';
 
 /** The time that an embedded page waits for its host to say whether it renews tokens. Milliseconds. */
-const GREETING_MS = 2_000;
+const GREETING_TIMEOUT_MS = 2_000;
 /** The maximum number of messages buffered until the allowed origins are known. */
 const MAX_BUFFERED_MESSAGES = 50;
 
@@ -98,7 +98,7 @@ export function connectHost(): HostConnection | undefined {
     sendError: (code) => postMessageTo('error', '*', { code, message: `The page of the embed says ${code}.` }),
     requestToken: () => postMessageTo('token-wanted', '*'),
     async renewsTokens() {
-      await Promise.race([greeting.promise, new Promise((onTimeout) => setTimeout(onTimeout, GREETING_MS))]);
+      await Promise.race([greeting.promise, new Promise((onTimeout) => setTimeout(onTimeout, GREETING_TIMEOUT_MS))]);
       return hostRenewsTokens;
     },
   };

@@ -1,5 +1,5 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../presentation/viewing.ts';
-import { columnTextsOf, type FormatCell, formatLabel, isNumeric } from './charts/format.ts';
+import { type FormatCell, formatLabel, isNumeric, makeColumnFormats } from './charts/format.ts';
 import { type DataPoint, type ResultData, toPoint } from './charts/plot.ts';
 import { createArrowKeyListener, h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
@@ -16,7 +16,7 @@ type SortOrder = { column: number; descending: boolean } | undefined;
 export interface ResultTable {
   element: HTMLElement;
   /** Shows the rows for printing, up to the maximum; with false, restores the rows shown before. */
-  print(isPrinted: boolean): void;
+  setPrinted(isPrinted: boolean): void;
   /** Returns true if a part of the table is out of view. */
   isPartlyHidden(): boolean;
   /** Returns the viewer's sort order, number of rows and scroll position. */
@@ -45,20 +45,20 @@ export function buildTable(
   chart: ViewChart['chart'],
   { isCut, choose }: { isCut?: boolean | undefined; choose?: ((row: DataPoint) => void) | undefined },
 ): ResultTable {
-  const texts = columnTextsOf(data, chart);
+  const texts = makeColumnFormats(data, chart);
   const total = data.rows.length;
   let order: SortOrder;
-  let visibleRows = ROWS_PER_PAGE;
-  let rowsBeforePrint = ROWS_PER_PAGE;
+  let visibleRowCount = ROWS_PER_PAGE;
+  let rowCountBeforePrint = ROWS_PER_PAGE;
 
   const body = h('tbody', { onkeydown: createArrowKeyListener('tbody', 'button') });
   const moreButton = h('button', {
     type: 'button',
     class: 'quiet more',
-    onclick: () => showRows(visibleRows + ROWS_PER_PAGE),
+    onclick: () => showRows(visibleRowCount + ROWS_PER_PAGE),
   });
-  const heads = data.columns.map((column, at) => buildHead(column, () => toggleSort(at)));
-  const head = h('thead', {}, h('tr', {}, ...heads));
+  const headCells = data.columns.map((column, at) => buildHead(column, () => toggleSort(at)));
+  const head = h('thead', {}, h('tr', {}, ...headCells));
   const table = h('table', {}, h('caption', { class: 'unseen' }, caption), head, body);
   const scrollArea = h(
     'div',
@@ -77,7 +77,7 @@ export function buildTable(
 
   function sortRows(newOrder: NonNullable<SortOrder>): void {
     order = newOrder;
-    heads.forEach((headCell, at) => {
+    headCells.forEach((headCell, at) => {
       headCell.setAttribute(
         'aria-sort',
         at !== newOrder.column ? 'none' : newOrder.descending ? 'descending' : 'ascending',
@@ -86,13 +86,15 @@ export function buildTable(
     showRows(ROWS_PER_PAGE);
   }
 
-  function showRows(rows: number): void {
-    visibleRows = rows;
-    const sorted = order ? data.rows.toSorted(makeRowComparator(order)) : data.rows;
-    body.replaceChildren(...sorted.slice(0, visibleRows).map((row) => buildRow(row, data.columns, texts, choose)));
+  function showRows(rowCount: number): void {
+    visibleRowCount = rowCount;
+    const sortedRows = order ? data.rows.toSorted(makeRowComparator(order)) : data.rows;
+    body.replaceChildren(
+      ...sortedRows.slice(0, visibleRowCount).map((row) => buildRow(row, data.columns, texts, choose)),
+    );
     body.querySelector('button')?.setAttribute('tabindex', '0');
-    moreButton.hidden = total <= visibleRows;
-    moreButton.textContent = moreButton.hidden ? '' : TEXTS.moreRows(total - visibleRows);
+    moreButton.hidden = total <= visibleRowCount;
+    moreButton.textContent = moreButton.hidden ? '' : TEXTS.moreRows(total - visibleRowCount);
     stretchRows();
   }
 
@@ -105,13 +107,13 @@ export function buildTable(
       const boxes = Array.from(body.rows, (row) => row.getBoundingClientRect());
       const at = boxes.findIndex(({ bottom }) => bottom > edge);
       const { top = 0, height = 1 } = boxes[at] ?? {};
-      const part = (edge - top) / height;
+      const fraction = (edge - top) / height;
       const [pixels, over] =
-        part < 1 - MAX_VISIBLE_SHARE
-          ? [part + 1 - MAX_VISIBLE_SHARE, at]
-          : [part - MAX_VISIBLE_SHARE, at + MAX_VISIBLE_SHARE];
+        fraction < 1 - MAX_VISIBLE_SHARE
+          ? [fraction + 1 - MAX_VISIBLE_SHARE, at]
+          : [fraction - MAX_VISIBLE_SHARE, at + MAX_VISIBLE_SHARE];
       // Above the first row there is none that could be higher.
-      if ((at > 0 && part < 1 - MAX_VISIBLE_SHARE) || (at >= 0 && part > MAX_VISIBLE_SHARE))
+      if ((at > 0 && fraction < 1 - MAX_VISIBLE_SHARE) || (at >= 0 && fraction > MAX_VISIBLE_SHARE))
         table.style.setProperty('--stretch', `${(pixels * height) / over}px`);
     }
     updateExtent();
@@ -129,7 +131,7 @@ export function buildTable(
     sheetElement.dataset.more = Object.entries(hiddenSides)
       .flatMap(([side, isCut]) => (isCut ? side : []))
       .join(' ');
-    const { top = 0, bottom = 0 } = heads[0]?.getBoundingClientRect() ?? {};
+    const { top = 0, bottom = 0 } = headCells[0]?.getBoundingClientRect() ?? {};
     const edge = scrollArea.getBoundingClientRect().top + clientHeight;
     if (bottom === top) return;
     const firstRowIndex = countUntil(body.rows, (box) => box.top >= bottom - 1);
@@ -150,9 +152,9 @@ export function buildTable(
   new ResizeObserver(stretchRows).observe(scrollArea);
   return {
     element: h('div', { class: 'listing' }, sheetElement, extentText, notPrintedNote),
-    print(isPrinted) {
-      if (isPrinted) rowsBeforePrint = visibleRows;
-      showRows(isPrinted ? MAX_PRINTED_ROWS : rowsBeforePrint);
+    setPrinted(isPrinted) {
+      if (isPrinted) rowCountBeforePrint = visibleRowCount;
+      showRows(isPrinted ? MAX_PRINTED_ROWS : rowCountBeforePrint);
       delete table.dataset.tight;
       for (
         let tightness = 1;
@@ -165,12 +167,12 @@ export function buildTable(
     isPartlyHidden: () => sheetElement.dataset.more !== '',
     getArrangement() {
       const { scrollLeft, scrollTop } = scrollArea;
-      return { columns, order, maxRows: visibleRows, scrollLeft, scrollTop };
+      return { columns, order, maxRows: visibleRowCount, scrollLeft, scrollTop };
     },
-    applyArrangement({ columns: before, order: sorted, maxRows, scrollLeft, scrollTop }) {
+    applyArrangement({ columns: before, order: storedOrder, maxRows, scrollLeft, scrollTop }) {
       if (before !== columns) return;
-      if (sorted) sortRows(sorted);
-      if (maxRows > visibleRows) showRows(maxRows);
+      if (storedOrder) sortRows(storedOrder);
+      if (maxRows > visibleRowCount) showRows(maxRows);
       scrollArea.scrollTo(scrollLeft, scrollTop);
     },
   };
@@ -230,8 +232,9 @@ const makeRowComparator =
   (first: ViewCell[], second: ViewCell[]): number => {
     const [a, b] = [first[column] ?? null, second[column] ?? null];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
-    const ascending = isNumeric(a) && isNumeric(b) ? Number(a) - Number(b) : COLLATOR.compare(String(a), String(b));
-    return descending ? -ascending : ascending;
+    const ascendingOrder =
+      isNumeric(a) && isNumeric(b) ? Number(a) - Number(b) : COLLATOR.compare(String(a), String(b));
+    return descending ? -ascendingOrder : ascendingOrder;
   };
 
 const COLLATOR = new Intl.Collator(LOCALE);

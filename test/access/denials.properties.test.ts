@@ -45,8 +45,10 @@ describe('the ids that a Deny covers', () => {
           const actor = makeDeniedActor(resources);
           const deniedIds = listDeniedIds(actor, ['dashboards:get']);
           const isDeniedId = makeDenialCheck(deniedIds);
-          for (const each of [own, ...others]) {
-            expect(isDeniedId(each)).toBe(isDeniedOn(actor.access, 'dashboards:get', DASHBOARD_ARN_PREFIX + each));
+          for (const testedId of [own, ...others]) {
+            expect(isDeniedId(testedId)).toBe(
+              isDeniedOn(actor.access, 'dashboards:get', DASHBOARD_ARN_PREFIX + testedId),
+            );
           }
           // D1 takes patterns of 50 bytes.
           expect(deniedIds.patterns.filter((pattern) => pattern.length > 50)).toEqual([]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccessSources } from '../../src/access/evaluation.ts';
-import { compileAccess, decide, listAllowedActions } from '../../src/access/evaluation.ts';
+import { compileAccess, decideAccess, listAllowedActions } from '../../src/access/evaluation.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import { getActionEntry } from '../../src/permissions/actions.ts';
 import {
@@ -57,12 +57,14 @@ function decideByReference(sources: AccessSources, action: Action, resource: str
 
 const ALL_ACTION_RESOURCES = SOME_ACTIONS.flatMap((action) => SOME_RESOURCES.map((resource) => ({ action, resource })));
 const listIsAllowed = (sources: AccessSources): boolean[] => {
-  const compiled = compileAccess(sources);
-  return ALL_ACTION_RESOURCES.map(({ action, resource }) => decide(compiled, action, resource).allowed);
+  const compiledAccess = compileAccess(sources);
+  return ALL_ACTION_RESOURCES.map(({ action, resource }) => decideAccess(compiledAccess, action, resource).allowed);
 };
 const listDecisionKinds = (sources: AccessSources): string[] => {
-  const compiled = compileAccess(sources);
-  return ALL_ACTION_RESOURCES.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
+  const compiledAccess = compileAccess(sources);
+  return ALL_ACTION_RESOURCES.map(
+    ({ action, resource }) => decideAccess(compiledAccess, action, resource).decided_by.kind,
+  );
 };
 
 describe('an access decision for random policies', () => {
@@ -70,9 +72,9 @@ describe('an access decision for random policies', () => {
     fc.assert(
       fc.property(arbitrarySources, fc.boolean(), (sources, isOwner) => {
         const sourcesWithOwner = { ...sources, isOwner };
-        const compiled = compileAccess(sourcesWithOwner);
+        const compiledAccess = compileAccess(sourcesWithOwner);
         for (const { action, resource } of [...ALL_ACTION_RESOURCES, ...ALL_ACTION_RESOURCES]) {
-          expect(decide(compiled, action, resource).decided_by.kind).toBe(
+          expect(decideAccess(compiledAccess, action, resource).decided_by.kind).toBe(
             decideByReference(sourcesWithOwner, action, resource),
           );
         }
@@ -101,9 +103,9 @@ describe('an access decision for random policies', () => {
         arbitraryAllow,
         role,
         arbitraryPermission,
-        (sources, denied, allowed, newRole, newPermission) => {
+        (sources, deniedStatement, allowed, newRole, newPermission) => {
           const allowedBefore = listIsAllowed(sources);
-          for (const [index, now] of listIsAllowed(addStatement(sources, denied, false)).entries())
+          for (const [index, now] of listIsAllowed(addStatement(sources, deniedStatement, false)).entries())
             expect(!now || allowedBefore[index]).toBe(true);
           for (const [index, now] of listIsAllowed(addStatement(sources, allowed, false)).entries())
             expect(now || !allowedBefore[index]).toBe(true);

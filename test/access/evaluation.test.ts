@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccessSources, GroupGrants } from '../../src/access/evaluation.ts';
 import {
   compileAccess,
-  decide,
+  decideAccess,
   dependsOnResource,
   isAdministrator,
   listAllowedActions,
@@ -150,7 +150,7 @@ describe('an access decision', () => {
     ],
   ];
   test.each(table)('names the statement or role that made it: %s', (_, groups, action, resource, expected) => {
-    const { allowed, decided_by } = decide(makeAccess(...groups), action, resource);
+    const { allowed, decided_by } = decideAccess(makeAccess(...groups), action, resource);
     const decisionParts = [
       decided_by.kind,
       decided_by.policy_id ?? '-',
@@ -167,7 +167,7 @@ describe('an access decision', () => {
       isOwner: true,
       groups: [makeGroup('g', { p: [makeDeny('*')] })],
     });
-    expect(decide(owner, 'users:list', '*')).toEqual({
+    expect(decideAccess(owner, 'users:list', '*')).toEqual({
       allowed: true,
       decided_by: { kind: 'owner', policy_id: null, sid: null, group_id: null },
     });
@@ -179,7 +179,7 @@ describe('legacy grants', () => {
   const makeLegacyAccess = (grants: Partial<GroupGrants>) => makeAccess(makeGroup('g', {}, grants));
   const makeVerbs = (...actions: string[]) => actions as GroupGrants['roles'][number]['actions'];
   const isAllowed = (grants: Partial<GroupGrants>, action: Action, resource = '*') =>
-    decide(makeLegacyAccess(grants), action, resource).allowed;
+    decideAccess(makeLegacyAccess(grants), action, resource).allowed;
   const makeRole = (target: string, ...actions: string[]) => ({
     roles: [{ name: 'r', target, actions: makeVerbs(...actions) }],
   });
@@ -338,8 +338,8 @@ describe('the check whether a decision depends on the resource', () => {
       [makeGroup('g', { p: [makeAllow('*'), makeDeny('*', `${USERS_ARN}1`)] })],
       true,
     ],
-  ])('%s', (_when, groups, depends) => {
-    expect(dependsOnResource(makeAccess(...groups), 'users:get')).toBe(depends);
+  ])('%s', (_when, groups, isDependent) => {
+    expect(dependsOnResource(makeAccess(...groups), 'users:get')).toBe(isDependent);
   });
 
   test('is false for the owner', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { GroupGrants } from '../../src/access/evaluation.ts';
-import { compileAccess, decide, isAdministrator } from '../../src/access/evaluation.ts';
-import { findExcess } from '../../src/access/grant-ceiling.ts';
+import { compileAccess, decideAccess, isAdministrator } from '../../src/access/evaluation.ts';
+import { findExcessGrant } from '../../src/access/grant-ceiling.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import { arbitrarySources, COMPANY_ID, makeDocument, SOME_ACTIONS, SOME_RESOURCES } from '../permissions/arbitrary.ts';
@@ -34,17 +34,17 @@ const ONE_USER_PERMISSION: Partial<GroupGrants> = {
   ],
 };
 
-const findCeilingExcess = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
-  findExcess(compileAccess({ companyId: COMPANY_ID, isOwner, groups: [granter] }), {
+const findCeilingExcess = (granter: GroupGrants, newGrant: GroupGrants, isOwner = false) =>
+  findExcessGrant(compileAccess({ companyId: COMPANY_ID, isOwner, groups: [granter] }), {
     companyId: COMPANY_ID,
-    groups: [granted],
+    groups: [newGrant],
   });
 
 describe('a grant that replaces another', () => {
-  const findReplacementExcess = (granter: GroupGrants, replacedGrant: GroupGrants, granted: GroupGrants) =>
-    findExcess(
+  const findReplacementExcess = (granter: GroupGrants, replacedGrant: GroupGrants, newGrant: GroupGrants) =>
+    findExcessGrant(
       compileAccess({ companyId: COMPANY_ID, isOwner: false, groups: [granter] }),
-      { companyId: COMPANY_ID, groups: [granted] },
+      { companyId: COMPANY_ID, groups: [newGrant] },
       { companyId: COMPANY_ID, groups: [replacedGrant] },
     );
 
@@ -74,8 +74,8 @@ describe('a grant that replaces another', () => {
       makeGroup([makeAllow('users:*')]),
       makeGroup([makeAllow('users:*')]),
     ],
-  ])('%s', (_what, granter, replacedGrant, granted) => {
-    expect(findReplacementExcess(granter, replacedGrant, granted)).toBeNull();
+  ])('%s', (_what, granter, replacedGrant, newGrant) => {
+    expect(findReplacementExcess(granter, replacedGrant, newGrant)).toBeNull();
   });
 
   test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
@@ -103,8 +103,8 @@ describe('a grant that replaces another', () => {
       makeGroup([makeDeny('users:*')]),
       makeGroup([makeAllow('users:get')]),
     ],
-  ])('may not grow %s', (_what, granter, replacedGrant, granted) => {
-    expect(findReplacementExcess(granter, replacedGrant, granted)).not.toBeNull();
+  ])('may not grow %s', (_what, granter, replacedGrant, newGrant) => {
+    expect(findReplacementExcess(granter, replacedGrant, newGrant)).not.toBeNull();
   });
 });
 
@@ -173,8 +173,8 @@ describe('a grant', () => {
       makeGroup([], FULL_ROLE),
       makeGroup(getManagedPolicyByName('ReadOnly').document.statements),
     ],
-  ])('may be %s', (_, granter, granted) => {
-    expect(findCeilingExcess(granter, granted)).toBeNull();
+  ])('may be %s', (_, granter, newGrant) => {
+    expect(findCeilingExcess(granter, newGrant)).toBeNull();
   });
 });
 
@@ -258,8 +258,8 @@ describe('a grant beyond what the granter has', () => {
       'company:update_sso',
       '*',
     ],
-  ])('may not be %s', (_, granter, granted, action, resource) => {
-    expect(findCeilingExcess(granter, granted)).toEqual({ action, resource });
+  ])('may not be %s', (_, granter, newGrant, action, resource) => {
+    expect(findCeilingExcess(granter, newGrant)).toEqual({ action, resource });
   });
 
   test('may be any grant if the granter is the owner', () => {
@@ -282,20 +282,20 @@ describe('a grant beyond what the granter has', () => {
 test('a grant that is accepted allows nothing that its granter may not do', () => {
   let checkedGrantCount = 0;
   fc.assert(
-    fc.property(arbitrarySources, arbitrarySources, fc.boolean(), (sources, granted, includesOwnGroups) => {
+    fc.property(arbitrarySources, arbitrarySources, fc.boolean(), (sources, newSources, includesOwnGroups) => {
       // Half of the grants hold the granter's own groups too, so that enough of them pass.
       const grantedSources = includesOwnGroups
-        ? { ...granted, groups: [...sources.groups, ...granted.groups.slice(0, 1)] }
-        : granted;
+        ? { ...newSources, groups: [...sources.groups, ...newSources.groups.slice(0, 1)] }
+        : newSources;
       const granter = compileAccess(sources);
-      if (isAdministrator(granter) || findExcess(granter, grantedSources) !== null) return;
+      if (isAdministrator(granter) || findExcessGrant(granter, grantedSources) !== null) return;
       const receiver = compileAccess(grantedSources);
       let allowedCount = 0;
       for (const action of SOME_ACTIONS) {
         for (const resource of SOME_RESOURCES) {
-          if (!decide(receiver, action, resource).allowed) continue;
+          if (!decideAccess(receiver, action, resource).allowed) continue;
           allowedCount += 1;
-          expect(decide(granter, action, resource).allowed).toBe(true);
+          expect(decideAccess(granter, action, resource).allowed).toBe(true);
         }
       }
       if (allowedCount > 0) checkedGrantCount += 1;
@@ -308,7 +308,7 @@ test('a grant that is accepted allows nothing that its granter may not do', () =
 test('a user who is not an administrator may grant all of their own groups', () => {
   fc.assert(
     fc.property(arbitrarySources, (sources) => {
-      expect(findExcess(compileAccess(sources), sources)).toBeNull();
+      expect(findExcessGrant(compileAccess(sources), sources)).toBeNull();
     }),
     { numRuns: 300 },
   );

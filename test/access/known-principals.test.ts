@@ -11,7 +11,10 @@ function makeGroup(n: number, length = 0): GroupGrants {
   const { id, document } = getManagedPolicyByName('FullAdmin');
   const [statement] = document.statements;
   const resources = [...(statement?.resources ?? []), 'x'.repeat(length)];
-  const ownDocument = { ...document, statements: document.statements.map((each) => ({ ...each, resources })) };
+  const ownDocument = {
+    ...document,
+    statements: document.statements.map((ownStatement) => ({ ...ownStatement, resources })),
+  };
   return { id: makeId('g', n), policies: [{ id, document: ownDocument }], roles: [], permissions: [] };
 }
 

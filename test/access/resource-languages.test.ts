@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareAccess, findResources } from '../../src/access/comparison.ts';
-import { compileAccess, decide } from '../../src/access/evaluation.ts';
+import { compileAccess, decideAccess } from '../../src/access/evaluation.ts';
 import {
   findShortestDifference,
   includesResource,
@@ -40,14 +40,14 @@ const compareLanguages = (firstLanguage: ResourceLanguage, other: ResourceLangua
 
 /** All patterns of at most three characters of two letters and the wildcard. */
 const SHORT_PATTERNS = (() => {
-  const patternSigns = ['a', 'b', '*'];
+  const patternCharacters = ['a', 'b', '*'];
   let last = [''];
-  const all = [''];
+  const allPatterns = [''];
   for (let at = 0; at < 3; at += 1) {
-    last = last.flatMap((text) => patternSigns.map((sign) => text + sign));
-    all.push(...last);
+    last = last.flatMap((text) => patternCharacters.map((sign) => text + sign));
+    allPatterns.push(...last);
   }
-  return all.map((text) => ARN_PREFIX + text);
+  return allPatterns.map((text) => ARN_PREFIX + text);
 })();
 
 describe('the shortest resource in which two sets of patterns differ', () => {
@@ -79,17 +79,17 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     const patterns = fc.array(pattern, { maxLength: 3 });
     const language = fc.record({ allow: patterns, deny: patterns });
     fc.assert(
-      fc.property(language, language, (some, other) => {
-        const [found, expected] = [compareLanguages(some, other), findByBruteForce(some, other)];
+      fc.property(language, language, (firstLanguage, other) => {
+        const [found, expected] = [compareLanguages(firstLanguage, other), findByBruteForce(firstLanguage, other)];
         if (expected !== null) expect(found).toHaveLength(expected.length);
         // One that is longer than all that were tried.
         else if (found !== null) expect(found.length).toBeGreaterThan(ARN_PREFIX.length + 7);
         if (found !== null)
-          expect([isInLanguage(some, found), isInLanguage(other, found), includesResource(some, found)]).toEqual([
-            true,
-            false,
-            true,
-          ]);
+          expect([
+            isInLanguage(firstLanguage, found),
+            isInLanguage(other, found),
+            includesResource(firstLanguage, found),
+          ]).toEqual([true, false, true]);
       }),
       { numRuns: 3000 },
     );
@@ -100,9 +100,9 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     ['arn:*', 'arn:svc:*'],
     ['a*', 'arn:svc:**'],
     ['arn:svc:*a*', 'arn:svc:***a**'],
-  ])('does not exist between two spellings of the same set: %s and %s', (one, two) => {
-    expect(compareLanguages({ allow: [one], deny: [] }, { allow: [two], deny: [] })).toBeNull();
-    expect(compareLanguages({ allow: [two], deny: [] }, { allow: [one], deny: [] })).toBeNull();
+  ])('does not exist between two spellings of the same set: %s and %s', (firstSpelling, secondSpelling) => {
+    expect(compareLanguages({ allow: [firstSpelling], deny: [] }, { allow: [secondSpelling], deny: [] })).toBeNull();
+    expect(compareLanguages({ allow: [secondSpelling], deny: [] }, { allow: [firstSpelling], deny: [] })).toBeNull();
   });
 
   test('is * between the set of all resources and the set of all resources with an ARN', () => {
@@ -161,7 +161,7 @@ describe('the set of resources on which an action is allowed', () => {
         for (const action of SOME_ACTIONS) {
           const language = findResources(access, action);
           for (const resource of SOME_RESOURCES)
-            expect(includesResource(language, resource)).toBe(decide(access, action, resource).allowed);
+            expect(includesResource(language, resource)).toBe(decideAccess(access, action, resource).allowed);
         }
       }),
     );
@@ -171,22 +171,22 @@ describe('the set of resources on which an action is allowed', () => {
 describe('a comparison of access before and after a change', () => {
   test('lists exactly the actions that the evaluator decides differently', () => {
     fc.assert(
-      fc.property(arbitrarySources, arbitrarySources, (one, two) => {
-        const [before, after] = [compileAccess(one), compileAccess(two)];
+      fc.property(arbitrarySources, arbitrarySources, (firstSources, secondSources) => {
+        const [before, after] = [compileAccess(firstSources), compileAccess(secondSources)];
         const { gains, losses } = compareAccess(before, after);
         for (const { action, resource } of gains)
-          expect([decide(before, action, resource).allowed, decide(after, action, resource).allowed]).toEqual([
-            false,
-            true,
-          ]);
+          expect([
+            decideAccess(before, action, resource).allowed,
+            decideAccess(after, action, resource).allowed,
+          ]).toEqual([false, true]);
         for (const { action, resource } of losses)
-          expect([decide(before, action, resource).allowed, decide(after, action, resource).allowed]).toEqual([
-            true,
-            false,
-          ]);
+          expect([
+            decideAccess(before, action, resource).allowed,
+            decideAccess(after, action, resource).allowed,
+          ]).toEqual([true, false]);
         for (const action of SOME_ACTIONS) {
           for (const resource of SOME_RESOURCES) {
-            const [was, is] = [before, after].map((access) => decide(access, action, resource).allowed);
+            const [was, is] = [before, after].map((access) => decideAccess(access, action, resource).allowed);
             if (!was && is) expect(gains.map((gain) => gain.action)).toContain(action);
             if (was && !is) expect(losses.map((loss) => loss.action)).toContain(action);
           }
@@ -196,7 +196,7 @@ describe('a comparison of access before and after a change', () => {
   });
 
   test('treats mcp:connect, which needs no Allow, as allowed until a Deny covers it', () => {
-    const access = (effect: 'Allow' | 'Deny') =>
+    const compileStatement = (effect: 'Allow' | 'Deny') =>
       compileAccess({
         companyId: COMPANY_ID,
         isOwner: false,
@@ -209,13 +209,13 @@ describe('a comparison of access before and after a change', () => {
           },
         ],
       });
-    const nobody = compileAccess({ companyId: COMPANY_ID, isOwner: false, groups: [] });
-    expect(compareAccess(nobody, access('Allow'))).toEqual({ gains: [], losses: [] });
-    expect(compareAccess(nobody, access('Deny'))).toEqual({
+    const emptyAccess = compileAccess({ companyId: COMPANY_ID, isOwner: false, groups: [] });
+    expect(compareAccess(emptyAccess, compileStatement('Allow'))).toEqual({ gains: [], losses: [] });
+    expect(compareAccess(emptyAccess, compileStatement('Deny'))).toEqual({
       gains: [],
       losses: [{ action: 'mcp:connect', resource: '*' }],
     });
     const owner = compileAccess({ companyId: COMPANY_ID, isOwner: true, groups: [] });
-    expect(compareAccess(nobody, owner).gains).toHaveLength(ALL_ACTIONS.length - 1);
+    expect(compareAccess(emptyAccess, owner).gains).toHaveLength(ALL_ACTIONS.length - 1);
   });
 });

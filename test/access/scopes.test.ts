@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   compileAccess,
-  decide,
+  decideAccess,
   findNeededScopes,
   findRules,
   isAdministrator,
@@ -10,7 +10,7 @@ import {
   limitToScopes,
   listAllowedActions,
 } from '../../src/access/evaluation.ts';
-import { findExcess } from '../../src/access/grant-ceiling.ts';
+import { findExcessGrant } from '../../src/access/grant-ceiling.ts';
 import { matchesPattern } from '../../src/permissions/wildcard.ts';
 import { arbitrarySources, COMPANY_ID, makeDocument, SOME_ACTIONS, SOME_RESOURCES } from '../permissions/arbitrary.ts';
 
@@ -43,15 +43,15 @@ describe('an OAuth client with scopes', () => {
         for (const action of SOME_ACTIONS) {
           const isInScope = scopes.some((pattern) => matchesPattern(pattern, action));
           for (const resource of SOME_RESOURCES) {
-            const isAllowed = decide(userAccess, action, resource).allowed && isInScope;
-            expect([action, resource, decide(clientAccess, action, resource).allowed]).toEqual([
+            const isAllowed = decideAccess(userAccess, action, resource).allowed && isInScope;
+            expect([action, resource, decideAccess(clientAccess, action, resource).allowed]).toEqual([
               action,
               resource,
               isAllowed,
             ]);
             // What it lacks are scopes only where its user may do it.
             const neededScopes =
-              decide(userAccess, action, resource).allowed && !isInScope ? [...scopes, action] : null;
+              decideAccess(userAccess, action, resource).allowed && !isInScope ? [...scopes, action] : null;
             expect(findNeededScopes(clientAccess, action, resource)).toEqual(neededScopes);
           }
           // What is denied is hidden from the program, too.
@@ -80,8 +80,8 @@ describe('an OAuth client with scopes', () => {
       false,
       true,
     ]);
-    expect(findExcess(userAccess, makeSources('*'))).toBe(null);
-    expect(findExcess(clientAccess, makeSources('*'))).not.toBe(null);
-    expect(findExcess(clientAccess, makeSources('groups:get'))).toBe(null);
+    expect(findExcessGrant(userAccess, makeSources('*'))).toBe(null);
+    expect(findExcessGrant(clientAccess, makeSources('*'))).not.toBe(null);
+    expect(findExcessGrant(clientAccess, makeSources('groups:get'))).toBe(null);
   });
 });

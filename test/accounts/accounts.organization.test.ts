@@ -21,8 +21,8 @@ beforeAll(async () => {
   admin = createSignedCaller(company.apiKey);
 });
 
-let names = 0;
-const makeAccountName = () => `Account ${names++}`;
+let nameCount = 0;
+const makeAccountName = () => `Account ${nameCount++}`;
 const createAccount = async (json: Record<string, unknown> = {}) =>
   expectSuccess(admin.post('/accounts', { json: { name: makeAccountName(), ...json } }));
 
@@ -89,16 +89,16 @@ describe('the creation of an account', () => {
     const send = (method: 'post' | 'patch' | 'put', path: string, fields = '', as = admin) =>
       expectSuccess(as[method](path, { headers, body: `{${fields}"metadata":${numbers}}` }));
     const user = await createGrouplessUser(company);
-    const robot = await createKeyedAccount(company);
+    const keyedAccount = await createKeyedAccount(company);
     const records = [
       await send('post', '/accounts', '"name":"Of many digits",'),
       await send('patch', `/accounts/${company.accountId}`),
       await send('post', '/users', `"email":"digits@${company.slug}.test","password":"quiet-harbour-lantern",`),
       await send('patch', `/users/${user.id}`),
       await send('post', '/service-accounts', `"name":"Robot","account_id":"${company.accountId}",`),
-      await send('patch', `/service-accounts/${robot.id}`),
+      await send('patch', `/service-accounts/${keyedAccount.id}`),
       await send('post', '/v1/service-accounts', '"name":"Robot",', company.as),
-      await send('put', `/v1/service-accounts/${robot.id}`, '', company.as),
+      await send('put', `/v1/service-accounts/${keyedAccount.id}`, '', company.as),
     ];
     for (const record of records) expect(record.metadata).toEqual(metadata);
     const { id, metadata: read } = await expectSuccess(admin.get(`/accounts/${records[0].id}`));
@@ -157,10 +157,10 @@ describe('the deletion of an account', () => {
     for (const groupId of groups) await bindUser(company, groupId, ann.id, id);
     const secondBinding = await bindUser(company, groups[0] as string, bob.id, id);
     const serviceAccount = await createKeyedAccount(company, [], id);
-    const refused = await admin.delete(`/accounts/${id}`);
-    expect([refused.status, refused.body.error]).toEqual([409, 'AlreadyExists']);
-    expect(refused.body.message).toContain('2 users and 1 service account are');
-    expect(refused.body.details).toMatchObject({ users: 2, service_accounts: 1 });
+    const refusedAnswer = await admin.delete(`/accounts/${id}`);
+    expect([refusedAnswer.status, refusedAnswer.body.error]).toEqual([409, 'AlreadyExists']);
+    expect(refusedAnswer.body.message).toContain('2 users and 1 service account are');
+    expect(refusedAnswer.body.details).toMatchObject({ users: 2, service_accounts: 1 });
 
     await expectSuccess(admin.delete(`/users/${ann.id}`));
     await expectSuccess(admin.delete(`/groups/${groups[0]}/bindings/${secondBinding.id}`));
@@ -183,10 +183,16 @@ describe('deleted accounts', () => {
       new Set(currentAccounts.results.map((eachAccount: { deleted_at: unknown }) => eachAccount.deleted_at)),
     ).toEqual(new Set([null]));
 
-    const restored = await admin.post(`/admin/restore/account/${id}`);
-    expect(restored.status).toBe(200);
-    expect(restored.body).toMatchObject({ id, name, deleted_at: null, is_default: false, metadata: { kept: true } });
-    expect((await admin.get(`/accounts/${id}`)).body).toEqual(restored.body);
+    const restoreAnswer = await admin.post(`/admin/restore/account/${id}`);
+    expect(restoreAnswer.status).toBe(200);
+    expect(restoreAnswer.body).toMatchObject({
+      id,
+      name,
+      deleted_at: null,
+      is_default: false,
+      metadata: { kept: true },
+    });
+    expect((await admin.get(`/accounts/${id}`)).body).toEqual(restoreAnswer.body);
   });
 
   it('are not restored under a taken name, and a restore of an account that is not deleted is refused', async () => {

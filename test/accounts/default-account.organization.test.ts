@@ -9,8 +9,8 @@ beforeAll(async () => {
   admin = createSignedCaller((await createOwnedCompany()).apiKey);
 });
 
-let names = 0;
-const makeAccountName = () => `Account ${names++}`;
+let nameCount = 0;
+const makeAccountName = () => `Account ${nameCount++}`;
 const createAccount = async (json: Record<string, unknown> = {}) =>
   expectSuccess(admin.post('/accounts', { json: { name: makeAccountName(), ...json } }));
 const listDefaultAccounts = async (caller = admin) =>

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -18,8 +18,8 @@ beforeAll(async () => {
   admin = createSignedCaller(company.apiKey);
 });
 
-let names = 0;
-const makeAccountName = (): string => `Raced account ${++names}`;
+let nameCount = 0;
+const makeAccountName = (): string => `Raced account ${++nameCount}`;
 const createAccount = (): Promise<{ id: string; name: string }> =>
   expectSuccess(admin.post('/accounts', { json: { name: makeAccountName() } }));
 const changeAccount = (id: string, json: Record<string, unknown>, env?: Record<string, string>) =>
@@ -35,7 +35,7 @@ describe('the default account', () => {
   it('stays the default when the account that is to replace it is deleted meanwhile', async () => {
     const [before, { id }] = [await listDefaultIds(), await createAccount()];
     const deleteConcurrently = () => expectSuccess(deleteAccount(id));
-    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, deleteConcurrently, (env) =>
+    const answer = await sendDuringRace(ACCOUNT_UPDATE_PATTERN, deleteConcurrently, (env) =>
       changeAccount(id, { is_default: true }, env),
     );
     expect(answer.status).toBe(404);
@@ -44,7 +44,7 @@ describe('the default account', () => {
 
   it('stays the default when the account that is to replace it is deactivated meanwhile', async () => {
     const [before, { id }] = [await listDefaultIds(), await createAccount()];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(changeAccount(id, { is_active: false })),
       (env) => changeAccount(id, { is_default: true }, env),
@@ -55,7 +55,7 @@ describe('the default account', () => {
 
   it('is a single account when another account becomes the default at the same time', async () => {
     const [{ id }, rival] = [await createAccount(), await createAccount()];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(changeAccount(rival.id, { is_default: true })),
       (env) => changeAccount(id, { is_default: true }, env),
@@ -73,7 +73,7 @@ describe('the default account', () => {
   it('is not deactivated when it becomes the default meanwhile', async () => {
     const { id } = await createAccount();
     const makeDefaultConcurrently = () => expectSuccess(changeAccount(id, { is_default: true }));
-    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, makeDefaultConcurrently, (env) =>
+    const answer = await sendDuringRace(ACCOUNT_UPDATE_PATTERN, makeDefaultConcurrently, (env) =>
       changeAccount(id, { is_active: false }, env),
     );
     expect(answer.status).toBe(409);
@@ -82,7 +82,7 @@ describe('the default account', () => {
 
   it('is not deleted when it becomes the default meanwhile', async () => {
     const { id } = await createAccount();
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(changeAccount(id, { is_default: true })),
       (env) => deleteAccount(id, env),
@@ -95,7 +95,7 @@ describe('an account', () => {
   it('is not changed once it is deleted', async () => {
     const { id, name } = await createAccount();
     const deleteConcurrently = () => expectSuccess(deleteAccount(id));
-    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, deleteConcurrently, (env) =>
+    const answer = await sendDuringRace(ACCOUNT_UPDATE_PATTERN, deleteConcurrently, (env) =>
       changeAccount(id, { name: 'Too late' }, env),
     );
     expect(answer.status).toBe(404);
@@ -104,7 +104,7 @@ describe('an account', () => {
 
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await createAccount();
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ACCOUNT_UPDATE_PATTERN,
       () => expectSuccess(deleteAccount(id)),
       (env) => deleteAccount(id, env),
@@ -119,13 +119,13 @@ describe('an account', () => {
       await createGrouplessUser(company),
     ];
     const bindConcurrently = () => bindUser(company, groupId, user.id, id);
-    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, bindConcurrently, (env) => deleteAccount(id, env));
+    const answer = await sendDuringRace(ACCOUNT_UPDATE_PATTERN, bindConcurrently, (env) => deleteAccount(id, env));
     expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
   });
 
   it('is not deleted when it gets a service account meanwhile', async () => {
     const { id } = await createAccount();
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ACCOUNT_UPDATE_PATTERN,
       () => createKeyedAccount(company, [], id),
       (env) => deleteAccount(id, env),
@@ -138,14 +138,14 @@ describe('an account', () => {
     await expectSuccess(deleteAccount(id));
     const restoreAccount = (env?: Record<string, string>) =>
       admin.post(`/admin/restore/account/${id}`, env ? { env } : {});
-    const answer = await sendOvertaken(ACCOUNT_UPDATE_PATTERN, () => expectSuccess(restoreAccount()), restoreAccount);
+    const answer = await sendDuringRace(ACCOUNT_UPDATE_PATTERN, () => expectSuccess(restoreAccount()), restoreAccount);
     expect(answer.status).toBe(409);
   });
 
   it('is refused a name that another account takes meanwhile', async () => {
     const json = { name: makeAccountName() };
     const createAgain = (env?: Record<string, string>) => admin.post('/accounts', { json, ...(env && { env }) });
-    const answer = await sendOvertaken(/^insert into "accounts"/, () => expectSuccess(createAgain()), createAgain);
+    const answer = await sendDuringRace(/^insert into "accounts"/, () => expectSuccess(createAgain()), createAgain);
     expect(answer.status).toBe(409);
     expect(await countRows('accounts where name = ?', json.name)).toBe(1);
   });

@@ -27,11 +27,11 @@ const docstrings = files.flatMap((file) => {
 });
 
 it('a docstring describes only parameters that the function has', () => {
-  const described = docstrings.flatMap(({ place, docstring, code }) =>
+  const describedParameters = docstrings.flatMap(({ place, docstring, code }) =>
     [...docstring.matchAll(/@param\s+(?:\*\s+)?([\w.]+)/g)].map(([, name = '']) => ({ place, name, code })),
   );
-  expect(described.length).toBeGreaterThan(300);
-  const problems = described
+  expect(describedParameters.length).toBeGreaterThan(300);
+  const problems = describedParameters
     // Of a destructured parameter, the docstring describes a member: `options.limit`.
     .filter(({ name, code }) => !new RegExp(`\\b${name.split('.').at(-1)}\\b`).test(getParameters(code)))
     .map(({ place, name }) => `${place}: @param ${name} is not there any more: name the parameter as the code does`);

@@ -58,7 +58,7 @@ export function listImports(from: string, text: string): Import[] {
 
 /** Returns one line for each import that breaks a rule, with advice on what to do instead. */
 export function findBreaches(imports: readonly Import[]): string[] {
-  return [...imports.flatMap((each) => findBreach(each)), ...findCycle(imports)];
+  return [...imports.flatMap((importEntry) => findBreach(importEntry)), ...findCycle(imports)];
 }
 
 /** Returns true for an import by the API reference page, which is bundled with the repository's guides and the client. */
@@ -184,10 +184,10 @@ const removeComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*
 /** Returns a message about the first import cycle between modules, with the import that closes it. */
 function findCycle(imports: readonly Import[]): string[] {
   const edges = new Map<string, Map<string, Import>>();
-  for (const each of imports) {
-    const [from, to] = [getModule(each.from), getModule(each.to)];
+  for (const importEntry of imports) {
+    const [from, to] = [getModule(importEntry.from), getModule(importEntry.to)];
     if (from === undefined || to === undefined || from === to) continue;
-    edges.set(from, (edges.get(from) ?? new Map()).set(to, each));
+    edges.set(from, (edges.get(from) ?? new Map()).set(to, importEntry));
   }
   const visitedModules = new Set<string>();
   const visitModule = (module: string, path: string[]): string[] => {

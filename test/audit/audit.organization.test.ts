@@ -330,16 +330,16 @@ describe('GET /admin/audit-events', () => {
   it('filters by principal, action and time, both ends included', async () => {
     const reader = await createAllowedUser(company, { can: ['managed-tables:list'] });
     const record = await waitForRecord(await reader.as.get('/v1/managed-tables'));
-    const total = async (query: Record<string, string>) =>
+    const countRecords = async (query: Record<string, string>) =>
       (await events({ principal_id: reader.id, ...query })).body.total;
-    expect(await total({})).toBe(1);
-    expect(await total({ action: 'managed-tables:list' })).toBe(1);
-    expect(await total({ action: 'managed-tables:create' })).toBe(0);
-    expect(await total({ from: record.occurred_at, to: record.occurred_at })).toBe(1);
+    expect(await countRecords({})).toBe(1);
+    expect(await countRecords({ action: 'managed-tables:list' })).toBe(1);
+    expect(await countRecords({ action: 'managed-tables:create' })).toBe(0);
+    expect(await countRecords({ from: record.occurred_at, to: record.occurred_at })).toBe(1);
     const ms = Date.parse(record.occurred_at);
-    expect(await total({ from: new Date(ms + 1).toISOString() })).toBe(0);
-    expect(await total({ to: new Date(ms - 1).toISOString() })).toBe(0);
-    expect(await total({ correlation_id: record.correlation_id, principal_id: company.owner.id })).toBe(0);
+    expect(await countRecords({ from: new Date(ms + 1).toISOString() })).toBe(0);
+    expect(await countRecords({ to: new Date(ms - 1).toISOString() })).toBe(0);
+    expect(await countRecords({ correlation_id: record.correlation_id, principal_id: company.owner.id })).toBe(0);
   });
 
   it('shows no records of another organization', async () => {

@@ -58,15 +58,15 @@ describe('the client', () => {
     ];
     for (const name of ['one', 'two', 'three'])
       await robot.post('/groups', { body: { name, description: 'Of a list.' } });
-    const names = async (list: AsyncIterable<{ name: string }>) =>
+    const listNames = async (list: AsyncIterable<{ name: string }>) =>
       (await Array.fromAsync(list)).map(({ name }) => name);
-    const groupNames = await names(robot.list('/groups', { query: { quantity: 100 } }));
+    const groupNames = await listNames(robot.list('/groups', { query: { quantity: 100 } }));
     expect(groupNames).toEqual(expect.arrayContaining(['one', 'two', 'three']));
-    expect(await names(robot.list('/groups', { query: { quantity: 2 } }))).toEqual(groupNames);
-    expect((await names(person.list('/v1/groups', { query: { per_page: 2 } }))).toSorted()).toEqual(
+    expect(await listNames(robot.list('/groups', { query: { quantity: 2 } }))).toEqual(groupNames);
+    expect((await listNames(person.list('/v1/groups', { query: { per_page: 2 } }))).toSorted()).toEqual(
       groupNames.toSorted(),
     );
-    expect(await names(person.list('/v1/dashboards'))).toEqual([]);
+    expect(await listNames(person.list('/v1/dashboards'))).toEqual([]);
     // Of one page: no other can be asked for.
     expect(await Array.fromAsync(person.list('/v1/auth/sessions'))).toContainEqual(
       expect.objectContaining({ current: true }),
@@ -104,7 +104,7 @@ describe('the client', () => {
     const query = { action: 'groups:list', per_page: 2 };
     /** Makes requests that are recorded, and waits until the list has this many records. */
     const addRecords = async (requestCount: number, total: number) => {
-      for (let sent = 0; sent < requestCount; sent += 1) await tokenClient.get('/v1/groups');
+      for (let sentCount = 0; sentCount < requestCount; sentCount += 1) await tokenClient.get('/v1/groups');
       const countRecords = async () => (await tokenClient.get('/v1/audit-events', { query })).total;
       await vi.waitFor(async () => expect(await countRecords()).toBe(total), { timeout: 15_000, interval: 100 });
     };
@@ -196,11 +196,11 @@ describe('the client', () => {
   it('calls every API with a key, which it exchanges for a token once until the token ends', async () => {
     const paths: string[] = [];
     const worker = createWorkerFetch();
-    let refusalsLeft = 0;
+    let remainingRefusalCount = 0;
     const sendWatched = (async (input: RequestInfo, init?: RequestInit) => {
       const path = String(input).slice(BASE_URL.length);
       paths.push(path);
-      if (path === '/v1/visualizations' && refusalsLeft-- > 0)
+      if (path === '/v1/visualizations' && remainingRefusalCount-- > 0)
         return Response.json({ error: 'UNAUTHORIZED' }, { status: 401 });
       return worker(input, init);
     }) as typeof fetch;
@@ -222,10 +222,10 @@ describe('the client', () => {
       vi.setSystemTime(Date.now() + 15_000);
       await keyClient.get('/v1/auth/me');
       expect(countExchanges()).toBe(2);
-      refusalsLeft = 1;
+      remainingRefusalCount = 1;
       await keyClient.get('/v1/visualizations');
       expect(countExchanges()).toBe(3);
-      refusalsLeft = 2;
+      remainingRefusalCount = 2;
       await expect(keyClient.get('/v1/visualizations')).rejects.toMatchObject({ status: 401 });
       expect(countExchanges()).toBe(4);
     } finally {

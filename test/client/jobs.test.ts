@@ -11,7 +11,7 @@ import {
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { createHeldQueue, deliverMessage, uploadFiles } from '../uploads/support.ts';
+import { createTestQueue, deliverMessage, uploadFiles } from '../uploads/support.ts';
 import { createWorkerFetch } from './worker-fetch.ts';
 
 let company: Company;
@@ -126,13 +126,13 @@ describe('an upload by the client', () => {
     /** Creates a client whose connection fails as `chooseFailure` says for each PATCH, and the list of its requests. */
     function line(chooseFailure: (patchCount: number) => 'lost' | 'answer lost' | undefined) {
       const sentRequests: string[] = [];
-      const send = createWorkerFetch({ ...createHeldQueue().env });
+      const send = createWorkerFetch({ ...createTestQueue().env });
       const sendFailing = (async (url: string, init: RequestInit) => {
         const offset = new Headers(init.headers).get('upload-offset');
         sentRequests.push([init.method, offset].filter(Boolean).join(' '));
         const failure =
           init.method === 'PATCH'
-            ? chooseFailure(sentRequests.filter((each) => /^PATCH/.test(each)).length)
+            ? chooseFailure(sentRequests.filter((sentRequest) => /^PATCH/.test(sentRequest)).length)
             : undefined;
         if (failure === 'lost') throw new TypeError('the line is dead');
         const answer = await send(url, init);
@@ -202,7 +202,7 @@ describe('an upload by the client', () => {
       const slice = async (start: number, end: number) => file.slice(start, end);
       const job = await api.upload({ name: file.name, size: file.size, slice });
       expect(job.status).toBe('queued');
-      expect(asked.filter((each) => each.startsWith('PATCH')).length).toBeGreaterThan(1);
+      expect(asked.filter((request) => request.startsWith('PATCH')).length).toBeGreaterThan(1);
     });
 
     it('fails if it has fewer bytes than announced, also when the upload is resumed', async () => {
@@ -288,7 +288,7 @@ describe('waiting for a job', () => {
   });
 
   it('is one request to the API until the job has changed', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [makeCsvFile(CITIES_CSV)], queue);
     const pollRequests: string[] = [];
     const send = createWorkerFetch();

@@ -196,10 +196,10 @@ describe('a session of the client', () => {
   });
 
   it('is refreshed again when the answer to its refresh was lost', async () => {
-    let lostAnswers = 0;
+    let lostAnswerCount = 0;
     const { place, store } = createSharedStorage(makeExpiredSession());
     const { send, refreshes } = createWatchedFetch((path, go) =>
-      path === REFRESH_PATH && lostAnswers++ === 0
+      path === REFRESH_PATH && lostAnswerCount++ === 0
         ? go().then(() => Promise.reject(new TypeError('the line is dead')))
         : undefined,
     );
@@ -254,16 +254,16 @@ describe('a session of the client', () => {
   it('sends no token to sign-in routes, and does not retry them', async () => {
     const limit = { status: 429, headers: { 'retry-after': '0' } };
     const { send, sent } = createWatchedFetch(() => Response.json({ error: 'RATE_LIMIT_EXCEEDED' }, limit));
-    const posts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract)).filter(
+    const postContracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract)).filter(
       ({ method, access, path }) => method === 'post' && access === 'public' && /auth|users/.test(path),
     );
-    expect(posts.length).toBeGreaterThan(10);
+    expect(postContracts.length).toBeGreaterThan(10);
     for (const credential of [withSession({ store: createSharedStorage(session).store() }), withKey(company.apiKey)]) {
       const api = createClient({ baseUrl: BASE_URL, credential, fetch: send }) as unknown as Record<
         'post',
         (path: string) => Promise<unknown>
       >;
-      for (const { path } of posts) {
+      for (const { path } of postContracts) {
         sent.length = 0;
         await expect(api.post(fillPath(path, () => 'a'))).rejects.toMatchObject({ status: 429 });
         expect(sent).toMatchObject([{ route: expect.stringMatching(/^POST /), authorization: null }]);

@@ -2,11 +2,11 @@ import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:
 import worker from '../support/worker.ts';
 
 /** Creates a `fetch` that passes the client's requests to the Worker. `changed` holds environment variables to override. */
-export const createWorkerFetch = (changed: Record<string, unknown> = {}): typeof fetch =>
+export const createWorkerFetch = (changedEnv: Record<string, unknown> = {}): typeof fetch =>
   (async (input: RequestInfo, init: RequestInit = {}) => {
     const executionContext = createExecutionContext();
     const request = new Request(input, { ...init, body: toRuntimeStream(init.body) });
-    const response = await worker.fetch(request, { ...env, ...changed } as typeof env, executionContext);
+    const response = await worker.fetch(request, { ...env, ...changedEnv } as typeof env, executionContext);
     await waitOnExecutionContext(executionContext);
     return response;
   }) as typeof fetch;

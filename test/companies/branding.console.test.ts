@@ -5,7 +5,7 @@ import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL, callApi } from '../support/api.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 const BRANDING_PATH = '/v1/company/branding';
@@ -36,7 +36,10 @@ beforeEach(async () => {
 });
 
 const putBranding = (json: unknown, as = company.as) => as.put(BRANDING_PATH, { json });
-const fields = ({ status, body }: ApiResponse) => [status, body.details?.map(({ field }: { field: string }) => field)];
+const listFields = ({ status, body }: ApiResponse) => [
+  status,
+  body.details?.map(({ field }: { field: string }) => field),
+];
 const putLogo = (body: BodyInit, headers: Record<string, string> = {}) => company.as.put(LOGO_PATH, { body, headers });
 
 describe('the brand of a company', () => {
@@ -86,7 +89,7 @@ describe('the brand of a company', () => {
     [{ chart_palette: [] }, ['chart_palette']],
     [{ logo_url: 'https://evil.example/x.png' }, ['logo_url']],
   ])('is refused with low contrast or malformed values: %j', async (json, names) => {
-    expect(fields(await putBranding(json))).toEqual([422, names]);
+    expect(listFields(await putBranding(json))).toEqual([422, names]);
     expect((await company.as.get(BRANDING_PATH)).body).toEqual(NO_BRANDING);
   });
 
@@ -98,7 +101,7 @@ describe('the brand of a company', () => {
   });
 
   it('is checked for contrast again if another request changes a half of it meanwhile', async () => {
-    const { env: racingEnv, hasRun } = createOvertakenEnv(/^update "companies"/i, async () => {
+    const { env: racingEnv, hasRun } = createRacingEnv(/^update "companies"/i, async () => {
       await expectSuccess(putBranding({ background: '#ffffff', text_color: '#000000', primary_color: '#000000' }));
     });
     await expectSuccess(putBranding({ background: '#000000', text_color: '#ffffff', primary_color: '#ffffff' }));
@@ -130,10 +133,10 @@ describe('the logo of a company', () => {
     form.set('logo', new File([decodePicture(PICTURES.webp)], 'logo.webp'));
     expect((await putLogo(form)).status).toBe(200);
     form.append('logo', new File([decodePicture(PICTURES.png)], 'two.png'));
-    expect(fields(await putLogo(form))).toEqual([422, ['logo']]);
+    expect(listFields(await putLogo(form))).toEqual([422, ['logo']]);
     const text = new FormData();
     text.set('logo', 'no file');
-    expect(fields(await putLogo(text))).toEqual([422, ['logo']]);
+    expect(listFields(await putLogo(text))).toEqual([422, ['logo']]);
   });
 
   it.each([
@@ -142,7 +145,7 @@ describe('the logo of a company', () => {
     ['a truncated PNG', decodePicture(PICTURES.png).slice(0, -5)],
     ['an empty file', ''],
   ])('is refused by its content: %s', async (_name, body) => {
-    expect(fields(await putLogo(body, { 'content-type': 'image/png' }))).toEqual([422, ['logo']]);
+    expect(listFields(await putLogo(body, { 'content-type': 'image/png' }))).toEqual([422, ['logo']]);
     expect((await company.as.get(BRANDING_PATH)).body).toEqual(NO_BRANDING);
   });
 
@@ -180,9 +183,9 @@ describe('the brand that a viewer is shown', () => {
     const { dashboard } = await createSalesDashboard(owner);
     const { token } = await createShare(owner, dashboard._id);
     const embed = await expectSuccess(owner.as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} }));
-    const page = async () => String((await callApi('GET', `/p/${token}`)).body);
+    const readPage = async () => String((await callApi('GET', `/p/${token}`)).body);
     const { name } = (await expectSuccess(owner.as.get('/v1/auth/me'))).context.company;
-    expect(await page()).toContain(`id="branding">${JSON.stringify({ name })}</script>`);
+    expect(await readPage()).toContain(`id="branding">${JSON.stringify({ name })}</script>`);
     const paths = [`/api/v1/public/shares/${token}/resolve`, `/api/embed/d/${embed.token}/info`];
     for (const path of paths) expect((await expectSuccess(callApi('GET', path))).branding).toEqual({ name });
     await expectSuccess(owner.as.put(BRANDING_PATH, { json: BRAND }));

@@ -7,7 +7,7 @@ import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 
@@ -69,7 +69,7 @@ describe('the settings of a company', () => {
     const { body } = await as.get(SETTINGS_PATH);
     const json = { ...body, locale: 'pt-BR' };
     expect(await putSettings(json, as)).toMatchObject({ status: 200, body: json });
-    const lateAnswer = await sendOvertaken(
+    const lateAnswer = await sendDuringRace(
       /^update "companies"/,
       () => putSettings({ sso_only: true }),
       (env) => as.put(SETTINGS_PATH, { json, env }),
@@ -261,7 +261,7 @@ describe('the setting sso_only', () => {
         ...(env && { env }),
       });
     for (const sendRequest of [loginWithFactor, enableFactor]) {
-      const lateAnswer = await sendOvertaken(
+      const lateAnswer = await sendDuringRace(
         /^update "pending_second_factors"/,
         () => putSettings({ sso_only: true }),
         sendRequest,

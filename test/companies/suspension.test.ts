@@ -26,7 +26,7 @@ import {
 import { inviteUser } from '../support/invite.ts';
 import { readRecords } from '../support/log.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import { computeCode } from '../support/second-factor.ts';
 import {
   createAllowedAccount,
@@ -35,7 +35,7 @@ import {
   expectSuccess,
   makeAllow,
 } from '../support/signed.ts';
-import { createHeldQueue, deliverMessage, readJob, uploadFiles } from '../uploads/support.ts';
+import { createTestQueue, deliverMessage, readJob, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller('operator-token-of-the-tests');
 const formatOrganizationPath = ({ id }: { id: string }) => `/admin/organizations/${id}`;
@@ -129,7 +129,7 @@ describe('a suspended organization', () => {
   let serviceToken: string;
   let outsider: Caller;
   let portalTokens: { access_token: string; refresh_token: string };
-  let share: string;
+  let shareToken: string;
   let resultLink: string;
   let dashboard: string;
   const embeds: Record<string, string> = {};
@@ -138,7 +138,7 @@ describe('a suspended organization', () => {
     await createSalesTable(company);
     const sales = await createSalesDashboard(company);
     dashboard = sales.dashboard._id;
-    share = (await createShare(company, dashboard)).token;
+    shareToken = (await createShare(company, dashboard)).token;
     embeds.ours = (await createEmbedRecord(company, 'dashboards', dashboard)).token;
     embeds.hosts = await hostToken(await createSigningKey(company), { dashboard_id: dashboard });
     await createShareContext(company, [makeDashboardGrant(dashboard)], ['ana@partner.test']);
@@ -149,7 +149,7 @@ describe('a suspended organization', () => {
     ).token;
     const reader = await createReader(company, 'data_api:get_job');
     const { slug } = await publishSql(company, 'SELECT 1 AS one');
-    const { messages, env: heldEnv } = createHeldQueue();
+    const { messages, env: heldEnv } = createTestQueue();
     const env = { DATA_JOBS: heldEnv.JOBS } as unknown as Record<string, string>;
     const { job_id } = await expectSuccess(reader.as.post(`/data/${slug}/jobs`, { json: {}, env }));
     await deliverMessage(messages[0] as JobMessage);
@@ -195,9 +195,9 @@ describe('a suspended organization', () => {
 
   it('shows no share, no embed and no result behind a link', async () => {
     const answers = [
-      await createShareClient(share).resolve(),
-      await createShareClient(share).execute(),
-      await createShareClient(share).options('regions'),
+      await createShareClient(shareToken).resolve(),
+      await createShareClient(shareToken).execute(),
+      await createShareClient(shareToken).options('regions'),
       ...(await Promise.all(
         Object.values(embeds).flatMap((token) => [
           createEmbedClient('d', token).info(),
@@ -211,17 +211,17 @@ describe('a suspended organization', () => {
 
   it('has the requests that it refuses in its audit trail, with who sent them', async () => {
     const person = { principalType: 'user', principalId: company.owner.id };
-    const machine = { principalType: 'service_account', principalId: expect.any(String) };
-    const anybody = { principalType: 'anonymous', principalId: null };
-    const sent: [ApiResponse, object][] = [
+    const machineActor = { principalType: 'service_account', principalId: expect.any(String) };
+    const anonymousActor = { principalType: 'anonymous', principalId: null };
+    const sentRequests: [ApiResponse, object][] = [
       [await company.as.get('/v1/groups'), person],
-      [await createSignedCaller(company.apiKey).get('/groups'), machine],
-      [await createCaller(serviceToken).get('/v1/managed-tables'), machine],
+      [await createSignedCaller(company.apiKey).get('/groups'), machineActor],
+      [await createCaller(serviceToken).get('/v1/managed-tables'), machineActor],
       [await outsider.get('/api/v1/share-portal/contexts'), { principalType: 'outsider' }],
-      [await createShareClient(share).resolve(), anybody],
-      [await createEmbedClient('d', embeds.ours as string).info(), anybody],
+      [await createShareClient(shareToken).resolve(), anonymousActor],
+      [await createEmbedClient('d', embeds.ours as string).info(), anonymousActor],
     ];
-    for (const [{ status, headers }, expected] of sent) {
+    for (const [{ status, headers }, expected] of sentRequests) {
       const values = { correlationId: headers.get('x-correlation-id') as string };
       await expect
         .poll(async () => (await readRecords('audit', company.id, { values }))[0])
@@ -334,9 +334,9 @@ describe('a link that an organization has mailed', () => {
       expect(invitationPage).toContain('This organization is suspended.');
       expect(resetPage).toContain('Esta organização está suspensa.');
       const { name } = await expectSuccess(operator.get(formatOrganizationPath(company)));
-      for (const personal of [/new@else/, new RegExp(company.owner.email), new RegExp(name), /<form/]) {
-        expect(invitationPage).not.toMatch(personal);
-        expect(resetPage).not.toMatch(personal);
+      for (const personalPattern of [/new@else/, new RegExp(company.owner.email), new RegExp(name), /<form/]) {
+        expect(invitationPage).not.toMatch(personalPattern);
+        expect(resetPage).not.toMatch(personalPattern);
       }
     };
     await expectSuspendedPages();
@@ -369,7 +369,7 @@ describe('a suspension', () => {
   it('prevents a session that is just being created', async () => {
     const company = await createOwnedCompany();
     const json = { company_slug: company.slug, email: company.owner.email, password: PASSWORD };
-    const lateAnswer = await sendOvertaken(
+    const lateAnswer = await sendDuringRace(
       /^insert into "sessions"/,
       () => suspend(company),
       (env) => callApi('POST', '/v1/auth/login', { json, env }),
@@ -394,7 +394,7 @@ describe('a suspension', () => {
     const enableFactor = (env?: Record<string, string>) =>
       postEnrolment('enable', { totp_token: computeCode(secret) }, env);
     for (const sendRequest of [loginWithFactor, enableFactor]) {
-      const lateAnswer = await sendOvertaken(/^update "pending_second_factors"/, () => suspend(company), sendRequest);
+      const lateAnswer = await sendDuringRace(/^update "pending_second_factors"/, () => suspend(company), sendRequest);
       expect([lateAnswer, await sendRequest(), await postEnrolment('setup')].map(readRefusalParts)).toEqual([
         USER_REFUSAL,
         USER_REFUSAL,
@@ -407,7 +407,7 @@ describe('a suspension', () => {
 
   it('leaves a job queued when its message arrives, and the job continues afterwards', async () => {
     const company = await createProvisionedCompany();
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const id = await uploadFiles(company, [makeCitiesFile()], { env: queue.env });
     const [message] = queue.messages.splice(0) as [JobMessage];
     await suspend(company);
@@ -423,7 +423,7 @@ describe('a suspension', () => {
   it('stops waiting uploads, messages, data jobs and mails until the suspension ends', async () => {
     const company = await createProvisionedCompany();
     const email = company.owner.email;
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const env = { ...queue.env, DATA_JOBS: queue.env.JOBS };
     const silentJobId = await uploadFiles(company, [makeCitiesFile()], { env: queue.env });
     const { slug } = await publishSql(company, 'SELECT 1 AS one');

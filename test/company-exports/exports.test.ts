@@ -8,7 +8,7 @@ import { createSalesDashboard, createShare, createShareClient } from '../shares/
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
-import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage, queryDatabase } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-/** Creates a company with a table of so many rows that its export needs several files within the limits of `SMALL_FILES`. */
+/** Creates a company with a table of so many rows that its export needs several files within the limits of `SMALL_FILE_LIMITS`. */
 async function createLargeTable(rows = 45_000) {
   const owner = await createProvisionedCompany();
   const id = await createTable(owner.as, 'large', [column('n', 'integer'), column('price', 'decimal'), column('text')]);
@@ -50,12 +50,12 @@ async function createLargeTable(rows = 45_000) {
   );
   return { owner, id };
 }
-const SMALL_FILES = { fileBytes: 10_000 };
+const SMALL_FILE_LIMITS = { fileBytes: 10_000 };
 
 /** Runs export turns of one file each until `isReached` returns true or the export ends. @returns the number of turns */
 async function runTurnsUntil(owner: Company, id: string, isReached: (position: string) => boolean): Promise<number> {
   for (let turnCount = 1; ; turnCount += 1) {
-    await exportOneFile(owner, id, SMALL_FILES);
+    await exportOneFile(owner, id, SMALL_FILE_LIMITS);
     const { status } = await getExport(owner, id);
     if (status !== 'running' || isReached(await readPosition(owner, id))) return turnCount;
   }
@@ -230,7 +230,7 @@ describe('a request to export a company', () => {
     const owner = await createOwnedCompany();
     const queue = createExportQueue();
     let concurrentExport: { export_id: string } | undefined;
-    const { body } = await sendOvertaken(
+    const { body } = await sendDuringRace(
       /insert into "company_exports"/,
       async () => {
         concurrentExport = await expectSuccess(operator.post(formatExportsPath(owner), { env: queue.env }));
@@ -314,14 +314,14 @@ describe('an export of a company that is interrupted', () => {
             const value = Reflect.get(target, name);
             if (typeof value !== 'function') return value;
             return (...callArguments: unknown[]) => {
-              if (name === 'resumeMultipartUpload') return part(value.apply(target, callArguments));
+              if (name === 'resumeMultipartUpload') return uploadPart(value.apply(target, callArguments));
               callCount += 1;
               if (callCount === failingCall) throw new Error('killed');
               return value.apply(target, callArguments);
             };
           },
         });
-      const part = (upload: R2MultipartUpload) =>
+      const uploadPart = (upload: R2MultipartUpload) =>
         new Proxy(upload, {
           get(target, name) {
             const value = Reflect.get(target, name);
@@ -350,7 +350,7 @@ describe('an export of a company that is interrupted', () => {
     const owner = await createOwnedCompany();
     const { id, queue } = await startExport(owner);
     const [message] = queue.messages as [JobMessage];
-    const { env: racingEnv } = createOvertakenEnv(/update "company_exports" set "status" = \?, "bytes"/, async () => {
+    const { env: racingEnv } = createRacingEnv(/update "company_exports" set "status" = \?, "bytes"/, async () => {
       throw new Error('killed');
     });
     expect(await deliverMessage(message, { ...queue.env, ...racingEnv })).toBe('again');
@@ -381,7 +381,7 @@ describe('an export of a company that is interrupted', () => {
     const { id, queue } = await startExport(owner);
     const [message] = queue.messages as [JobMessage];
     let concurrentResult: string | undefined;
-    await sendOvertaken(
+    await sendDuringRace(
       /from "groups"/,
       async () => {
         // Not even its last try is over.
@@ -398,7 +398,7 @@ describe('an export of a company that is interrupted', () => {
     const owner = await createOwnedCompany();
     const { id, queue } = await startExport(owner);
     const [message] = queue.messages as [JobMessage];
-    await sendOvertaken(
+    await sendDuringRace(
       /from "groups"/,
       async () => {
         // The first is taken for dead.
@@ -480,7 +480,7 @@ describe('a table that is changed during an export of its company', () => {
       await queryDatabase(owner, (database) =>
         database.execute(`UPDATE public.large SET price = 1 + 10::numeric ^ -${scale} WHERE n = 45000`),
       );
-      await exportOneFile(owner, id, SMALL_FILES);
+      await exportOneFile(owner, id, SMALL_FILE_LIMITS);
     }
     expect(await getExport(owner, id)).toMatchObject({
       status: 'failed',

@@ -53,7 +53,7 @@ describe('the list of what a company export has', () => {
 
 /** A time in the far future (ms), so that no planted row falls due. */
 const FAR_FUTURE_MS = 4_102_444_800_000;
-const makeMark = (table: string, column: string): string => `mark-of-${table}.${column}.`;
+const makeMarker = (table: string, column: string): string => `mark-of-${table}.${column}.`;
 
 interface ColumnInfo {
   name: string;
@@ -72,9 +72,9 @@ async function insertMarkedRow(table: string, companyId: string): Promise<void> 
   const values = columns.map(({ name, type }) => {
     const reference = references.find(({ from }) => from === name);
     if (name === 'company_id') return companyId;
-    if (reference) return makeMark(reference.table, reference.to);
-    if (isJson.get(name)) return JSON.stringify([makeMark(table, name)]);
-    return type.toLowerCase() === 'text' ? makeMark(table, name) : FAR_FUTURE_MS;
+    if (reference) return makeMarker(reference.table, reference.to);
+    if (isJson.get(name)) return JSON.stringify([makeMarker(table, name)]);
+    return type.toLowerCase() === 'text' ? makeMarker(table, name) : FAR_FUTURE_MS;
   });
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
   await env.CONTROL_DB.prepare(`INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`)
@@ -91,18 +91,19 @@ describe('the archive of a company export', () => {
     company = await createProvisionedCompany();
     secondFactor = await enrolAuthenticator(company.as);
     const { id, queue } = await startExport(company);
-    let left = TABLE_KINDS.map(({ table }) => getTableName(table)).filter(
+    let remainingTables = TABLE_KINDS.map(({ table }) => getTableName(table)).filter(
       (name) => !['companies', 'spent_social_tokens', 'managed_databases', 'user_counts'].includes(name),
     );
     // What others refer to comes first.
-    for (let tableCountBefore = 0; left.length !== tableCountBefore; ) {
-      tableCountBefore = left.length;
+    for (let tableCountBefore = 0; remainingTables.length !== tableCountBefore; ) {
+      tableCountBefore = remainingTables.length;
       const failedTables: string[] = [];
-      for (const table of left) await insertMarkedRow(table, company.id).catch(() => failedTables.push(table));
-      left = failedTables;
+      for (const table of remainingTables)
+        await insertMarkedRow(table, company.id).catch(() => failedTables.push(table));
+      remainingTables = failedTables;
     }
     // Triggers have made these.
-    expect(left).toEqual([]);
+    expect(remainingTables).toEqual([]);
     await deliverUntilEmpty(queue);
     archive = await downloadArchive((await getExport(company, id)).url);
     contents = [...archive.files.values()].map((bytes) => new TextDecoder('latin1').decode(bytes)).join('\n');
@@ -115,7 +116,7 @@ describe('the archive of a company export', () => {
       return Object.entries(getTableColumns(table)).flatMap(([key, column]) =>
         columns[key] !== true || column.dataType !== 'string' || column.name === 'company_id'
           ? []
-          : exportedText.includes(makeMark(name, column.name)) || exportedText.includes(`"${column.name}":"mark-of-`)
+          : exportedText.includes(makeMarker(name, column.name)) || exportedText.includes(`"${column.name}":"mark-of-`)
             ? []
             : `${name}.${column.name}`,
       );
@@ -126,13 +127,13 @@ describe('the archive of a company export', () => {
   });
 
   it('has no value of a column that is not listed as exported', () => {
-    const leakedMarks = TABLE_KINDS.flatMap(({ table, columns }) =>
+    const leakedMarkers = TABLE_KINDS.flatMap(({ table, columns }) =>
       Object.entries(getTableColumns(table)).flatMap(([key, column]) => {
-        const mark = makeMark(getTableName(table), column.name);
+        const mark = makeMarker(getTableName(table), column.name);
         return columns[key] !== true && contents.includes(mark) ? mark : [];
       }),
     );
-    expect(leakedMarks).toEqual([]);
+    expect(leakedMarkers).toEqual([]);
   });
 
   it('has no secret of the company', async () => {

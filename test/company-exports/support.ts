@@ -7,9 +7,9 @@ import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
 import type { Company } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
+import { createTestQueue, deliverMessage } from '../uploads/support.ts';
 
 export const operator = createCaller('operator-token-of-the-tests');
 export const EXPORTS_PATH = '/v1/company/exports';
@@ -17,7 +17,7 @@ export const formatExportsPath = ({ id }: { id: string }) => `/admin/organizatio
 
 /** Creates a queue that holds the messages about exports until the test delivers them. */
 export function createExportQueue() {
-  const { messages, env: heldEnv } = createHeldQueue();
+  const { messages, env: heldEnv } = createTestQueue();
   return { messages, env: { DATA_JOBS: heldEnv.JOBS } as unknown as Record<string, string> };
 }
 
@@ -83,8 +83,8 @@ export async function downloadArchive(url: string): Promise<UnpackedArchive> {
   const entries = await readDirectory(zip.read, bytes.length);
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const entry of entries) files.set(entry.name, (await unpackWhole(zip, entry, 1e9)) as Uint8Array<ArrayBuffer>);
-  const text = (path: string) => new TextDecoder().decode(files.get(path));
-  const manifest = JSON.parse(text('manifest.json'));
+  const readText = (path: string) => new TextDecoder().decode(files.get(path));
+  const manifest = JSON.parse(readText('manifest.json'));
   const listedNames = ['manifest.json', ...manifest.files.map(({ path }: { path: string }) => path)];
   if (
     listedNames.toSorted().join() !==
@@ -99,16 +99,16 @@ export async function downloadArchive(url: string): Promise<UnpackedArchive> {
     if ((await computeSha256Hex(files.get(path) as Uint8Array<ArrayBuffer>)) !== sha256)
       throw new Error(`${path} differs`);
   }
-  const records = (path: string) =>
-    text(path)
+  const readRecords = (path: string) =>
+    readText(path)
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line));
   return {
     bytes,
     files,
-    text,
-    records,
+    text: readText,
+    records: readRecords,
     manifest,
     rows: (path) => readParquetRows(files.get(path) as Uint8Array<ArrayBuffer>),
   };

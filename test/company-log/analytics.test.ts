@@ -75,7 +75,7 @@ describe('analytics over days of which some were moved to files', () => {
           );
           await getLog(company).append(company, 'share', events);
           const range = { from: getMidnight(95) + DAY_MS / 3, to: getMidnight(81) + DAY_MS / 2 };
-          const starts = listIntervals(range, interval as 'day', timeZone, 1000);
+          const intervalStarts = listIntervals(range, interval as 'day', timeZone, 1000);
           const deniedFilters = [
             {
               field: 'targetId',
@@ -93,9 +93,9 @@ describe('analytics over days of which some were moved to files', () => {
           const readAll = () =>
             Promise.all(
               filters.map(async (filter) => {
-                const readResult = await readAnalytics(createLogReader(company), filter, starts);
+                const analytics = await readAnalytics(createLogReader(company), filter, intervalStarts);
                 const hasCounts = (counts: object) => Object.values({ ...counts, start: 0 }).some((count) => count > 0);
-                return { ...readResult, series: readResult.series.filter(hasCounts) };
+                return { ...analytics, series: analytics.series.filter(hasCounts) };
               }),
             );
           const resultsBefore = await readAll();
@@ -121,10 +121,10 @@ describe('analytics over days of which some were moved to files', () => {
     ]);
     await settleLog(company);
     expect(await countStored(company, 'share')).toBe(2);
-    const readResult = await readAnalytics(createLogReader(company), { values: {} }, [getMidnight(94)]);
+    const analytics = await readAnalytics(createLogReader(company), { values: {} }, [getMidnight(94)]);
     const counts = { resolved: 0, executed: 3, denied: 0, unique_viewers: 2 };
-    expect([readResult.totals, readResult.series]).toEqual([counts, [{ start: getMidnight(94), ...counts }]]);
-    expect(readResult.top.viewers.map(({ key, count }) => `${key} ${count}`)).toEqual(['v1 2', 'v2 1']);
+    expect([analytics.totals, analytics.series]).toEqual([counts, [{ start: getMidnight(94), ...counts }]]);
+    expect(analytics.top.viewers.map(({ key, count }) => `${key} ${count}`)).toEqual(['v1 2', 'v2 1']);
   });
 
   it('read no file that has none of the events', async () => {
@@ -135,13 +135,13 @@ describe('analytics over days of which some were moved to files', () => {
     ]);
     await settleLog(company);
     expect(await listFiles(company)).toHaveLength(2);
-    const get = vi.spyOn(env.FILES, 'get');
-    const readResult = await readAnalytics(createLogReader(company), { values: { shareId: 's2' } }, [getMidnight(96)]);
-    expect([readResult.totals.executed, get.mock.calls.length]).toEqual([1, 1]);
+    const getSpy = vi.spyOn(env.FILES, 'get');
+    const analytics = await readAnalytics(createLogReader(company), { values: { shareId: 's2' } }, [getMidnight(96)]);
+    expect([analytics.totals.executed, getSpy.mock.calls.length]).toEqual([1, 1]);
     expect(
       (await readAnalytics(createLogReader(company), { from: getMidnight(90), values: {} }, [getMidnight(90)])).series,
     ).toEqual([]);
-    expect(get).toHaveBeenCalledTimes(1);
+    expect(getSpy).toHaveBeenCalledTimes(1);
   });
 
   it('begin anew if events are moved while they are counted', async () => {

@@ -36,19 +36,19 @@ const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => 
   const midnight = Math.floor(getTimeDaysAgo(days) / DAY_MS) * DAY_MS;
   return Array.from({ length: count }, (_, n) => makeRecord(midnight + n * 1000));
 };
-const ids = (records: readonly LogRecord[]) => records.map(({ id }) => id);
+const getIds = (records: readonly LogRecord[]) => records.map(({ id }) => id);
 const sortNewestFirst = (records: readonly LogRecord<'audit'>[]) =>
-  ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
-const listIds = async (): Promise<string[]> => ids((await readRecords('audit', company)) as never);
+  getIds(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
+const listIds = async (): Promise<string[]> => getIds((await readRecords('audit', company)) as never);
 
 describe('storing a record in the log', () => {
   it('writes one row, and none when the record is delivered again', async () => {
     const records = Array.from({ length: 1000 }, (_, n) => makeRecord(Date.now() - n));
-    let writtenRows = 0;
+    let writtenRowCount = 0;
     for (let from = 0; from < records.length; from += 50)
-      writtenRows += await appendRecords(company, records.slice(from, from + 50));
-    expect(writtenRows / records.length).toBeLessThanOrEqual(1.2);
-    expect(writtenRows).toBe(1000);
+      writtenRowCount += await appendRecords(company, records.slice(from, from + 50));
+    expect(writtenRowCount / records.length).toBeLessThanOrEqual(1.2);
+    expect(writtenRowCount).toBe(1000);
     expect(await appendRecords(company, records.toReversed())).toBe(0);
     const indexes = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL";
     expect(await queryLog(company, indexes)).toBe(0);
@@ -57,21 +57,24 @@ describe('storing a record in the log', () => {
   it('writes one row per record, counting all rows that a call writes', async () => {
     await appendRecords(company, [makeRecord(Date.now())]);
     const rows = await runInDurableObject(getLog(company), async (log, { storage }) => {
-      const exec = vi.spyOn(storage.sql, 'exec');
+      const execSpy = vi.spyOn(storage.sql, 'exec');
       for (let call = 0; call < 20; call += 1) await log.append(company, 'audit', makeRecordsOfDay(0, 5));
-      return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+      return execSpy.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     expect(rows / 100).toBeLessThanOrEqual(1.2);
   });
 
   it('stores an event that anybody can cause only once a minute, whichever isolate delivers it first', async () => {
-    const minute = Math.floor(Date.now() / 60_000) * 60_000;
-    const id = `${(minute / 1000).toString(16)}${'a'.repeat(16)}`;
+    const minuteStart = Math.floor(Date.now() / 60_000) * 60_000;
+    const id = `${(minuteStart / 1000).toString(16)}${'a'.repeat(16)}`;
     const makeDeniedEvent = (occurredAt: number) => ({ ...SAMPLE_EVENT, id, occurredAt });
-    await getLog(company).append(company, 'share', [makeDeniedEvent(minute + 3000), makeDeniedEvent(minute + 2000)]);
-    await getLog(company).append(company, 'share', [makeDeniedEvent(minute + 1000)]);
-    await getLog(company).append(company, 'share', [makeDeniedEvent(minute + 59_000)]);
-    expect((await readRecords('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minute + 3000]);
+    await getLog(company).append(company, 'share', [
+      makeDeniedEvent(minuteStart + 3000),
+      makeDeniedEvent(minuteStart + 2000),
+    ]);
+    await getLog(company).append(company, 'share', [makeDeniedEvent(minuteStart + 1000)]);
+    await getLog(company).append(company, 'share', [makeDeniedEvent(minuteStart + 59_000)]);
+    expect((await readRecords('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minuteStart + 3000]);
   });
 });
 
@@ -96,13 +99,13 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, records);
     setSizes({ partRows: 10 });
     await settleLog(company);
-    const get = vi.spyOn(env.FILES, 'get');
+    const getSpy = vi.spyOn(env.FILES, 'get');
     expect((await readPage(company, {})).total).toBe(95);
     expect((await readPage(company, { values: { action: 'groups:ListGroups' } })).total).toBe(95);
     expect((await readPage(company, { values: { principalId: 'nobody' } })).total).toBe(0);
-    expect(get).not.toHaveBeenCalled();
+    expect(getSpy).not.toHaveBeenCalled();
     expect((await readPage(company, {}, 4, 20)).records).toHaveLength(20);
-    expect(get).toHaveBeenCalledTimes(3);
+    expect(getSpy).toHaveBeenCalledTimes(3);
   });
 
   it('are not read from files to count the matches of several filters', async () => {
@@ -114,7 +117,7 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, records);
     setSizes({ partRows: 25 });
     await settleLog(company);
-    const get = vi.spyOn(env.FILES, 'get');
+    const getSpy = vi.spyOn(env.FILES, 'get');
     const total = async (values: Record<string, string>, number = 100) =>
       (await readPage(company, { values }, number)).total;
     expect(await total({ principalId: 'p1', action: 'groups:GetGroup' })).toBe(5);
@@ -123,7 +126,7 @@ describe('days that are older than the log stores', () => {
     const { correlationId } = records[1] as LogRecord<'audit'>;
     expect(await total({ principalId: 'p1', action: 'groups:ListGroups', correlationId })).toBe(1);
     expect(await total({ principalId: 'p2', action: 'groups:ListGroups', correlationId })).toBe(0);
-    expect(get).not.toHaveBeenCalled();
+    expect(getSpy).not.toHaveBeenCalled();
     const matchingPage = await readPage(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
     expect(matchingPage.records.map(({ id }) => id)).toEqual(
       sortNewestFirst(records.filter((_, n) => n % 3 === 1 && n % 4 === 0)),
@@ -135,17 +138,17 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, records);
     setSizes({ partRows: 1500 });
     await settleLog(company);
-    const get = vi.spyOn(env.FILES, 'get');
+    const getSpy = vi.spyOn(env.FILES, 'get');
     for (const { correlationId, id } of [records[0], records[2250], records[4499]] as LogRecord<'audit'>[]) {
       const matchingPage = await readPage(company, { values: { correlationId } });
-      expect([matchingPage.total, ids(matchingPage.records)]).toEqual([1, [id]]);
+      expect([matchingPage.total, getIds(matchingPage.records)]).toEqual([1, [id]]);
     }
-    expect(get.mock.calls.length).toBeLessThanOrEqual(4);
-    get.mockClear();
+    expect(getSpy.mock.calls.length).toBeLessThanOrEqual(4);
+    getSpy.mockClear();
     for (let n = 0; n < 50; n += 1) {
       expect((await readPage(company, { values: { correlationId: crypto.randomUUID() } })).total).toBe(0);
     }
-    expect(get.mock.calls.length).toBeLessThan(10);
+    expect(getSpy.mock.calls.length).toBeLessThan(10);
   });
 
   it('are neither lost nor duplicated if the move is interrupted between the file and its index entry', async () => {
@@ -182,7 +185,7 @@ describe('days that are older than the log stores', () => {
       async () => void (await appendRecords(company, [between])),
     );
     await settleLog(company);
-    expect(concurrentAppend.came).toBe(true);
+    expect(concurrentAppend.hasRun).toBe(true);
     expect(await listIds()).toEqual(sortNewestFirst([early, between, end]));
     expect((await readPage(company, {})).total).toBe(3);
   });
@@ -192,7 +195,7 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, rest);
     const concurrentAppend = runOnceBefore(env.FILES, 'put', async () => void (await appendRecords(company, [first])));
     await settleLog(company);
-    expect(concurrentAppend.came).toBe(true);
+    expect(concurrentAppend.hasRun).toBe(true);
     // Before it is delivered again: that would make up for a loss.
     expect(await listIds()).toEqual(sortNewestFirst([first, ...rest]));
     await appendRecords(company, [first, ...rest]);
@@ -209,13 +212,13 @@ describe('days that are older than the log stores', () => {
     ]);
     expect(await listTables(company)).toHaveLength(3);
     setSizes({ partRows: 300 });
-    const writtenRows = await runInDurableObject(getLog(company), async (log, { storage }) => {
-      const exec = vi.spyOn(storage.sql, 'exec');
+    const writtenRowCount = await runInDurableObject(getLog(company), async (log, { storage }) => {
+      const execSpy = vi.spyOn(storage.sql, 'exec');
       await log.alarm();
-      return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+      return execSpy.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     // Eight files: each is a part, and the mark of how far it goes.
-    expect(writtenRows).toBe(16);
+    expect(writtenRowCount).toBe(16);
     expect(await listTables(company)).toHaveLength(1);
     expect([await countStored(company), (await readPage(company, {})).total]).toEqual([10, 2010]);
   });
@@ -251,8 +254,8 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, makeRecordsOfDay(0, 10));
     setSizes({ partRows: 4 });
     await runInDurableObject(getLog(company), async (log, { storage }) => {
-      let sizeReads = 0;
-      vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() => (++sizeReads <= 2 ? 9_500_000_000 : 0));
+      let sizeReadCount = 0;
+      vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() => (++sizeReadCount <= 2 ? 9_500_000_000 : 0));
       await log.alarm();
     });
     const [table] = await listTables(company);
@@ -283,11 +286,11 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, records.slice(10));
     await appendRecords(company, records.slice(0, 10));
     setSizes({ partRows: 10 });
-    let sizeReads = 0;
+    let sizeReadCount = 0;
     await runInDurableObject(getLog(company), async (log, { storage }) => {
       // Full at the first look, and no more once two days have moved; each move looks too.
       vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() =>
-        ++sizeReads <= 4 ? 9_500_000_000 : 8_000_000_000,
+        ++sizeReadCount <= 4 ? 9_500_000_000 : 8_000_000_000,
       );
       await log.alarm();
     });
@@ -354,16 +357,16 @@ describe('a record that arrives after its day was moved', () => {
     await settleLog(company);
     const { exportLog } = await import('../../src/modules/company-log/service.ts');
     const { createLogReader: createReader } = await import('../support/log.ts');
-    const export_ = exportLog(createReader(company), 'audit', { values: {} });
-    const first = await export_.next();
+    const exportIterator = exportLog(createReader(company), 'audit', { values: {} });
+    const first = await exportIterator.next();
     await appendRecords(company, lateRecords);
     await settleLog(company);
     advanceClock(61 * 60_000);
     await runInDurableObject(getLog(company), (log) => log.alarm());
-    const remainingRecords = await Array.fromAsync(export_);
+    const remainingRecords = await Array.fromAsync(exportIterator);
     const exportedIds = [first.value?.id, ...remainingRecords.map(({ id }) => id)];
     expect(new Set(exportedIds).size).toBe(exportedIds.length);
-    expect(exportedIds).toEqual(expect.arrayContaining(ids(deliveredRecords)));
+    expect(exportedIds).toEqual(expect.arrayContaining(getIds(deliveredRecords)));
   });
 });
 
@@ -421,8 +424,8 @@ describe('a list of the log', () => {
       return log.list('audit', filter, 0, 100);
     });
     expect(await countStored(company)).toBe(20);
-    const matchesInParts = listing.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
-    expect([listing.total, listing.records.length, matchesInParts]).toEqual([20, 20, 40]);
+    const matchCountInParts = listing.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
+    expect([listing.total, listing.records.length, matchCountInParts]).toEqual([20, 20, 40]);
   });
 
   describe('over many files', () => {
@@ -440,20 +443,20 @@ describe('a list of the log', () => {
     it('reads the index of a file only for a filter, and only one index at a time', async () => {
       const readCounts = await runInDurableObject(getLog(company), async (log, { storage }) => {
         const exec = storage.sql.exec.bind(storage.sql);
-        let maxReadAtOnce = 0;
+        let maxConcurrentReadCount = 0;
         let readIndexes = 0;
         vi.spyOn(storage.sql, 'exec').mockImplementation((query, ...callArguments) => {
           const rows = exec(query, ...callArguments).toArray();
           const indexCount = rows.filter((row) => 'contents' in row).length;
-          maxReadAtOnce = Math.max(maxReadAtOnce, indexCount);
+          maxConcurrentReadCount = Math.max(maxConcurrentReadCount, indexCount);
           readIndexes += indexCount;
           return exec(query, ...callArguments) as never;
         });
         await log.list('audit', { values: {} }, 0, 10);
         await log.next('audit', { values: {} }, null, 10);
-        const unfiltered = readIndexes;
+        const unfilteredReadCount = readIndexes;
         await log.list('audit', P1, 0, 10);
-        return { unfiltered, most: maxReadAtOnce, read: readIndexes };
+        return { unfiltered: unfilteredReadCount, most: maxConcurrentReadCount, read: readIndexes };
       });
       expect(readCounts).toEqual({ unfiltered: 0, most: 1, read: FILE_COUNT });
       const other = { values: { principalId: 'p2' } };
@@ -494,8 +497,8 @@ describe('analytics of the log', () => {
     ).flat();
     await getLog(company).append(company, 'share', events);
     expect(await listTables(company, 'share_events')).toHaveLength(130);
-    const starts = Array.from({ length: 131 }, (_, day) => todayMidnight + (day - 130) * DAY_MS);
-    const allAnalytics = await getLog(company).analytics({ values: {} }, starts);
+    const intervalStarts = Array.from({ length: 131 }, (_, day) => todayMidnight + (day - 130) * DAY_MS);
+    const allAnalytics = await getLog(company).analytics({ values: {} }, intervalStarts);
     expect(allAnalytics.totals).toEqual({ resolved: 0, executed: 260, denied: 0, unique_viewers: 50 });
     expect(allAnalytics.series).toHaveLength(130);
     expect(allAnalytics.top.shares).toMatchObject([
@@ -504,10 +507,13 @@ describe('analytics of the log', () => {
     ]);
     // Both ends are cut within their days.
     const range = { from: todayMidnight - 100 * DAY_MS + 1500, to: todayMidnight - 10 * DAY_MS + 1500 };
-    const rangeAnalytics = await getLog(company).analytics({ ...range, values: { shareId: 's1' } }, starts);
+    const rangeAnalytics = await getLog(company).analytics({ ...range, values: { shareId: 's1' } }, intervalStarts);
     expect(rangeAnalytics.totals.executed).toBe(90);
-    const momentAnalytics = await getLog(company).analytics({ from: range.from, to: range.from, values: {} }, starts);
-    const emptyAnalytics = await getLog(company).analytics({ from: 0, to: 1, values: {} }, starts);
+    const momentAnalytics = await getLog(company).analytics(
+      { from: range.from, to: range.from, values: {} },
+      intervalStarts,
+    );
+    const emptyAnalytics = await getLog(company).analytics({ from: 0, to: 1, values: {} }, intervalStarts);
     expect([momentAnalytics.totals.executed, emptyAnalytics.totals.executed, emptyAnalytics.series]).toEqual([
       0,
       0,
@@ -540,12 +546,12 @@ function runOnceBefore<T extends object>(
   target: T,
   method: keyof T & string,
   run: () => Promise<void>,
-): { came: boolean } {
-  const runState = { came: false };
+): { hasRun: boolean } {
+  const runState = { hasRun: false };
   const callOriginal = (target[method] as (...callArguments: unknown[]) => unknown).bind(target);
   vi.spyOn(target, method as never).mockImplementation((async (...callArguments: unknown[]) => {
-    if (!runState.came) {
-      runState.came = true;
+    if (!runState.hasRun) {
+      runState.hasRun = true;
       await run();
     }
     return callOriginal(...callArguments);

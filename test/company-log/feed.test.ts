@@ -49,7 +49,7 @@ const listStoredIds = async () => listIds(await readRecords('audit', company));
 /** Reads the stored ids until there are `dueCount` of them, again at most 300 times, without a timer between reads. */
 async function waitForStored(dueCount: number): Promise<string[]> {
   let storedIds = await listStoredIds();
-  for (let attempts = 0; storedIds.length < dueCount && attempts < 300; attempts += 1)
+  for (let attemptCount = 0; storedIds.length < dueCount && attemptCount < 300; attemptCount += 1)
     storedIds = await listStoredIds();
   return storedIds;
 }
@@ -149,9 +149,11 @@ describe("the delivery of records to a company's log", () => {
     expect(await listStoredIds()).toEqual([record.id]);
     expect((await readRecords('share', company)).map(({ id }) => id)).toEqual([event.id]);
     expect(await env.COMPANY_LOG.getByName(company).views(['s1'])).toEqual([expect.objectContaining({ viewCount: 7 })]);
-    const left = await Promise.all(prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects));
+    const remainingObjects = await Promise.all(
+      prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects),
+    );
     expect(
-      left
+      remainingObjects
         .flat()
         .map(({ key }) => key)
         .toSorted(),
@@ -181,10 +183,10 @@ describe("the delivery of records to a company's log", () => {
     const headers = { 'cf-connecting-ip': '203.0.113.99' };
     await callApi('GET', '/health', { headers });
     const limiter = env.IP_LIMITER.getByName('203.0.113.99');
-    const send = vi.spyOn(env.AUDIT, 'send').mockImplementation(failAsUnavailable);
+    const sendSpy = vi.spyOn(env.AUDIT, 'send').mockImplementation(failAsUnavailable);
     for (let tryCount = 0; tryCount < 10; tryCount += 1) expect(await runDurableObjectAlarm(limiter)).toBe(true);
-    expect(send).toHaveBeenCalledTimes(10);
-    send.mockRestore();
+    expect(sendSpy).toHaveBeenCalledTimes(10);
+    sendSpy.mockRestore();
     await callApi('GET', '/health', { headers });
     expect(await runDurableObjectAlarm(limiter)).toBe(true);
     await vi.waitFor(
@@ -198,7 +200,7 @@ describe("the delivery of records to a company's log", () => {
 
   it('stores the archive, the database rows and the view counts of an earlier version', async () => {
     const at = Date.now() - 200 * 24 * 60 * 60 * 1000;
-    const row = (id: string) => ({
+    const makeRow = (id: string) => ({
       id,
       correlation_id: `c-${id}`,
       occurred_at: at,
@@ -214,7 +216,7 @@ describe("the delivery of records to a company's log", () => {
       ip: null,
       duration_ms: 2,
     });
-    const lines = (rows: object[]) => rows.map((each) => `${JSON.stringify(each)}\n`).join('');
+    const formatLines = (rows: object[]) => rows.map((listedRow) => `${JSON.stringify(listedRow)}\n`).join('');
     const [one, two, stranger] = ['1', '2', '3'].map((last) => last.padStart(24, '0')) as [string, string, string];
     const event = {
       id: one,
@@ -226,16 +228,16 @@ describe("the delivery of records to a company's log", () => {
     };
     await env.FILES.put(
       'archive/audit-events/2026-01-01/x.ndjson',
-      lines([row(one), { ...row(stranger), company_id: null }]),
+      formatLines([makeRow(one), { ...makeRow(stranger), company_id: null }]),
     );
-    await env.FILES.put('archive/audit-events/former/000000000001.ndjson', lines([row(one), row(two)]));
+    await env.FILES.put('archive/audit-events/former/000000000001.ndjson', formatLines([makeRow(one), makeRow(two)]));
     await env.FILES.put(
       'archive/share-events/former/1.ndjson',
-      lines([{ ...event, correlation_id: 'c', details: '{"reason":"x"}' }]),
+      formatLines([{ ...event, correlation_id: 'c', details: '{"reason":"x"}' }]),
     );
     const viewCountRow = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: at };
     for (let deliveryCount = 0; deliveryCount < 2; deliveryCount += 1) {
-      await env.FILES.put('archive/share-views/former/s1.ndjson', lines([viewCountRow]));
+      await env.FILES.put('archive/share-views/former/s1.ndjson', formatLines([viewCountRow]));
       await runScheduled();
     }
     const records = await readRecords('audit', company);

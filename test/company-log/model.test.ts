@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import { compareKeys, type LogFilter, type LogRecord, toKey } from '../../src/logs/log.ts';
+import { compareKeys, type LogFilter, type LogRecord, toLogKey } from '../../src/logs/log.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import { appendRecords, makeRecord, readPage, resetSizes, setSizes, settleLog } from './support.ts';
@@ -41,23 +41,23 @@ describe('the log of a company', () => {
           const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
           const deliveredRecords: LogRecord<'audit'>[] = [];
           let elapsedDays = 0;
-          for (const each of steps) {
-            if (typeof each === 'object' && 'append' in each) {
-              const records = each.append.map(({ time: of, ...values }) => makeRecord(at(of), values));
+          for (const step of steps) {
+            if (typeof step === 'object' && 'append' in step) {
+              const records = step.append.map(({ time: of, ...values }) => makeRecord(at(of), values));
               deliveredRecords.push(...records);
               await appendRecords(company, records);
-            } else if (typeof each === 'object') {
-              await appendRecords(company, deliveredRecords.filter((_, n) => n % each.again === 0).reverse());
+            } else if (typeof step === 'object') {
+              await appendRecords(company, deliveredRecords.filter((_, n) => n % step.again === 0).reverse());
             } else {
-              setSizes({ slice: 7, partRows: 11, fullBytes: each === 'move early' ? 0 : 9e9 });
-              if (each === 'a day passes') advanceClock(++elapsedDays * DAY_MS);
+              setSizes({ slice: 7, partRows: 11, fullBytes: step === 'move early' ? 0 : 9e9 });
+              if (step === 'a day passes') advanceClock(++elapsedDays * DAY_MS);
               await settleLog(company);
               setSizes({ fullBytes: 9e9 });
             }
           }
           await settleLog(company);
           setSizes({ slice: 7, partRows: 11 });
-          const storedRecords = deliveredRecords.toSorted((a, b) => compareKeys(toKey(b), toKey(a)));
+          const storedRecords = deliveredRecords.toSorted((a, b) => compareKeys(toLogKey(b), toLogKey(a)));
           expect((await readRecords('audit', company)).map(({ id }) => id)).toEqual(storedRecords.map(({ id }) => id));
           for (const { from, to, ...values } of filters) {
             const logFilter: LogFilter = { from: from && at(from), to: to && at(to), values };

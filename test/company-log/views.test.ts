@@ -70,9 +70,9 @@ describe('the view count of a share', () => {
   it('writes no row when it is read', async () => {
     const rows = await runInDurableObject(getLog(company), async (log, { storage }) => {
       await log.append(company, 'share', [makeEvent(NOON_MS)]);
-      const exec = vi.spyOn(storage.sql, 'exec');
+      const execSpy = vi.spyOn(storage.sql, 'exec');
       for (let n = 1; n <= 20; n += 1) await log.append(company, 'share', [makeEvent(NOON_MS + n)]);
-      return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+      return execSpy.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     expect(rows).toBe(20);
     expect(await getViewCount()).toBe(21);
@@ -82,9 +82,9 @@ describe('the view count of a share', () => {
     setSizes({ slice: 3 });
     await storeEvents(...Array.from({ length: 10 }, (_, n) => makeEvent(NOON_MS + n)));
     const slices = await runInDurableObject(getLog(company), async (log, { storage }) => {
-      const exec = vi.spyOn(storage.sql, 'exec');
+      const execSpy = vi.spyOn(storage.sql, 'exec');
       await log.views(['s1']);
-      return exec.mock.calls.filter(([text]) => text.startsWith('UPDATE views_counted')).length;
+      return execSpy.mock.calls.filter(([text]) => text.startsWith('UPDATE views_counted')).length;
     });
     expect(slices).toBe(4);
     expect(await getViewCount()).toBe(10);

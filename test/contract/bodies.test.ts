@@ -16,8 +16,8 @@ const BODIES = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints.flatMap(({ contract }) => {
     if (!contract.body) return [];
     const { $defs = {}, ...schema } = z.toJSONSchema(contract.body, { unrepresentable: 'any', io: 'input' });
-    const resolve = (part: JsonSchema): JsonSchema =>
-      part.$ref ? ($defs[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
+    const resolve = (memberSchema: JsonSchema): JsonSchema =>
+      memberSchema.$ref ? ($defs[memberSchema.$ref.split('/').at(-1) as string] as JsonSchema) : memberSchema;
     return [
       [`${contract.method.toUpperCase()} ${contract.path}`, contract, surface, schema as JsonSchema, resolve],
     ] as [string, Contract, Surface, JsonSchema, typeof resolve][];

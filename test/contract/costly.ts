@@ -5,11 +5,11 @@ export type BodyPath = (string | number)[];
 
 /** Lists every part of a schema, with the path of its value. */
 export function* listParts(
-  part: JsonSchema,
-  resolve: (part: JsonSchema) => JsonSchema,
+  memberSchema: JsonSchema,
+  resolve: (memberSchema: JsonSchema) => JsonSchema,
   path: BodyPath = [],
 ): Generator<[BodyPath, JsonSchema]> {
-  const schema = resolve(part);
+  const schema = resolve(memberSchema);
   if (path.length > 8) return;
   yield [path, schema];
   for (const choice of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((choices) => choices ?? []))
@@ -21,8 +21,11 @@ export function* listParts(
     yield* listParts(schema.additionalProperties, resolve, [...path, 'any']);
 }
 
-const repeatPart = (part: string, separator: string, bytes: number): string =>
-  Array.from({ length: Math.max(1, Math.floor(bytes / (part.length + separator.length))) }, () => part).join(separator);
+const repeatPart = (repeatedText: string, separator: string, bytes: number): string =>
+  Array.from(
+    { length: Math.max(1, Math.floor(bytes / (repeatedText.length + separator.length))) },
+    () => repeatedText,
+  ).join(separator);
 const makeNumberedMembers = (bytes: number): string =>
   Array.from({ length: Math.floor(bytes / 12) }, (_, index) => `"n${index}":0`).join(',');
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 /** Creates a user or service account that may do everything except one action on some resources. */
 async function createDeniedUser({ signed }: ListCase, deniedAction: string, resource: string): Promise<Caller> {
   if (!signed)
-    return (await createAllowedUser(company, { can: ['*'], denied: [deniedAction], deniedOn: [resource] })).as;
+    return (await createAllowedUser(company, { can: ['*'], denied: [deniedAction], deniedArns: [resource] })).as;
   const deny = { effect: 'Deny' as const, actions: [deniedAction], resources: [resource] };
   return (await createAllowedAccount(company, makeAllow('*'), deny)).as;
 }
@@ -50,18 +50,21 @@ describe('a list', () => {
   const cases = Object.entries(LISTS).flatMap(([path, each]) =>
     each.denied.map((action) => [path, action, each] as const),
   );
-  it.each(cases)('at %s omits each record on which %s is denied, also in its total', async (route, action, each) => {
-    const { id, arn: resource, path = route } = await each.make(company);
-    const patterns = [resource, `${resource.slice(0, -6)}*${resource.slice(-5)}`];
-    for (const pattern of patterns) {
-      const as = await createDeniedUser(each, action, pattern);
-      const allRecords = await listRecords(await createFullReader(each), path, each);
-      const visibleRecords = await listRecords(as, path, each);
-      expect(allRecords.ids).toContain(id);
-      expect(visibleRecords.ids).toEqual(allRecords.ids.filter((eachId) => eachId !== id));
-      if (allRecords.total !== undefined) expect(visibleRecords.total).toBe(allRecords.total - 1);
-    }
-  });
+  it.each(cases)(
+    'at %s omits each record on which %s is denied, also in its total',
+    async (route, action, listCase) => {
+      const { id, arn: resource, path = route } = await listCase.make(company);
+      const patterns = [resource, `${resource.slice(0, -6)}*${resource.slice(-5)}`];
+      for (const pattern of patterns) {
+        const as = await createDeniedUser(listCase, action, pattern);
+        const allRecords = await listRecords(await createFullReader(listCase), path, listCase);
+        const visibleRecords = await listRecords(as, path, listCase);
+        expect(allRecords.ids).toContain(id);
+        expect(visibleRecords.ids).toEqual(allRecords.ids.filter((eachId) => eachId !== id));
+        if (allRecords.total !== undefined) expect(visibleRecords.total).toBe(allRecords.total - 1);
+      }
+    },
+  );
 });
 
 /** Creates a caller who sees every record that exists at the moment. */

@@ -16,7 +16,7 @@ import { createShare } from '../shares/support.ts';
 import { type Company, createAllowedUser } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
 import { bindUser, createAllowedAccount, expectSuccess, makeAllow } from '../support/signed.ts';
-import { createHeldQueue, makeFile, uploadFiles } from '../uploads/support.ts';
+import { createTestQueue, makeFile, uploadFiles } from '../uploads/support.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createEndpoint as anEndpointOfWebhooks } from '../webhooks/support.ts';
 
@@ -87,7 +87,7 @@ export async function createEnrichment(company: Company) {
     company.as.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${concept}/generate`, { env: model.env }),
   );
   const json = { target_type: 'concept', target_ids: [concept] };
-  const env = { ...model.env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const env = { ...model.env, MODEL_JOBS: createTestQueue().env.JOBS } as unknown as Record<string, string>;
   const job = await expectSuccess(company.as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env }));
   return { arn: makeArn('concepts', company, 'concept', concept), suggestion: suggestion._id, job: job._id };
 }
@@ -197,7 +197,7 @@ export const LISTS: Record<string, ListCase> = {
     denied: ['managed-tables:list'],
     make: async (company) => {
       const tableId = await createTable(company.as, makeTableName(), [column('n', 'integer')]);
-      const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createHeldQueue(), into: tableId });
+      const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createTestQueue(), into: tableId });
       return { id, arn: makeArn('managed-tables', company, 'table', tableId) };
     },
   },

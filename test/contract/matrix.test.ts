@@ -11,7 +11,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { makePolicyInput } from '../support/console.ts';
 import { createPrincipals, type TestPrincipal } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
-import { createHeldQueue, makeFile, uploadFiles } from '../uploads/support.ts';
+import { createTestQueue, makeFile, uploadFiles } from '../uploads/support.ts';
 import { beginUpload, parseUploadId } from '../uploads/tus.ts';
 import { createSalesTable } from '../visualizations/support.ts';
 import { type AccessPath, makeArn } from './access-paths/access-path.ts';
@@ -37,9 +37,9 @@ const ROUTES_CHECKED_ON_ALL = new Set(['POST /v1/policies/{id}/clone']);
 const namesResource = ({ route, contract }: (typeof ROUTES)[number]): boolean =>
   contract.resource !== 'none' && listParameters(contract.path).length > 0 && !ROUTES_CHECKED_ON_ALL.has(route);
 /** Routes that check an action: on the resource that the path names, or on all resources of the type. */
-const GUARDED_ROUTES = ROUTES.flatMap((each) => {
-  const { action } = each;
-  return action === null ? [] : [{ ...each, action, isOfOne: namesResource(each) }];
+const GUARDED_ROUTES = ROUTES.flatMap((route) => {
+  const { action } = route;
+  return action === null ? [] : [{ ...route, action, isOfOne: namesResource(route) }];
 });
 type GuardedRoute = (typeof GUARDED_ROUTES)[number];
 
@@ -100,14 +100,14 @@ const RECORD_CREATORS: Record<string, () => Promise<{ arn: string; pathParameter
   },
   '/v1/managed-tables/upload-jobs/{jobId}': async () => {
     const { id } = await createNumberTable(company);
-    const uploadJobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createHeldQueue(), into: id });
+    const uploadJobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createTestQueue(), into: id });
     return { arn: makeArn(company, 'managed-tables:table', id), pathParameter: uploadJobId };
   },
   // Theirs alone who began it.
   '/v1/managed-tables/uploads': async () => {
     const { id } = await createNumberTable(company);
     await principals.bearer.setStatements([makeAllow('*')]);
-    const uploadId = parseUploadId(await beginUpload(principals.bearer.as, 10, { said: { table_id: id } }));
+    const uploadId = parseUploadId(await beginUpload(principals.bearer.as, 10, { metadata: { table_id: id } }));
     return { arn: makeArn(company, 'managed-tables:table', id), pathParameter: uploadId };
   },
 };
@@ -158,12 +158,12 @@ function expectAdministratorsOnly({ status, body }: ApiResponse, administratorAn
 }
 /** Makes a statement that allows all actions but one. */
 const allowOtherActions = (action: Action): PolicyStatement =>
-  makeAllow(...ALL_ACTIONS.filter((each) => each !== action));
+  makeAllow(...ALL_ACTIONS.filter((candidate) => candidate !== action));
 
 describe('a route about one resource', () => {
   const resourceRoutes = GUARDED_ROUTES.filter(({ isOfOne }) => isOfOne);
 
-  it.each(resourceRoutes.map((each) => [each.route, each] as const))(
+  it.each(resourceRoutes.map((resourceRoute) => [resourceRoute.route, resourceRoute] as const))(
     '%s follows an Allow and a Deny on that resource',
     async (_, guardedRoute) => {
       const { route, contract, action, credential } = guardedRoute;
@@ -193,7 +193,7 @@ describe('a route about one resource', () => {
 describe('a route about all resources of a type', () => {
   const typeRoutes = GUARDED_ROUTES.filter(({ isOfOne }) => !isOfOne);
 
-  it.each(typeRoutes.map((each) => [each.route, each] as const))(
+  it.each(typeRoutes.map((typeRoute) => [typeRoute.route, typeRoute] as const))(
     '%s follows an Allow and a Deny on all of them',
     async (_, guardedRoute) => {
       const { contract, action, credential } = guardedRoute;
@@ -235,24 +235,27 @@ describe('a way to reach a resource', () => {
   });
 
   it.each(cases)('is closed by each Deny on its resource, and opened by its permissions: %s', async (_, accessPath) => {
-    const { besides = [], needs = [], denied } = accessPath;
+    const { extraActions = [], neededActions = [], denied } = accessPath;
     const caller = principals[accessPath.directory ? 'directory' : accessPath.signed ? 'signature' : 'bearer'];
     const { arn, ask } = await accessPath.createTarget(company, caller);
     const tryWithPolicy = async (...statements: PolicyStatement[]) => {
-      await caller.setStatements([...(besides.length > 0 ? [makeAllow(...besides)] : []), ...statements]);
+      await caller.setStatements([...(extraActions.length > 0 ? [makeAllow(...extraActions)] : []), ...statements]);
       return readOutcome(accessPath, await ask(caller.as));
     };
     const outcomes: Record<string, ReturnType<typeof readOutcome>> = {};
-    if (needs.length > 0) outcomes.nothing = await tryWithPolicy();
+    if (neededActions.length > 0) outcomes.nothing = await tryWithPolicy();
     for (const action of denied)
       outcomes[`Deny ${action}`] = await tryWithPolicy(makeAllow('*'), makeStatement('Deny', [action], arn));
-    outcomes.Allow = needs.length > 0 ? await tryWithPolicy(makeStatement('Allow', needs, arn)) : await tryWithPolicy();
+    outcomes.Allow =
+      neededActions.length > 0
+        ? await tryWithPolicy(makeStatement('Allow', neededActions, arn))
+        : await tryWithPolicy();
     const other = await accessPath.createTarget(company, caller);
     await caller.setStatements([
       makeAllow('*'),
       ...denied.map((action) => makeStatement('Deny', [action], arn.replace(/[^/]*$/, OTHER_ID))),
     ]);
-    if (!accessPath.whatever) outcomes['Deny elsewhere'] = readOutcome(accessPath, await other.ask(caller.as));
+    if (!accessPath.isClosedByAnyDeny) outcomes['Deny elsewhere'] = readOutcome(accessPath, await other.ask(caller.as));
     const expectedOutcomes = Object.keys(outcomes).map((caseName) => [
       caseName,
       caseName === 'Allow' || caseName === 'Deny elsewhere' ? 'reached' : 'not reached',
@@ -261,15 +264,15 @@ describe('a way to reach a resource', () => {
   });
 });
 
-let keys = 0;
+let keyCount = 0;
 /** Wraps a caller so that its POST requests carry an idempotency key. */
 function withIdempotencyKeys(as: Caller): Caller {
-  const key = `matrix-${++keys}`;
-  const headers = (options: RequestOptions) => ({
+  const key = `matrix-${++keyCount}`;
+  const makeHeaders = (options: RequestOptions) => ({
     ...options,
     headers: { ...options.headers, 'idempotency-key': key },
   });
-  return { ...as, post: (path, options = {}) => as.post(path, headers(options)) };
+  return { ...as, post: (path, options = {}) => as.post(path, makeHeaders(options)) };
 }
 
 describe('an answer kept for an idempotency key', () => {

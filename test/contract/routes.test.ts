@@ -64,11 +64,15 @@ function formatLine({ method, path, operation }: (typeof describedOperations)[nu
 describe('/openapi.json', () => {
   it('describes exactly the routes of the generated list, as `npm run contract` writes it', async () => {
     const listedIndexes = ROUTES.flatMap((route, at) =>
-      describedOperations.some((described) => makeRouteKey(described) === makeRouteKey(route)) ? at : [],
+      describedOperations.some((describedOperation) => makeRouteKey(describedOperation) === makeRouteKey(route))
+        ? at
+        : [],
     );
     const listedKeys = ROUTES.map(makeRouteKey);
     const isNew = (key: string) => !listedKeys.includes(key) && !isPageRoute(key);
-    const newLines = describedOperations.filter((described) => isNew(makeRouteKey(described))).map(formatLine);
+    const newLines = describedOperations
+      .filter((describedOperation) => isNew(makeRouteKey(describedOperation)))
+      .map(formatLine);
     const [head] = TABLE_LINES;
     const table = [head, ...listedIndexes.map((at) => TABLE_LINES[at + 1]), ...newLines].join('\n');
     await expect(`${table}\n`).toMatchFileSnapshot('generated/routes.tsv');
@@ -77,7 +81,8 @@ describe('/openapi.json', () => {
   it.each(ROUTES.map((route) => [makeRouteKey(route), route] as const))(
     'has the credential, the permission and the success status of the contract: %s',
     (key, route) => {
-      const { operation } = describedOperations.find((described) => makeRouteKey(described) === key) ?? {};
+      const { operation } =
+        describedOperations.find((describedOperation) => makeRouteKey(describedOperation) === key) ?? {};
       expect(operation?.security).toEqual(readSecurity(key, route));
       const answers = operation ? listSuccessStatuses(operation) : [];
       expect(answers).toEqual(key === 'POST /mcp' ? [route.success, '202'] : [route.success]);
@@ -94,7 +99,8 @@ describe('the examples of /openapi.json', () => {
 
   it('are given for every route that answers JSON', () => {
     const routesWithoutExample = describedOperations.filter(
-      (described) => listMediaTypes(described.operation)?.['application/json'] && !json.includes(described),
+      (describedOperation) =>
+        listMediaTypes(describedOperation.operation)?.['application/json'] && !json.includes(describedOperation),
     );
     // A file, where a person's way through an identity provider begins, and the description itself.
     expect(routesWithoutExample.map(makeRouteKey)).toEqual([
@@ -105,22 +111,22 @@ describe('the examples of /openapi.json', () => {
     ]);
   });
 
-  it.each(json.map((described) => [makeRouteKey(described), described] as const))(
+  it.each(json.map((describedOperation) => [makeRouteKey(describedOperation), describedOperation] as const))(
     'have the declared shape: %s',
-    (_key, found) => {
-      const [status = ''] = listSuccessStatuses(found.operation);
-      const body = listMediaTypes(found.operation)?.['application/json']?.example;
+    (_key, resource) => {
+      const [status = ''] = listSuccessStatuses(resource.operation);
+      const body = listMediaTypes(resource.operation)?.['application/json']?.example;
       const headers = new Headers({ 'content-type': 'application/json' });
-      expectConformity(found.method, found.path, { status: Number(status), headers, body });
+      expectConformity(resource.method, resource.path, { status: Number(status), headers, body });
     },
   );
 
-  const sentParts = describedOperations.flatMap((described) => {
-    const { parameters = [], requestBody } = described.operation;
+  const sentParts = describedOperations.flatMap((describedOperation) => {
+    const { parameters = [], requestBody } = describedOperation.operation;
     const { schema, example } = requestBody?.content['application/json'] ?? {};
     return [...parameters, ...(schema ? [{ name: 'body', schema, example }] : [])]
       .filter((part) => part.example !== undefined)
-      .map((part) => [`${part.name} of ${makeRouteKey(described)}`, part] as const);
+      .map((part) => [`${part.name} of ${makeRouteKey(describedOperation)}`, part] as const);
   });
 
   it('include more than 200 parts of requests', () => expect(sentParts.length).toBeGreaterThan(200));

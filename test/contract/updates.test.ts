@@ -9,7 +9,7 @@ import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import { createGrouplessUser, createSignedCaller, expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createSalesTable, postVisualization } from '../visualizations/support.ts';
@@ -23,7 +23,7 @@ interface UpdateCase {
   path: string;
   /** The change that a concurrent change of another member overtakes. */
   change: Json;
-  rival: Json;
+  concurrentChange: Json;
   /** Converts a change to the request body, where it is not the change itself. */
   sent?(change: Json): Json;
   /** The path from which the record is read; `record` finds it in the answer. */
@@ -32,7 +32,7 @@ interface UpdateCase {
   /**
    * The write that the concurrent change comes before: an update of a control table, or a statement in the company's Postgres.
    */
-  overtakenWrite: { table: string } | { statement: RegExp };
+  concurrentWrite: { table: string } | { statement: RegExp };
 }
 
 let company: Company;
@@ -47,9 +47,9 @@ const makeConsoleCase = (path: string, table: string, change: Json, concurrentCh
   as: company.as,
   path,
   change,
-  rival: concurrentChange,
+  concurrentChange,
   read: path,
-  overtakenWrite: { table },
+  concurrentWrite: { table },
 });
 const makeOrganizationCase = (path: string, table: string, change: Json, concurrentChange: Json): UpdateCase => ({
   ...makeConsoleCase(path, table, change, concurrentChange),
@@ -174,8 +174,13 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
   },
   [`PATCH ${KNOWLEDGE_PATH}/verified-questions/{id}`]: async () => {
     const { id, query } = await createQuestion(company.as);
-    const [change, rival] = [{ question: 'Changed?' }, { query: { ...query, limit: 5 } }];
-    return makeConsoleCase(`${KNOWLEDGE_PATH}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
+    const [change, concurrentChange] = [{ question: 'Changed?' }, { query: { ...query, limit: 5 } }];
+    return makeConsoleCase(
+      `${KNOWLEDGE_PATH}/verified-questions/${id}`,
+      'knowledge_verified_questions',
+      change,
+      concurrentChange,
+    );
   },
   'PUT /v1/managed-tables/{id}': async () => {
     const id = await createTable(company.as, 'raced', [column('a')]);
@@ -187,8 +192,8 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
       path,
       read: path,
       change,
-      rival: { columns },
-      overtakenWrite: { statement: /FOR UPDATE/ },
+      concurrentChange: { columns },
+      concurrentWrite: { statement: /FOR UPDATE/ },
     };
   },
   'PUT /v1/schedules/{id}': async () => {
@@ -217,8 +222,8 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
       read: path,
       record: (body) => body.records[0],
       change: { a: 'changed' },
-      rival: { b: 'by the rival' },
-      overtakenWrite: { statement: /UPDATE "public"/ },
+      concurrentChange: { b: 'by the rival' },
+      concurrentWrite: { statement: /UPDATE "public"/ },
     };
   },
 };
@@ -299,8 +304,8 @@ async function raceInControlDb(
   table: string,
 ): Promise<[ApiResponse, ApiResponse]> {
   let concurrentAnswer: ApiResponse | undefined;
-  const { env, hasRun } = createOvertakenEnv(new RegExp(`^update "${table}"`, 'i'), async () => {
-    concurrentAnswer = await sendChange(updateCase, route, updateCase.rival);
+  const { env, hasRun } = createRacingEnv(new RegExp(`^update "${table}"`, 'i'), async () => {
+    concurrentAnswer = await sendChange(updateCase, route, updateCase.concurrentChange);
   });
   const changeAnswer = await sendChange(updateCase, route, updateCase.change, env);
   expect(hasRun()).toBe(true);
@@ -313,7 +318,7 @@ async function raceInPostgres(
   statement: RegExp,
 ): Promise<[ApiResponse, ApiResponse]> {
   const { outcome } = await runBeforeNextStatement(company.id, statement, () =>
-    sendChange(updateCase, route, updateCase.rival),
+    sendChange(updateCase, route, updateCase.concurrentChange),
   );
   const changeAnswer = await sendChange(updateCase, route, updateCase.change);
   return [changeAnswer, await outcome];
@@ -329,11 +334,15 @@ describe('a change of one member of a record', () => {
           `Add ${route} to CASES in test/contract/updates.test.ts, or to WHOLE_REPLACEMENT_ROUTES where its body replaces all.`,
         );
       const updateCase = await createCase();
-      const [changed, rival] = await ('table' in updateCase.overtakenWrite
-        ? raceInControlDb(updateCase, route, updateCase.overtakenWrite.table)
-        : raceInPostgres(updateCase, route, updateCase.overtakenWrite.statement));
-      expect(rival.status).toBe(200);
-      expectKept(await readRecord(updateCase), [changed, updateCase.change], [rival, updateCase.rival]);
+      const [changed, concurrentAnswer] = await ('table' in updateCase.concurrentWrite
+        ? raceInControlDb(updateCase, route, updateCase.concurrentWrite.table)
+        : raceInPostgres(updateCase, route, updateCase.concurrentWrite.statement));
+      expect(concurrentAnswer.status).toBe(200);
+      expectKept(
+        await readRecord(updateCase),
+        [changed, updateCase.change],
+        [concurrentAnswer, updateCase.concurrentChange],
+      );
     },
   );
 });
@@ -353,7 +362,7 @@ it('a configuration that is saved without a client secret keeps the secret that 
       .bind(company.id)
       .first('client_secret');
   let concurrentSecret: unknown;
-  const { env, hasRun } = createOvertakenEnv(/^insert into "sso_configurations"/, async () => {
+  const { env, hasRun } = createRacingEnv(/^insert into "sso_configurations"/, async () => {
     await expectSuccess(company.as.put(path, { json: { ...json, client_secret: 'the rival’s secret' } }));
     concurrentSecret = await readStoredSecret();
   });

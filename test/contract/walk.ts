@@ -15,9 +15,9 @@ import { ROUTES, type Route } from './routes.ts';
 export interface WalkState {
   company: Company;
   /** Another company, whose owner is refused at every resource of the first company. */
-  stranger: Company;
+  otherCompany: Company;
   /** Ids, slugs, tokens and codes, under names that the steps agree on. */
-  kept: Record<string, string>;
+  storedValues: Record<string, string>;
   /** By credential of a route: callers that are neither the owner nor an administrator's key. */
   callers: Partial<Record<string, Caller>>;
 }
@@ -28,21 +28,21 @@ export interface Step {
   route: string;
   /** For each path parameter, the name of the stored value that replaces it. */
   params?: Record<string, string>;
-  query?: (storedValues: WalkState['kept']) => Record<string, string>;
-  json?: (storedValues: WalkState['kept'], state: WalkState) => unknown;
+  query?: (storedValues: WalkState['storedValues']) => Record<string, string>;
+  json?: (storedValues: WalkState['storedValues'], state: WalkState) => unknown;
   headers?: Record<string, string>;
   /** Makes a body that is not JSON. */
-  body?: (storedValues: WalkState['kept']) => BodyInit;
+  body?: (storedValues: WalkState['storedValues']) => BodyInit;
   /** Returns the caller, if it is not the company's owner or its administrators' key. */
   as?: (state: WalkState) => Caller;
   env?: (state: WalkState) => Record<string, string>;
   before?: (state: WalkState) => Promise<unknown>;
   /** Returns the values of the answer to store for later steps. */
-  keep?: (body: ApiResponse['body'], answer: ApiResponse) => Record<string, string>;
+  getStoredValues?: (body: ApiResponse['body'], answer: ApiResponse) => Record<string, string>;
   /** The status that the owner of another company gets; 404 by default. `never`: the request names nothing of a company. */
-  stranger?: number | 'never';
+  strangerStatus?: number | 'never';
   /** True if the step is no example: another step of the same route is the example. */
-  unshown?: true;
+  isNoExample?: true;
 }
 
 const SUGGESTIONS_ROUTE = 'POST /api/v1/domain-knowledge/suggestions';
@@ -89,13 +89,13 @@ export function walkRoutes(
     keysBefore = new Set(await listFileKeys());
     const initialState = await prepare();
     const company = initialState.company ?? (await createOwnedCompany({ slug: 'acme' }));
-    const otherCompany = initialState.stranger ?? (await createOwnedCompany({ slug: 'stranger' }));
+    const otherCompany = initialState.otherCompany ?? (await createOwnedCompany({ slug: 'stranger' }));
     state = {
       callers: {},
       ...initialState,
-      kept: { company: company.slug, ...initialState.kept },
+      storedValues: { company: company.slug, ...initialState.storedValues },
       company,
-      stranger: otherCompany,
+      otherCompany,
     };
     const serviceAccount = await createKeyedAccount(company);
     powerlessCallers = {
@@ -118,7 +118,8 @@ export function walkRoutes(
         sendAs(caller, method, path, mistypedOptions ?? requestOptions);
 
       if (!['none', 'bearer?'].includes(credential)) {
-        const forgedPath = credential === 'token in path' ? path.replace(state.kept.token ?? '', 'forged') : path;
+        const forgedPath =
+          credential === 'token in path' ? path.replace(state.storedValues.token ?? '', 'forged') : path;
         expectRefusal(await sendAs(undefined, method, forgedPath, makeRequest(step, state)), 401, step.route);
       }
       if (route && route.permission !== '-' && powerlessCallers[credential]) {
@@ -126,18 +127,18 @@ export function walkRoutes(
       }
       if (
         step.params &&
-        step.stranger !== 'never' &&
+        step.strangerStatus !== 'never' &&
         ['bearer', 'signature', 'external', 'directory'].includes(credential)
       ) {
-        const { apiKey, as } = state.stranger;
+        const { apiKey, as } = state.otherCompany;
         const other =
           credential === 'directory'
             ? createCaller(`${apiKey.access_key}:${apiKey.secret_key}`)
             : credential === 'signature'
               ? createSignedCaller(apiKey)
               : as;
-        const answer = await (step.stranger ? sendAs(other, method, path, requestOptions) : sendRequest(other));
-        expectRefusal(answer, step.stranger ?? 404, step.route);
+        const answer = await (step.strangerStatus ? sendAs(other, method, path, requestOptions) : sendRequest(other));
+        expectRefusal(answer, step.strangerStatus ?? 404, step.route);
       }
 
       const caller = chooseCaller(step, state, credential);
@@ -158,8 +159,8 @@ export function walkRoutes(
           replacementAnswer.body,
         ]);
       }
-      Object.assign(state.kept, step.keep?.(answer.body, answer));
-      if (!step.unshown) examples.add(step.route, { ...describeRequest(step, state), answer: answer.body });
+      Object.assign(state.storedValues, step.getStoredValues?.(answer.body, answer));
+      if (!step.isNoExample) examples.add(step.route, { ...describeRequest(step, state), answer: answer.body });
     },
   );
 
@@ -170,8 +171,8 @@ export function walkRoutes(
       );
       const walkedRoutes = new Set(steps.map(({ route }) => route));
       const routes = ownEndpoints.map(({ contract }) => `${contract.method.toUpperCase()} ${contract.path}`);
-      const left = routes.filter((route) => !walkedRoutes.has(route));
-      expect(left.map((route) => `${route}: add its step to test/contract/walk/${file}.test.ts`)).toEqual([]);
+      const missedRoutes = routes.filter((route) => !walkedRoutes.has(route));
+      expect(missedRoutes.map((route) => `${route}: add its step to test/contract/walk/${file}.test.ts`)).toEqual([]);
     });
 
     it('gets a Location for everything that it creates, except on the listed routes', () => {
@@ -189,7 +190,7 @@ export function walkRoutes(
       resetClock();
       const knownPrefixes = [
         ...listOwnFilePrefixes(state.company.id),
-        ...listOwnFilePrefixes(state.stranger.id),
+        ...listOwnFilePrefixes(state.otherCompany.id),
         ...SHARED_FILE_PREFIXES,
       ];
       const strayKeys = (await listFileKeys()).filter(
@@ -230,24 +231,24 @@ const expectUnknownMember = ({ status, body }: ApiResponse, route: string): void
     (body.details ?? body.error?.details)?.map(({ field, reason }: never) => [field, reason]),
   ]).toEqual([route, 422, [[UNKNOWN_MEMBER, 'unknown']]]);
 
-function makeAddress({ route: name, params = {}, query }: Step, { kept }: WalkState) {
+function makeAddress({ route: name, params = {}, query }: Step, { storedValues }: WalkState) {
   const [method = '', template = ''] = name.split(' ');
   const getStored = (key: string): string => {
-    const value = kept[key];
+    const value = storedValues[key];
     if (value === undefined) throw new Error(`Nothing is kept as ${key}.`);
     return value;
   };
   const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, parameter) => getStored(params[parameter] ?? parameter));
-  const queryText = query ? `?${new URLSearchParams(query(kept))}` : '';
-  const route: Route | undefined = ROUTES.find((listed) => `${listed.method} ${listed.path}` === name);
+  const queryText = query ? `?${new URLSearchParams(query(storedValues))}` : '';
+  const route: Route | undefined = ROUTES.find((listedRoute) => `${listedRoute.method} ${listedRoute.path}` === name);
   return { method, route, path: filledPath + queryText };
 }
 
 function makeRequest(step: Step, state: WalkState): RequestOptions {
   return {
-    ...(step.json && { json: step.json(state.kept, state) }),
+    ...(step.json && { json: step.json(state.storedValues, state) }),
     ...(step.headers && { headers: step.headers }),
-    ...(step.body && { body: step.body(state.kept) }),
+    ...(step.body && { body: step.body(state.storedValues) }),
     ...(step.env && { env: step.env(state) }),
   };
 }
@@ -269,11 +270,13 @@ const sendAs = (
 
 /** Returns the parameters, query and body of a request as the API description shows them. */
 function describeRequest({ params, query, json }: Step, state: WalkState) {
-  const { kept } = state;
+  const { storedValues } = state;
   return {
-    ...(params && { params: Object.fromEntries(Object.entries(params).map(([name, key]) => [name, kept[key]])) }),
-    ...(query && { query: query(kept) }),
-    ...(json && { body: json(kept, state) }),
+    ...(params && {
+      params: Object.fromEntries(Object.entries(params).map(([name, key]) => [name, storedValues[key]])),
+    }),
+    ...(query && { query: query(storedValues) }),
+    ...(json && { body: json(storedValues, state) }),
   };
 }
 

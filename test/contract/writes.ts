@@ -71,8 +71,8 @@ function makeChange({
     thing: resourceKind,
     way: 'told by the answer of a change',
     routes: [`${method.toUpperCase()} ${path}`],
-    besides: [writeAction],
-    needs: [readAction],
+    extraActions: [writeAction],
+    neededActions: [readAction],
     denied: [readAction],
     createTarget: createTarget,
     // Its id alone tells nothing.

@@ -3,7 +3,7 @@ import { callApi } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readGlobalGroups, readInvalidFields } from '../support/console.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { createKeyedAccount, createTokenCaller, expectSuccess } from '../support/signed.ts';
 
@@ -60,12 +60,12 @@ describe('the current user', () => {
     const [one, another] = [await createAllowedUser(company), await createAllowedUser(company)];
     const { backupCodes } = await enrolAuthenticator(one.as);
     await enrolAuthenticator(another.as);
-    const left = async () => (await expectSuccess(one.as.get(ME_PATH))).user;
-    expect(await left()).toMatchObject({ mfa_enabled: true, backup_codes_left: 10 });
+    const readCurrentUser = async () => (await expectSuccess(one.as.get(ME_PATH))).user;
+    expect(await readCurrentUser()).toMatchObject({ mfa_enabled: true, backup_codes_left: 10 });
     const pendingSignIn = (await logIn(company.slug, one.email, PASSWORD)).body;
     const json = { pending_2fa_token: pendingSignIn.pending_2fa_token, backup_code: backupCodes[0] };
     await expectSuccess(callApi('POST', '/v1/auth/2fa/login', { json }));
-    expect(await left()).toMatchObject({ backup_codes_left: 9 });
+    expect(await readCurrentUser()).toMatchObject({ backup_codes_left: 9 });
     expect((await expectSuccess(another.as.get(ME_PATH))).user.backup_codes_left).toBe(10);
   });
 

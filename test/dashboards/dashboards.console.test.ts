@@ -88,11 +88,11 @@ describe('a dashboard', () => {
 
   it('is refused with visualizations of another company', async () => {
     const other = await createOwnedCompany();
-    const foreign = await postVisualization(other.as, 'SELECT 1');
+    const foreignVisualization = await postVisualization(other.as, 'SELECT 1');
     const ownVisualization = await postVisualization(company.as, 'SELECT 1');
     const dashboard = await postDashboard(company.as, [ownVisualization]);
     for (const layout of [
-      [makeLayoutItem(foreign)],
+      [makeLayoutItem(foreignVisualization)],
       [makeLayoutItem(ownVisualization), makeLayoutItem({ _id: 'f'.repeat(24) })],
     ]) {
       for (const answer of [

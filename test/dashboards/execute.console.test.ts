@@ -7,7 +7,7 @@ import { listDashboardInputs, loadDashboard, runDashboard } from '../../src/modu
 import { makeViewerRules } from '../../src/sharing/rules.ts';
 import { computeBoundValues } from '../../src/sharing/values.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
-import { runBehindApi } from '../managed-tables/support.ts';
+import { runInCompanyDatabase } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
@@ -33,7 +33,7 @@ afterAll(async () => {
 const executeDashboard = (id: string, parameters: unknown = {}, as: Caller = company.as) =>
   as.post(`${DASHBOARDS_PATH}/${id}/execute`, { json: { parameters } });
 /** Returns the first cell of each result, or the code of its error. */
-const cells = ({ body }: Awaited<ReturnType<typeof executeDashboard>>) =>
+const listCells = ({ body }: Awaited<ReturnType<typeof executeDashboard>>) =>
   body.results.map(
     (result: { rows?: unknown[][]; error?: { error_code: string } }) =>
       result.error?.error_code ?? result.rows?.[0]?.[0],
@@ -82,10 +82,12 @@ describe('the execution of a dashboard', () => {
     ]);
     const answer = await executeDashboard(_id);
     expect(answer.status).toBe(200);
-    expect(cells(answer)).toEqual([1, 'DB_QUERY_ERROR', 'DB_QUERY_ERROR', 'VALIDATION_ERROR', 'DB_QUERY_ERROR', 2]);
-    expect(answer.body.results.map((each: { visualization_id: string }) => each.visualization_id)).toEqual(
+    expect(listCells(answer)).toEqual([1, 'DB_QUERY_ERROR', 'DB_QUERY_ERROR', 'VALIDATION_ERROR', 'DB_QUERY_ERROR', 2]);
+    expect(
+      answer.body.results.map((listedResult: { visualization_id: string }) => listedResult.visualization_id),
+    ).toEqual(
       [right, failingVisualization, forbiddenVisualization, unsetVisualization, largeVisualization, last].map(
-        (each) => each._id,
+        (visualization) => visualization._id,
       ),
     );
     for (const result of answer.body.results) {
@@ -103,7 +105,7 @@ describe('the execution of a dashboard', () => {
     const runTimes = (body.results as { rows: [[began: number, slept: string, ended: number]] }[]).map(
       ({ rows: [[began, , ended]] }) => ({ began, ended }),
     );
-    const sortedRuns = runTimes.toSorted((one, other) => one.began - other.began);
+    const sortedRuns = runTimes.toSorted((first, other) => first.began - other.began);
     expect(sortedRuns.some(({ began }, at) => at > 0 && began < (sortedRuns[at - 1]?.ended ?? 0))).toBe(true);
   });
 
@@ -112,17 +114,17 @@ describe('the execution of a dashboard', () => {
       Array.from({ length: 6 }, () => postVisualization(company.as, 'SELECT 1')),
     );
     const { _id } = await postDashboard(company.as, createdVisualizations);
-    const setConnectionLimit = (connections: number) =>
-      runBehindApi(company.id, (database) =>
-        database.query(`ALTER ROLE ${makeTenantNames(company.id).reader} CONNECTION LIMIT ${connections}`),
+    const setConnectionLimit = (connectionCount: number) =>
+      runInCompanyDatabase(company.id, (database) =>
+        database.query(`ALTER ROLE ${makeTenantNames(company.id).reader} CONNECTION LIMIT ${connectionCount}`),
       );
     const listReaders = () =>
-      runBehindApi(company.id, (database) =>
+      runInCompanyDatabase(company.id, (database) =>
         database.query("SELECT FROM pg_stat_activity WHERE usename LIKE 'reader%' AND datname = current_database()"),
       );
     try {
       await setConnectionLimit(1);
-      expect(cells(await executeDashboard(_id))).toEqual(Array(6).fill(1));
+      expect(listCells(await executeDashboard(_id))).toEqual(Array(6).fill(1));
       await setConnectionLimit(0);
       // The pooler ends what nobody used for a second.
       await expect.poll(listReaders).toEqual([]);
@@ -131,7 +133,7 @@ describe('the execution of a dashboard', () => {
     } finally {
       await setConnectionLimit(40);
     }
-    expect(cells(await executeDashboard(_id))).toEqual(Array(6).fill(1));
+    expect(listCells(await executeDashboard(_id))).toEqual(Array(6).fill(1));
   });
 
   it('binds filter values to parameters of the same name, in the visualizations that each filter applies to', async () => {
@@ -142,16 +144,16 @@ describe('the execution of a dashboard', () => {
       }),
     ]);
     const filteredDashboard = await postDashboard(company.as, [one, two], { filters: [REGION_PARAMETER] });
-    expect(cells(await executeDashboard(filteredDashboard._id, { region: 'south' }))).toEqual([3, 3]);
+    expect(listCells(await executeDashboard(filteredDashboard._id, { region: 'south' }))).toEqual([3, 3]);
     // The filter has no value, so neither has the parameter: its own default is for where no filter stands.
-    expect(cells(await executeDashboard(filteredDashboard._id))).toEqual([6, 6]);
+    expect(listCells(await executeDashboard(filteredDashboard._id))).toEqual([6, 6]);
     const partlyFilteredDashboard = await postDashboard(company.as, [one, two], {
       filters: [{ ...REGION_PARAMETER, applies_to: [one._id] }],
     });
-    expect(cells(await executeDashboard(partlyFilteredDashboard._id, { region: 'south' }))).toEqual([3, 1]);
+    expect(listCells(await executeDashboard(partlyFilteredDashboard._id, { region: 'south' }))).toEqual([3, 1]);
     const unfilteredDashboard = await postDashboard(company.as, [one, two]);
-    expect(cells(await executeDashboard(unfilteredDashboard._id))).toEqual([6, 1]);
-    expect(cells(await executeDashboard(unfilteredDashboard._id, { region: 'south' }))).toEqual([3, 3]);
+    expect(listCells(await executeDashboard(unfilteredDashboard._id))).toEqual([6, 1]);
+    expect(listCells(await executeDashboard(unfilteredDashboard._id, { region: 'south' }))).toEqual([3, 3]);
   });
 
   it('refuses unknown and missing parameters', async () => {
@@ -172,10 +174,10 @@ describe('the execution of a dashboard', () => {
   });
 
   it('reports a parameter without a value in the language of the request', async () => {
-    const unset = await postVisualization(company.as, 'SELECT {{n}}', {
+    const visualizationWithoutValue = await postVisualization(company.as, 'SELECT {{n}}', {
       parameters: [makeParameter('n', 'number', { required: true })],
     });
-    const { _id } = await postDashboard(company.as, [unset]);
+    const { _id } = await postDashboard(company.as, [visualizationWithoutValue]);
     const headers = { 'accept-language': 'pt-BR' };
     const { body } = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {}, headers });
     expect(body.results[0].error.message).toBe('parameters.n é obrigatório');
@@ -192,7 +194,7 @@ describe('the execution of a dashboard', () => {
     await company.as.put(`${VISUALIZATIONS_PATH}/${firstVisualization._id}`, {
       json: { parameters: [makeParameter('n', 'date')] },
     });
-    expect(cells(await executeDashboard(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
+    expect(listCells(await executeDashboard(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
   });
 
   it('needs only the permission dashboards:get, and then does not reveal the SQL', async () => {
@@ -227,7 +229,7 @@ describe('the row rules of a dashboard', () => {
       }),
     ]);
     const { _id } = await postDashboard(company.as, [plain, inverted], { filters: [REGION_PARAMETER] });
-    const rows = (policies: string[][]) =>
+    const readRows = (policies: string[][]) =>
       runInContext(async (ctx) => {
         const loadedDashboard = await loadDashboard(ctx, _id);
         const policyTerms = policies.map((allowed_values) => ({
@@ -244,9 +246,9 @@ describe('the row rules of a dashboard', () => {
           'result' in execution ? execution.result.rows : execution.failure.reason,
         );
       });
-    expect(await rows([['north', 'south']])).toEqual([[[5]], [['east']]]);
+    expect(await readRows([['north', 'south']])).toEqual([[[5]], [['east']]]);
     // Nothing in common: even SQL that turns the list round gives nothing.
-    expect(await rows([['north'], ['south']])).toEqual([[], []]);
+    expect(await readRows([['north'], ['south']])).toEqual([[], []]);
   });
 });
 
@@ -333,8 +335,8 @@ describe('a table that is deleted while a dashboard reads it', () => {
       await postVisualization(company.as, 'SELECT 1'),
     ];
     const { _id } = await postDashboard(company.as, [gone, stays]);
-    expect(cells(await executeDashboard(_id))).toEqual([6, 1]);
+    expect(listCells(await executeDashboard(_id))).toEqual([6, 1]);
     expect((await company.as.delete(`/v1/managed-tables/${tableId}`)).status).toBe(204);
-    expect(cells(await executeDashboard(_id))).toEqual(['DB_QUERY_ERROR', 1]);
+    expect(listCells(await executeDashboard(_id))).toEqual(['DB_QUERY_ERROR', 1]);
   });
 });

@@ -21,12 +21,12 @@ const makeRegionFilter = (overrides: Record<string, unknown> = {}) => makeParame
 const sql = 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1';
 
 /** Creates a user with permissions for some actions, who is denied other actions on one resource. */
-const createDeniedUser = async (can: string[], actions: string[], type: string, id: string) =>
+const createDeniedUser = async (allowedActions: string[], actions: string[], type: string, id: string) =>
   (
     await createAllowedUser(company, {
-      can,
+      can: allowedActions,
       denied: actions,
-      deniedOn: [`arn:svc:${type}s::${company.id}:${type}/${id}`],
+      deniedArns: [`arn:svc:${type}s::${company.id}:${type}/${id}`],
     })
   ).as;
 
@@ -57,7 +57,7 @@ describe('a dashboard that is read with its charts', () => {
     const { token } = await createShare(company, _id);
     const { dashboard } = (await company.as.get(`/api/v1/public/shares/${token}/resolve`)).body;
     const sortById = (charts: { visualization_id: string }[]) =>
-      new Map(charts.map((each) => [each.visualization_id, each]));
+      new Map(charts.map((listedChart) => [listedChart.visualization_id, listedChart]));
     expect(sortById(dashboard.charts)).toEqual(sortById(body.charts));
     const { as } = await createAllowedUser(company, { can: ['dashboards:get'] });
     expect((await readDashboard(_id, as)).body.charts).toEqual(body.charts);
@@ -76,7 +76,9 @@ describe('a dashboard that is read with its charts', () => {
       const { _id } = await postDashboard(company.as, [secret, open]);
       const as = await createDeniedUser(['dashboards:get'], [action], 'visualization', secret._id);
       const { charts } = (await readDashboard(_id, as)).body;
-      expect(charts.map((each: { visualization_id: string }) => each.visualization_id)).toEqual([open._id]);
+      expect(charts.map((listedChart: { visualization_id: string }) => listedChart.visualization_id)).toEqual([
+        open._id,
+      ]);
     },
   );
 

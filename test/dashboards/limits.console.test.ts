@@ -79,7 +79,7 @@ describe('an SQL template', () => {
       required: false,
     }));
     const visualizations = Array.from({ length: 20 }, (_, n) => ({ id: `v${n}`, sql: `${sql} -- ${n}`, parameters }));
-    const filters = parameters.map((each) => ({ ...each, options: null, applies_to: null }));
+    const filters = parameters.map((parameter) => ({ ...parameter, options: null, applies_to: null }));
     const first = visualizations.map(({ sql: text }) => getTemplate(text));
     for (let request = 0; request < 20; request++) listDashboardInputs({ filters }, visualizations);
     // The very same templates, and not others that are equal.

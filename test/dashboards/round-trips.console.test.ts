@@ -30,7 +30,7 @@ it('a chart whose result is too large does not make the other charts of its dash
   const { _id } = await postDashboard(company.as, charts);
   const { body } = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} });
   const firstCells = body.results.map(
-    (each: { rows?: unknown[][]; error?: unknown }) => each.rows?.[0]?.[0] ?? 'failed',
+    (result: { rows?: unknown[][]; error?: unknown }) => result.rows?.[0]?.[0] ?? 'failed',
   );
   expect(firstCells).toEqual(['failed', 2, 3, 4, 5, 6, 7]);
 });

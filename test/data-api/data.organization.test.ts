@@ -194,20 +194,20 @@ describe('GET /data/{slug}', () => {
     const id = await createTable(company.as, 'fresh', [column('n', 'integer')]);
     const { insert } = createTableClient(company.as, id);
     const publishedEndpoint = await publishSql(company, 'SELECT n FROM fresh ORDER BY n', { cache_seconds: 3600 });
-    const rows = async () => (await data(publishedEndpoint.slug)).body.rows.flat();
-    expect(await rows()).toEqual([]);
+    const readRows = async () => (await data(publishedEndpoint.slug)).body.rows.flat();
+    expect(await readRows()).toEqual([]);
     await insert([{ n: 1 }]);
-    expect(await rows()).toEqual([1]);
+    expect(await readRows()).toEqual([1]);
     await insert([{ n: 2 }]);
-    expect(await rows()).toEqual([1, 2]);
+    expect(await readRows()).toEqual([1, 2]);
     await expectSuccess(
       company.as.put(`${VISUALIZATIONS_PATH}/${publishedEndpoint.visualization_id}`, {
         json: { sql: 'SELECT max(n) FROM fresh' },
       }),
     );
-    expect(await rows()).toEqual([2]);
+    expect(await readRows()).toEqual([2]);
     await expectSuccess(company.as.post(`/v1/managed-tables/${id}/truncate`));
-    expect(await rows()).toEqual([null]);
+    expect(await readRows()).toEqual([null]);
   });
 });
 
@@ -231,8 +231,10 @@ describe('the reader of a Data API endpoint', () => {
       ...makeAllow('data_api:execute'),
       resources: allowedResources,
     });
-    const status = async (slug: string) => (await limitedReader.as.get(`/data/${slug}`)).status;
-    expect([await status(one.slug), await status(other.slug), await status('no-such')]).toEqual([200, 403, 403]);
+    const readStatus = async (slug: string) => (await limitedReader.as.get(`/data/${slug}`)).status;
+    expect([await readStatus(one.slug), await readStatus(other.slug), await readStatus('no-such')]).toEqual([
+      200, 403, 403,
+    ]);
     expect((await data('no-such')).status).toBe(404);
   });
 
@@ -249,8 +251,8 @@ describe('the reader of a Data API endpoint', () => {
       expect((await as.get(`/data/${slug}`, { env: countingDb.env })).status).toBe(200);
       return countingDb.calls();
     };
-    const unlimitedCalls = await countCalls(unlimitedReader);
-    expect([unlimitedCalls > 0, await countCalls(limitedReader)]).toEqual([true, unlimitedCalls]);
+    const unlimitedCallCount = await countCalls(unlimitedReader);
+    expect([unlimitedCallCount > 0, await countCalls(limitedReader)]).toEqual([true, unlimitedCallCount]);
     const { job_id: id } = await expectSuccess(reader.as.post(`/data/${slug}/jobs`));
     const jobReader = await createTokenCaller(
       await createAllowedAccount(company, {

@@ -6,7 +6,7 @@ import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
   createTokenCaller,
@@ -14,7 +14,7 @@ import {
   makeAllow,
   type ServiceAccount,
 } from '../support/signed.ts';
-import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
+import { createTestQueue, deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 
@@ -29,7 +29,7 @@ afterEach(resetClock);
 
 /** Creates a queue that holds the messages of jobs until the test delivers them. */
 function createJobQueue() {
-  const { messages, env: heldEnv } = createHeldQueue();
+  const { messages, env: heldEnv } = createTestQueue();
   return { messages, env: { DATA_JOBS: heldEnv.JOBS } as unknown as Record<string, string> };
 }
 
@@ -242,12 +242,12 @@ describe('the download link of a Data API result', () => {
     await deliverMessage(message);
     const [one, other] = [await readDataJob(id), await readDataJob(id)];
     expect(one.url).not.toBe(other.url);
-    const left = Date.parse(one.expires_at) - Date.now();
-    expect(left).toBeGreaterThan(3_590_000);
-    expect(left).toBeLessThanOrEqual(3_600_000);
-    advanceClock(left - 2_000);
+    const remainingMs = Date.parse(one.expires_at) - Date.now();
+    expect(remainingMs).toBeGreaterThan(3_590_000);
+    expect(remainingMs).toBeLessThanOrEqual(3_600_000);
+    advanceClock(remainingMs - 2_000);
     expect((await downloadResult(one.url)).body.rows).toEqual([[1]]);
-    advanceClock(left + 1_000);
+    advanceClock(remainingMs + 1_000);
     expect((await downloadResult(one.url)).status).toBe(401);
   });
 
@@ -297,7 +297,7 @@ describe('the processing of a Data API job', () => {
 
   it('writes one result when its message is delivered twice at the same time', async () => {
     const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
-    await sendOvertaken(
+    await sendDuringRace(
       SUCCESS_UPDATE_PATTERN,
       async () => expect(await deliverMessage(message)).toBe('done'),
       (racingEnv) => deliverMessage(message, racingEnv),
@@ -325,7 +325,7 @@ describe('the processing of a Data API job', () => {
 
   it('does not undo the result of a later attempt when the first attempt was taken for interrupted too early', async () => {
     const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
-    await sendOvertaken(
+    await sendDuringRace(
       SUCCESS_UPDATE_PATTERN,
       async () => {
         advanceClock(200_000);
@@ -344,7 +344,7 @@ describe('the processing of a Data API job', () => {
   it('leaves the result to a later attempt when the first attempt was taken for interrupted too early', async () => {
     const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
     const laterAttempt = env.CONTROL_DB.prepare('update data_jobs set attempt = 2 where id = ?1').bind(id);
-    await sendOvertaken(
+    await sendDuringRace(
       SUCCESS_UPDATE_PATTERN,
       () => laterAttempt.run(),
       (racingEnv) => deliverMessage(message, racingEnv),
@@ -378,40 +378,40 @@ describe('the processing of a Data API job', () => {
   });
 
   it('is at most two at a time, so that those of other companies have room, and the next one begins when one ends', async () => {
-    const own = await createProvisionedCompany();
+    const ownCompany = await createProvisionedCompany();
     const jobs = [
-      await createDataJob('SELECT 1 AS one', {}, [], own),
-      await createDataJob('SELECT 2 AS two', {}, [], own),
+      await createDataJob('SELECT 1 AS one', {}, [], ownCompany),
+      await createDataJob('SELECT 2 AS two', {}, [], ownCompany),
     ];
-    const third = await createDataJob('SELECT 3 AS three', {}, [], own);
-    const occupy = (id: string, dueAt: number) =>
+    const thirdJob = await createDataJob('SELECT 3 AS three', {}, [], ownCompany);
+    const setRunning = (id: string, dueAt: number) =>
       env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 1, due_at = ?2 where id = ?1")
         .bind(id, dueAt)
         .run();
-    const statusOf = async (id: string) => selectRow('select status from data_jobs where id = ?', id);
-    for (const { id } of jobs) await occupy(id, Date.now() + 60_000);
-    expect(await deliverMessage(third.message)).toBe('done');
-    expect(await statusOf(third.id)).toEqual({ status: 'queued' });
+    const readStoredStatus = async (id: string) => selectRow('select status from data_jobs where id = ?', id);
+    for (const { id } of jobs) await setRunning(id, Date.now() + 60_000);
+    expect(await deliverMessage(thirdJob.message)).toBe('done');
+    expect(await readStoredStatus(thirdJob.id)).toEqual({ status: 'queued' });
     const other = await createDataJob('SELECT 1 AS one');
     await deliverMessage(other.message);
-    expect(await statusOf(other.id)).toEqual({ status: 'succeeded' });
+    expect(await readStoredStatus(other.id)).toEqual({ status: 'succeeded' });
     // Of the two one was interrupted: it is done anew, and leaves its room to the third.
     const [first] = jobs as [(typeof jobs)[number]];
-    await occupy(first.id, 0);
+    await setRunning(first.id, 0);
     const queue = createJobQueue();
     await deliverMessage(first.message, queue.env);
-    expect(queue.messages).toMatchObject([{ type: 'data.write', jobId: third.id }]);
-    await deliverMessage(third.message);
-    expect([await statusOf(first.id), await statusOf(third.id)]).toEqual(
+    expect(queue.messages).toMatchObject([{ type: 'data.write', jobId: thirdJob.id }]);
+    await deliverMessage(thirdJob.message);
+    expect([await readStoredStatus(first.id), await readStoredStatus(thirdJob.id)]).toEqual(
       Array.from({ length: 2 }, () => ({ status: 'succeeded' })),
     );
   });
 
   it('leaves its room to the next one when the database is down, and when it is given up', async () => {
-    const own = await createProvisionedCompany();
+    const ownCompany = await createProvisionedCompany();
     const [first, second] = [
-      await createDataJob('SELECT 1 AS one', {}, [], own),
-      await createDataJob('SELECT 2 AS two', {}, [], own),
+      await createDataJob('SELECT 1 AS one', {}, [], ownCompany),
+      await createDataJob('SELECT 2 AS two', {}, [], ownCompany),
     ];
     const queue = createJobQueue();
     const brokenEnv = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
@@ -444,6 +444,6 @@ it('a company can have at most twenty unfinished Data API jobs', async () => {
   const postJob = (envChanges: Record<string, string> = {}) =>
     otherReader.as.post(`/data/${slug}/jobs`, { env: { ...heldEnv, RATE_LIMIT_IP_PER_SECOND: '1000', ...envChanges } });
   for (let count = 0; count < 19; count += 1) expect((await postJob()).status).toBe(202);
-  const answer = await sendOvertaken(/^insert into "data_jobs"/, () => expectSuccess(postJob()), postJob);
+  const answer = await sendDuringRace(/^insert into "data_jobs"/, () => expectSuccess(postJob()), postJob);
   expect([answer.status, answer.body.error]).toEqual([409, 'TooManyJobs']);
 });

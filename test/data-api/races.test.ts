@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { ENDPOINTS_PATH, publishSql } from './support.ts';
@@ -23,7 +23,7 @@ const ENDPOINT_UPDATE_PATTERN = /^update "viz_api_endpoints"/;
 describe('a Data API endpoint', () => {
   it('is not created when its visualization is deleted at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ENDPOINT_INSERT_PATTERN,
       () => expectSuccess(company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`)),
       (env) => publishVisualization(_id, 'deleted-meanwhile', env),
@@ -33,7 +33,7 @@ describe('a Data API endpoint', () => {
 
   it('is not created when its visualization gets a parameter called format at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ENDPOINT_INSERT_PATTERN,
       () => expectSuccess(renameEndpoint(_id)),
       (env) => publishVisualization(_id, 'format-meanwhile', env),
@@ -45,24 +45,24 @@ describe('a Data API endpoint', () => {
   it('is not changed to a visualization that gets a parameter called format, or is deleted, at the same moment', async () => {
     const { _id } = await publishSql(company, 'SELECT 1 AS one');
     const other = await postVisualization(company.as, 'SELECT 2 AS two');
-    const renamedAnswer = await sendOvertaken(
+    const renamedAnswer = await sendDuringRace(
       ENDPOINT_UPDATE_PATTERN,
       () => expectSuccess(renameEndpoint(other._id)),
       (env) => changeEndpoint(_id, { visualization_id: other._id }, env),
     );
     expect(renamedAnswer.status).toBe(422);
     const deletedVisualization = await postVisualization(company.as, 'SELECT 3 AS three');
-    const deleted = await sendOvertaken(
+    const deletionAnswer = await sendDuringRace(
       ENDPOINT_UPDATE_PATTERN,
       () => expectSuccess(company.as.delete(`${VISUALIZATIONS_PATH}/${deletedVisualization._id}`)),
       (env) => changeEndpoint(_id, { visualization_id: deletedVisualization._id }, env),
     );
-    expect(deleted.status).toBe(404);
+    expect(deletionAnswer.status).toBe(404);
   });
 
   it('keeps another field that a concurrent request changes', async () => {
     const { _id } = await publishSql(company, 'SELECT 1 AS one');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ENDPOINT_UPDATE_PATTERN,
       () => expectSuccess(changeEndpoint(_id, { description: 'Meanwhile.' })),
       (env) => changeEndpoint(_id, { cache_seconds: 7 }, env),
@@ -72,7 +72,7 @@ describe('a Data API endpoint', () => {
 
   it('is not created when another endpoint takes its slug at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       ENDPOINT_INSERT_PATTERN,
       () => expectSuccess(publishVisualization(_id, 'both-want-it')),
       (env) => publishVisualization(_id, 'both-want-it', env),
@@ -84,7 +84,7 @@ describe('a Data API endpoint', () => {
 describe('a visualization that a Data API endpoint publishes', () => {
   it('is not deleted when it is published at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^delete from "visualizations"/,
       () => expectSuccess(publishVisualization(_id, 'published-meanwhile')),
       (env) => company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`, { env }),
@@ -95,7 +95,7 @@ describe('a visualization that a Data API endpoint publishes', () => {
 
   it('cannot get a parameter called format when it is published at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "visualizations"/,
       () => expectSuccess(publishVisualization(_id, 'published-before')),
       (env) => renameEndpoint(_id, env),

@@ -60,7 +60,7 @@ async function listLetters(folder = 'dead-letters/'): Promise<Record<string, unk
     .sort((a, b) => String(a.id).localeCompare(String(b.id)));
 }
 const listReplayed = () => listLetters('dead-letters-sent/');
-const listAuditRecords = async (id: string) => (await readRecords('audit')).filter((each) => each.id === id);
+const listAuditRecords = async (id: string) => (await readRecords('audit')).filter((record) => record.id === id);
 
 /** Marks dead letters for another delivery, as `npm run dead-letters -- replay` does. */
 async function requestReplay(id = ''): Promise<void> {
@@ -114,9 +114,9 @@ describe('a dead letter (a queue message that no consumer could handle)', () => 
       expect.objectContaining({ id: 'message-3', replayedAt: expect.any(Number) }),
     ]);
 
-    const send = vi.spyOn(env.AUDIT, 'send');
+    const sendSpy = vi.spyOn(env.AUDIT, 'send');
     await runScheduled();
-    expect(send).not.toHaveBeenCalled();
+    expect(sendSpy).not.toHaveBeenCalled();
   });
 
   it('is sent again alone when an operator names it', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { addToGroups, makeGroupInput } from '../support/console.ts';
-import { countRows } from '../support/overtake.ts';
+import { countRows } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver } from '../webhooks/support.ts';
 import {
@@ -116,7 +116,7 @@ interface ChangeCase {
 }
 
 const expectSameRecords = (...records: string[]) => ({ console: records, directory: records });
-const owner = () => company.as;
+const getOwner = () => company.as;
 
 const CHANGES: Record<string, ChangeCase> = {
   'a user who is made': {
@@ -128,28 +128,28 @@ const CHANGES: Record<string, ChangeCase> = {
     records: { console: ['users:CreateUser user'], directory: ['users:invite user'] },
   },
   'a user who is renamed': {
-    console: ({ user }) => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
+    console: ({ user }) => getOwner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
     directory: ({ user }) => changeUser(user, { displayName: 'Otherwise' }),
     events: ['user.updated user active'],
     records: expectSameRecords('users:update user'),
   },
   'a user who is deactivated': {
-    console: ({ user }) => owner().post(`/v1/users/${user}/deactivate`),
+    console: ({ user }) => getOwner().post(`/v1/users/${user}/deactivate`),
     directory: ({ user }) => changeUser(user, { active: false }),
     events: ['user.deactivated user inactive'],
     records: expectSameRecords('users:deactivate user'),
   },
   'a user who is activated': {
-    first: ({ user }) => expectSuccess(owner().post(`/v1/users/${user}/deactivate`)),
-    console: ({ user }) => owner().post(`/v1/users/${user}/activate`),
+    first: ({ user }) => expectSuccess(getOwner().post(`/v1/users/${user}/deactivate`)),
+    console: ({ user }) => getOwner().post(`/v1/users/${user}/activate`),
     directory: ({ user }) => changeUser(user, { active: 'True' }),
     events: ['user.activated user active'],
     records: expectSameRecords('users:activate user'),
   },
   'a user who is renamed and deactivated': {
     console: ({ user }) => [
-      () => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
-      () => owner().post(`/v1/users/${user}/deactivate`),
+      () => getOwner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
+      () => getOwner().post(`/v1/users/${user}/deactivate`),
     ],
     directory: ({ user }) => changeUser(user, { displayName: 'Otherwise', active: false }),
     events: ['user.deactivated user inactive', 'user.updated user active'],
@@ -158,14 +158,14 @@ const CHANGES: Record<string, ChangeCase> = {
   },
   'a user who is deleted': {
     first: ({ user, group }) => addToGroups(company, user, group),
-    console: ({ user }) => owner().delete(`/v1/users/${user}`),
+    console: ({ user }) => getOwner().delete(`/v1/users/${user}`),
     directory: ({ user }) => directory.delete(`${USERS_PATH}/${user}`),
     events: ['group.member_removed group user', 'user.deleted user active'],
     records: expectSameRecords('users:delete user'),
   },
   'a group that is made': {
     made: 'group',
-    console: () => owner().post('/v1/groups', { json: makeGroupInput() }),
+    console: () => getOwner().post('/v1/groups', { json: makeGroupInput() }),
     directory: () => directory.post(GROUPS_PATH, { json: directoryGroupInput() }),
     events: ['group.created group'],
     records: expectSameRecords('groups:create group'),
@@ -173,8 +173,8 @@ const CHANGES: Record<string, ChangeCase> = {
   'a group that is made with a member': {
     made: 'group',
     console: (of) => [
-      () => owner().post('/v1/groups', { json: makeGroupInput() }),
-      () => owner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
+      () => getOwner().post('/v1/groups', { json: makeGroupInput() }),
+      () => getOwner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
     ],
     directory: ({ user }) => directory.post(GROUPS_PATH, { json: directoryGroupInput({ members: toMembers(user) }) }),
     events: ['group.created group', 'group.member_added group user'],
@@ -184,27 +184,27 @@ const CHANGES: Record<string, ChangeCase> = {
     },
   },
   'a group that is renamed': {
-    console: ({ group }) => owner().put(`/v1/groups/${group}`, { json: { name: `Other ${group}` } }),
+    console: ({ group }) => getOwner().put(`/v1/groups/${group}`, { json: { name: `Other ${group}` } }),
     directory: ({ group }) => directory.put(`${GROUPS_PATH}/${group}`, { json: { displayName: `Other ${group}` } }),
     events: ['group.updated group'],
     records: expectSameRecords('groups:update group'),
   },
   'a user who enters a group': {
-    console: ({ user, group }) => owner().post(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
+    console: ({ user, group }) => getOwner().post(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
     directory: ({ user, group }) => changeGroup(group, 'add', toMembers(user)),
     events: ['group.member_added group user'],
     records: { console: ['users:assign_groups user group'], directory: ['groups:update group user'] },
   },
   'a user who leaves a group': {
     first: ({ user, group }) => addToGroups(company, user, group),
-    console: ({ user, group }) => owner().delete(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
+    console: ({ user, group }) => getOwner().delete(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
     directory: ({ group }) => changeGroup(group, 'replace', []),
     events: ['group.member_removed group user'],
     records: { console: ['users:remove_groups user group'], directory: ['groups:update group user'] },
   },
   'a group that is deleted': {
     first: ({ user, group }) => addToGroups(company, user, group),
-    console: ({ group }) => owner().delete(`/v1/groups/${group}`),
+    console: ({ group }) => getOwner().delete(`/v1/groups/${group}`),
     directory: ({ group }) => directory.delete(`${GROUPS_PATH}/${group}`),
     events: ['group.deleted group', 'group.member_removed group user'],
     records: expectSameRecords('groups:delete group'),

@@ -29,9 +29,9 @@ const COMPARISON = fc.oneof(
 );
 
 /** Generates filters as the parser makes them: lists of at least two terms, and no value path within another. */
-const filters = (depth: number, isOutside: boolean): fc.Arbitrary<Filter> => {
+const filters = (depth: number, isOutsideValuePath: boolean): fc.Arbitrary<Filter> => {
   if (depth === 0) return COMPARISON;
-  const innerFilter = filters(depth - 1, isOutside);
+  const innerFilter = filters(depth - 1, isOutsideValuePath);
   const filterList = fc.array(innerFilter, { minLength: 2, maxLength: 3 });
   // What is joined by `and` within `and` stands in parentheses; `and` within `or` needs none.
   const listFilter = fc.record({ op: fc.constantFrom('and' as const, 'or' as const), filters: filterList });
@@ -41,12 +41,12 @@ const filters = (depth: number, isOutside: boolean): fc.Arbitrary<Filter> => {
     path: ATTRIBUTE_PATH,
     filter: filters(depth - 1, false),
   });
-  return fc.oneof(COMPARISON, listFilter, notFilter, ...(isOutside ? [valueFilter] : []));
+  return fc.oneof(COMPARISON, listFilter, notFilter, ...(isOutsideValuePath ? [valueFilter] : []));
 };
 
 const countComparisons = (filter: Filter): number => {
   if (filter.op === 'and' || filter.op === 'or')
-    return filter.filters.reduce((sum, each) => sum + countComparisons(each), 0);
+    return filter.filters.reduce((sum, listedFilter) => sum + countComparisons(listedFilter), 0);
   return filter.op === 'not' || filter.op === 'has' ? countComparisons(filter.filter) : 1;
 };
 const fitsLimits = (filter: Filter): boolean =>

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup, readGlobalGroups } from '../support/console.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -268,7 +268,7 @@ describe('the members of a SCIM group', () => {
           .totalResults,
       ).toBe(0);
     }
-    expect(new Set(refusals.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(new Set(refusals.map((refusal) => JSON.stringify(refusal))).size).toBe(1);
     expect(await readGroup(group.id)).toEqual(group);
   });
 
@@ -385,7 +385,7 @@ describe('the members of a SCIM group', () => {
 
   it('that others change meanwhile are read again before they are replaced', async () => {
     const group = await createDirectoryGroup(directory, { members: toMembers(ids[0]) });
-    const concurrentBind = createOvertakenEnv(/^insert into "group_bindings"/, () =>
+    const concurrentBind = createRacingEnv(/^insert into "group_bindings"/, () =>
       bindUser(company, group.id, ids[1] as string),
     );
     const replaceRequest = {
@@ -402,7 +402,7 @@ describe('the members of a SCIM group', () => {
   it('that are deleted meanwhile are refused', async () => {
     const group = await createDirectoryGroup(directory, { members: toMembers(ids[0]) });
     const deletedUser = await createDirectoryUser(directory);
-    const concurrentDeletion = createOvertakenEnv(/^insert into "group_bindings"/, () =>
+    const concurrentDeletion = createRacingEnv(/^insert into "group_bindings"/, () =>
       expectSuccess(directory.delete(`${USERS_PATH}/${deletedUser.id}`)),
     );
     const addRequest = {
@@ -416,7 +416,7 @@ describe('the members of a SCIM group', () => {
 
   it('enter no group that is deleted meanwhile', async () => {
     const group = await createDirectoryGroup(directory);
-    const concurrentDeletion = createOvertakenEnv(/^insert into "group_bindings"/, () =>
+    const concurrentDeletion = createRacingEnv(/^insert into "group_bindings"/, () =>
       expectSuccess(directory.delete(`${GROUPS_PATH}/${group.id}`)),
     );
     const addRequest = {

@@ -47,7 +47,9 @@ async function findNames(path: string, filter: string): Promise<string[]> {
   await expectSuccess(searchDirectory(path, { filter, startIndex: '2', count: '1' }));
   const { totalResults, Resources } = await expectSuccess(searchDirectory(path, { filter, count: '1000' }));
   expect(totalResults).toBe(Resources.length);
-  const names = Resources.map((each: Record<string, string>) => (each.userName ?? each.displayName)?.split('@')[0]);
+  const names = Resources.map(
+    (resource: Record<string, string>) => (resource.userName ?? resource.displayName)?.split('@')[0],
+  );
   return names.filter((name: string) => ['ana', 'bruno', 'zoe', 'Sales', 'administrators', 'viewers'].includes(name));
 }
 
@@ -169,11 +171,11 @@ describe('a SCIM filter in a search', () => {
   });
 
   it('may be as deep and as long as its limits', async () => {
-    const manyTerms = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
-    expect(await findNames(USERS_PATH, `${'('.repeat(10)}${manyTerms}${')'.repeat(10)}`)).toEqual([]);
-    const longTerms = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
-    expect(await findNames(USERS_PATH, longTerms)).toEqual([]);
-    expect(await findNames(USERS_PATH, longTerms.replaceAll(' co ', ' eq '))).toEqual([]);
+    const manyTermFilter = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
+    expect(await findNames(USERS_PATH, `${'('.repeat(10)}${manyTermFilter}${')'.repeat(10)}`)).toEqual([]);
+    const longTermFilter = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
+    expect(await findNames(USERS_PATH, longTermFilter)).toEqual([]);
+    expect(await findNames(USERS_PATH, longTermFilter.replaceAll(' co ', ' eq '))).toEqual([]);
     const groups = Array.from({ length: 24 }, () => 'groups.display co "x"').join(' or ');
     expect(await findNames(USERS_PATH, groups)).toEqual([]);
   });
@@ -193,15 +195,15 @@ describe('a SCIM filter in a search', () => {
       ],
     });
     const by = createSecretCaller(deniedAccount);
-    const searchAs = (path: string, filter: string) =>
+    const searchWithDenials = (path: string, filter: string) =>
       by.post(`${path}/.search`, { json: { filter, startIndex: 2, count: 1 } });
     for (const count of [5, 8, 9, 20, 24]) {
       const groups = Array.from({ length: count }, () => 'groups.display co "x"').join(' or ');
-      expect((await searchAs(USERS_PATH, groups)).status).toBe(count <= 8 ? 200 : 400);
+      expect((await searchWithDenials(USERS_PATH, groups)).status).toBe(count <= 8 ? 200 : 400);
       const members = Array.from({ length: count }, () => 'members.display co "x"').join(' or ');
-      expect((await searchAs(GROUPS_PATH, members)).status).toBe(count <= 8 ? 200 : 400);
+      expect((await searchWithDenials(GROUPS_PATH, members)).status).toBe(count <= 8 ? 200 : 400);
     }
-    expect((await searchAs(USERS_PATH, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
+    expect((await searchWithDenials(USERS_PATH, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
   });
 });
 
@@ -245,7 +247,8 @@ describe('a SCIM list', () => {
   ])('%s is ordered by %s', async (path, sortBy) => {
     const readSorted = async (sortOrder: string) =>
       (await expectSuccess(searchDirectory(path, { sortBy, sortOrder }))).Resources.map(
-        (each: Record<string, unknown>) => each[sortBy.replace(/^emails.*/, 'userName').replace(/^urn:.*:/, '')] ?? '',
+        (resource: Record<string, unknown>) =>
+          resource[sortBy.replace(/^emails.*/, 'userName').replace(/^urn:.*:/, '')] ?? '',
       );
     const ascendingValues = await readSorted('ascending');
     expect(ascendingValues.length).toBeGreaterThan(1);
@@ -443,9 +446,9 @@ describe('SCIM discovery', () => {
     ] as const) {
       const { totalResults, Resources } = await expectSuccess(directory.get(path));
       expect([totalResults, Resources.length]).toEqual([2, 2]);
-      for (const each of Resources) {
-        expect(each.meta.location).toContain(`${path}/${each.id}`);
-        expect(await expectSuccess(directory.get(`${path}/${each.id}`))).toEqual(each);
+      for (const resource of Resources) {
+        expect(resource.meta.location).toContain(`${path}/${resource.id}`);
+        expect(await expectSuccess(directory.get(`${path}/${resource.id}`))).toEqual(resource);
       }
       const missingAnswer = await directory.get(`${path}/Nothing`);
       expect([...readRefusal(missingAnswer), missingAnswer.body.detail]).toEqual([
@@ -470,8 +473,8 @@ describe('SCIM discovery', () => {
     ).toEqual(describedNames);
     for (const { name, subAttributes } of attributes) {
       const [one] = [user[name]].flat();
-      for (const part of subAttributes ? Object.keys(one) : [])
-        expect(subAttributes.map((each: { name: string }) => each.name)).toContain(part);
+      for (const subAttribute of subAttributes ? Object.keys(one) : [])
+        expect(subAttributes.map((subAttribute: { name: string }) => subAttribute.name)).toContain(subAttribute);
     }
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -16,11 +16,11 @@ import { createDirectory, createDirectoryUser, makePatch, USERS_PATH } from './s
 let company: Company;
 let directory: Caller;
 /** A caller that may update users, and do nothing else. */
-let weakCaller: Caller;
+let limitedCaller: Caller;
 beforeAll(async () => {
   company = await createOwnedCompany();
   directory = await createDirectory(company);
-  weakCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
+  limitedCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
 });
 
 let addressCount = 0;
@@ -59,14 +59,14 @@ async function createGroupWithActions(...actions: Parameters<typeof makeAllow>):
 }
 
 /** Has the weak caller change a user's email address, while a concurrent request comes in between. */
-const changeAddressOvertaken = (
+const changeAddressDuringRace = (
   { id }: TestPerson,
   to: string,
   runConcurrently: () => Promise<unknown>,
   headers: Record<string, string> = {},
 ): Promise<ApiResponse> =>
-  sendOvertaken(/^update "users"/, runConcurrently, (env) =>
-    weakCaller.patch(`${USERS_PATH}/${id}`, {
+  sendDuringRace(/^update "users"/, runConcurrently, (env) =>
+    limitedCaller.patch(`${USERS_PATH}/${id}`, {
       ...makePatch({ op: 'replace', path: 'userName', value: to }),
       env,
       headers,
@@ -113,14 +113,14 @@ describe('a new email address that SCIM sets', () => {
     ],
   ])('is not given to somebody who meanwhile %s', async (_, runConcurrently) => {
     const person = await createPerson();
-    const answer = await changeAddressOvertaken(person, makeTakenAddress(), () => runConcurrently(person));
+    const answer = await changeAddressDuringRace(person, makeTakenAddress(), () => runConcurrently(person));
     expect([answer.status, await readAddress(person)]).toEqual([403, person.userName]);
   });
 
   it('is set for a user who meanwhile gets only permissions that the caller has', async () => {
     const person = await createPerson();
     const to = makeTakenAddress();
-    const answer = await changeAddressOvertaken(person, to, async () =>
+    const answer = await changeAddressDuringRace(person, to, async () =>
       bindUser(company, await createGroupWithActions('users:update'), person.id),
     );
     expect([answer.status, await readAddress(person)]).toEqual([200, to]);
@@ -131,7 +131,7 @@ describe('a new email address that SCIM sets', () => {
     const makeVersionHeaders = ({ version }: TestPerson) => ({ 'if-match': version });
     const renameConcurrently = () =>
       expectSuccess(company.as.put(`/v1/users/${renamed.id}`, { json: { name: 'Rival' } }));
-    const renamedAnswer = await changeAddressOvertaken(
+    const renamedAnswer = await changeAddressDuringRace(
       renamed,
       makeTakenAddress(),
       renameConcurrently,
@@ -144,7 +144,7 @@ describe('a new email address that SCIM sets', () => {
           `/v1/groups/${strong.group}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`,
         ),
       );
-    const strongerAnswer = await changeAddressOvertaken(
+    const strongerAnswer = await changeAddressDuringRace(
       strong,
       makeTakenAddress(),
       attachConcurrently,

@@ -8,21 +8,21 @@ export const GROUPS_PATH = '/scim/v2/Groups';
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 export const PATCH_OP = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
-export const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
+export const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
 /** Creates a SCIM client that may do everything, and sends its key and secret. */
 export const createDirectory = async (company: Company): Promise<Caller> =>
   createSecretCaller(await createAllowedAccount(company, makeAllow('*')));
 
 let createdCount = 0;
-const countUp = (): number => {
+const makeUniqueNumber = (): number => {
   createdCount += 1;
   return createdCount;
 };
 
 /** Makes the body with which a SCIM client creates a user. */
 export const makeUserInput = (overrides: Record<string, unknown> = {}) => {
-  const number = countUp();
+  const number = makeUniqueNumber();
   return {
     schemas: [USER_SCHEMA],
     userName: `scim-${number}@example.com`,
@@ -35,7 +35,7 @@ export const makeUserInput = (overrides: Record<string, unknown> = {}) => {
 
 export const makeGroupInput = (overrides: Record<string, unknown> = {}) => ({
   schemas: [GROUP_SCHEMA],
-  displayName: `Directory group ${countUp()}`,
+  displayName: `Directory group ${makeUniqueNumber()}`,
   ...overrides,
 });
 

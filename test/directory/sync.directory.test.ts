@@ -4,7 +4,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows } from '../support/overtake.ts';
+import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   createDirectory,
@@ -39,14 +39,14 @@ async function seedDirectory(): Promise<void> {
   }));
   const prepareInsert = (sql: string, rows: object[]) =>
     env.CONTROL_DB.prepare(sql).bind(company.id, JSON.stringify(rows));
-  const parts = <T>(allRows: T[]) =>
+  const splitRows = <T>(allRows: T[]) =>
     Array.from({ length: allRows.length / 500 }, (_, at) => allRows.slice(at * 500, at * 500 + 500));
-  for (const part of parts(users))
+  for (const batch of splitRows(users))
     await prepareInsert(
       `insert into users (id, company_id, email, name, external_id, is_active, activated_at, teams, metadata, created_at, updated_at)
        select value ->> 'id', ?1, 'p' || (value ->> 'index') || '@sync.example', 'Person ' || (value ->> 'index'),
        'e' || (value ->> 'index'), 1, 1, '[]', '{}', 1, 1 from json_each(?2)`,
-      part,
+      batch,
     ).run();
   await prepareInsert(
     `insert into groups (id, company_id, name, slug, external_id, roles, created_at, updated_at)
@@ -54,11 +54,11 @@ async function seedDirectory(): Promise<void> {
      from json_each(?2)`,
     teams,
   ).run();
-  for (const part of parts(bindings))
+  for (const batch of splitRows(bindings))
     await prepareInsert(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
        select value ->> 'id', ?1, value ->> 'team', 'user', value ->> 'user', '${company.accountId}', 1 from json_each(?2)`,
-      part,
+      batch,
     ).run();
 }
 
@@ -78,37 +78,37 @@ async function readPages(path: string, extraQuery = '', requestOptions = {}) {
 /** Creates an environment that counts the writing batches of the control database, and the most rows that one batch reads. */
 function createWriteCountingEnv() {
   let writeCount = 0;
-  let rowsRead = 0;
+  let maxBatchRowCount = 0;
   const texts = new WeakMap<object, string>();
-  const nameStatement = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
+  const rememberText = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
     const bind = statement.bind.bind(statement);
     texts.set(statement, text);
     return Object.assign(statement, {
-      bind: (...values: unknown[]) => nameStatement(bind(...values), text),
+      bind: (...values: unknown[]) => rememberText(bind(...values), text),
     });
   };
   // When a key was last used is noted once in a while, whatever is asked.
   const isCounted = (statement?: object) => !/last_used_at/.test((statement && texts.get(statement)) ?? '');
-  const session = (innerSession: D1DatabaseSession): D1DatabaseSession =>
+  const wrapSession = (innerSession: D1DatabaseSession): D1DatabaseSession =>
     new Proxy(innerSession, {
       get(target, property) {
         const value = Reflect.get(target, property);
-        if (property === 'prepare') return (text: string) => nameStatement(target.prepare(text), text);
+        if (property === 'prepare') return (text: string) => rememberText(target.prepare(text), text);
         if (property !== 'batch') return typeof value === 'function' ? value.bind(target) : value;
         return async (...statements: Parameters<D1DatabaseSession['batch']>) => {
           const results = await target.batch(...statements);
-          const rowsOfBatch = results.reduce((sum, { meta }) => sum + (meta.rows_read ?? 0), 0);
-          rowsRead = Math.max(rowsRead, rowsOfBatch);
+          const batchRowCount = results.reduce((sum, { meta }) => sum + (meta.rows_read ?? 0), 0);
+          maxBatchRowCount = Math.max(maxBatchRowCount, batchRowCount);
           if (results.some(({ meta }, at) => meta.changes > 0 && isCounted(statements[0][at]))) writeCount += 1;
           return results;
         };
       },
     });
-  const CONTROL_DB = { withSession: (constraint: string) => session(env.CONTROL_DB.withSession(constraint)) };
+  const CONTROL_DB = { withSession: (constraint: string) => wrapSession(env.CONTROL_DB.withSession(constraint)) };
   return {
     env: { CONTROL_DB } as unknown as Record<string, string>,
     writes: () => writeCount,
-    rowsRead: () => rowsRead,
+    getMaxBatchRowCount: () => maxBatchRowCount,
   };
 }
 
@@ -179,7 +179,7 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     const first = await fillGroup();
     expect(first.writes()).toBe(USER_COUNT / PAGE_SIZE);
     // Each member is looked up, however many users the company has.
-    expect(first.rowsRead()).toBeLessThan(100 * PAGE_SIZE);
+    expect(first.getMaxBatchRowCount()).toBeLessThan(100 * PAGE_SIZE);
     expect((await fillGroup()).writes()).toBe(0);
     const wholeGroup = await expectSuccess(directory.get(`${GROUPS_PATH}/${group.id}`));
     expect(wholeGroup.members).toHaveLength(USER_COUNT);

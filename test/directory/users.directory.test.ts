@@ -3,7 +3,7 @@ import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts'
 import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -18,7 +18,7 @@ import {
   createDirectory,
   createDirectoryGroup,
   createDirectoryUser,
-  ERROR,
+  ERROR_SCHEMA,
   GROUPS_PATH,
   makePatch,
   makeUserInput,
@@ -67,8 +67,8 @@ describe('a SCIM user', () => {
     ]);
     expect(headers.get('content-type')).toBe('application/scim+json');
     expect([headers.get('location'), headers.get('etag')]).toEqual([location, body.meta.version]);
-    const readAnswer = await directory.get(`${USERS_PATH}/${body.id}`);
-    expect([readAnswer.body, readAnswer.headers.get('etag')]).toEqual([body, body.meta.version]);
+    const foundAnswer = await directory.get(`${USERS_PATH}/${body.id}`);
+    expect([foundAnswer.body, foundAnswer.headers.get('etag')]).toEqual([body, body.meta.version]);
     expect(await expectSuccess(company.as.get(`/v1/users/${body.id}`))).toMatchObject({
       email: 'ana.souza@example.com',
       name: 'Ana Souza',
@@ -125,7 +125,12 @@ describe('a SCIM user', () => {
     const { status, body } = await directory.post(USERS_PATH, { json: makeUserInput(wrongFields) });
     expect([status, body]).toEqual([
       400,
-      { schemas: [ERROR], status: '400', scimType: 'invalidValue', detail: expect.stringContaining(expectedField) },
+      {
+        schemas: [ERROR_SCHEMA],
+        status: '400',
+        scimType: 'invalidValue',
+        detail: expect.stringContaining(expectedField),
+      },
     ]);
   });
 
@@ -306,11 +311,11 @@ describe('a change of a SCIM user to inactive or active', () => {
         method === 'put'
           ? { json: { schemas: [USER_SCHEMA], userName: email, active: false } }
           : makePatch({ op: 'Replace', path: 'active', value: 'False' });
-      const accept = (token: string | null) =>
+      const acceptInvitation = (token: string | null) =>
         callApi('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
 
-      const forbidden = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update')));
-      expect((await forbidden[method](path, requestOptions)).status).toBe(403);
+      const forbiddenCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update')));
+      expect((await forbiddenCaller[method](path, requestOptions)).status).toBe(403);
       const refusedJson = { schemas: [USER_SCHEMA], userName: `other-${email}`, active: false };
       expect((await directory.put(path, { json: refusedJson })).status).toBe(409);
       expect((await callApi('GET', `/v1/users/invitation?token=${token}`)).status).toBe(200);
@@ -322,14 +327,14 @@ describe('a change of a SCIM user to inactive or active', () => {
       await expect
         .poll(async () => (await expectSuccess(company.as.get(`/v1/audit-events?${query}`))).records)
         .toMatchObject([{ action: 'users:deactivate', resource_id: user.id }]);
-      expect(await accept(token)).toMatchObject({ status: 400, body: { error: 'INVALID_INVITATION_TOKEN' } });
+      expect(await acceptInvitation(token)).toMatchObject({ status: 400, body: { error: 'INVALID_INVITATION_TOKEN' } });
       // The same again changes nothing, not even the version.
       expect(await expectSuccess(directory[method](path, requestOptions))).toEqual(changedUser.body);
 
       expect(await expectSuccess(company.as.get(`/v1/users/${user.id}`))).toMatchObject({ status: 'invited' });
       const secondInvitation = await inviteUser(company, email);
       expect(secondInvitation.user.id).toBe(user.id);
-      await expectSuccess(accept(readInvitationToken(email)));
+      await expectSuccess(acceptInvitation(readInvitationToken(email)));
     },
   );
 });
@@ -361,8 +366,8 @@ describe('the owner of a company', () => {
       other,
     );
     expect(readRefusal(refusedAnswer)).toEqual([403, 'mutability']);
-    const confirmAnswer = await callApi('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
-    expect(confirmAnswer.status).toBe(200);
+    const confirmationAnswer = await callApi('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
+    expect(confirmationAnswer.status).toBe(200);
   });
 
   it('keeps all required attributes when PATCH removes them', async () => {
@@ -407,12 +412,14 @@ describe('a new address of a SCIM user', () => {
     await expectSuccess(company.as.post(`/v1/groups/${group.id}/policies/${policy._id}`));
     const user = await createDirectoryUser(directory);
     await bindUser(company, group.id, user.id);
-    const weakCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
+    const limitedCaller = createSecretCaller(
+      await createAllowedAccount(company, makeAllow('users:update', 'users:get')),
+    );
     const addressPatch = makePatch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
-    expect((await weakCaller.patch(`${USERS_PATH}/${user.id}`, addressPatch)).status).toBe(403);
+    expect((await limitedCaller.patch(`${USERS_PATH}/${user.id}`, addressPatch)).status).toBe(403);
     expect((await readUser(user.id)).userName).toBe(user.userName);
     const userWithoutPermissions = await createDirectoryUser(directory);
-    expect((await weakCaller.patch(`${USERS_PATH}/${userWithoutPermissions.id}`, addressPatch)).body.userName).toBe(
+    expect((await limitedCaller.patch(`${USERS_PATH}/${userWithoutPermissions.id}`, addressPatch)).body.userName).toBe(
       'mine@example.com',
     );
   });
@@ -440,7 +447,7 @@ describe('the permissions of a SCIM client', () => {
       const { status, headers, body } = await by.get(USERS_PATH);
       expect([status, body]).toEqual([
         401,
-        expect.objectContaining({ schemas: [ERROR], status: '401', detail: expect.any(String) }),
+        expect.objectContaining({ schemas: [ERROR_SCHEMA], status: '401', detail: expect.any(String) }),
       ]);
       expect(headers.get('content-type')).toBe('application/scim+json');
     }
@@ -478,7 +485,7 @@ describe('the ETag of a SCIM user', () => {
 
   it('prevents any change if it becomes stale during the request', async () => {
     const user = await createDirectoryUser(directory);
-    const { env } = createOvertakenEnv(/^update "users"/, () =>
+    const { env } = createRacingEnv(/^update "users"/, () =>
       expectSuccess(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
     );
     const requestOptions = { ...makePatch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
@@ -522,7 +529,7 @@ describe('the body of a SCIM request', () => {
 
   it('to an unknown path is answered with a SCIM error', async () => {
     const { status, body } = await callApi('GET', '/scim/v2/Nothing');
-    expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR], status: '404' })]);
+    expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR_SCHEMA], status: '404' })]);
   });
 });
 
@@ -532,11 +539,11 @@ describe('a SCIM failure about one attribute', () => {
     const { id } = await createDirectoryUser(directory);
     const group = await createDirectoryGroup(directory, { externalId: 'group-of-failures' });
     const other = await createDirectoryGroup(directory);
-    const invited = (await inviteUser(company, 'guest-of-failures@example.com')).user;
+    const invitedUser = (await inviteUser(company, 'guest-of-failures@example.com')).user;
     const failures = [
       [`${USERS_PATH}/${id}`, 'userName', user.userName, 'taken'],
       [`${USERS_PATH}/${id}`, 'externalId', user.externalId, 'taken'],
-      [`${USERS_PATH}/${invited.id}`, 'active', true, 'invited'],
+      [`${USERS_PATH}/${invitedUser.id}`, 'active', true, 'invited'],
       [`${USERS_PATH}/${owner}`, 'active', false, 'is_owner'],
       [`${USERS_PATH}/${owner}`, 'userName', 'of-failures@example.com', 'is_owner'],
       [`${GROUPS_PATH}/${other.id}`, 'displayName', group.displayName, 'taken'],

@@ -37,8 +37,8 @@ it.each([
 });
 
 it.each(DOCUMENTS)('%s names only files that exist', (document) => {
-  const missing = listPaths(readDocument(document)).filter((path) => !existsSync(join(PROJECT, path)));
-  expect(missing).toEqual([]);
+  const missingPaths = listPaths(readDocument(document)).filter((path) => !existsSync(join(PROJECT, path)));
+  expect(missingPaths).toEqual([]);
 });
 
 it.each(DOCUMENTS)('%s links only to files that exist', (document) => {

@@ -216,9 +216,9 @@ describe('an embed token', () => {
   it("ends on the next request after a rotation of its company’s key, but not of another company's key", async () => {
     const [one, other] = [await createOwnedCompany(), await createOwnedCompany()];
     const tokens = [];
-    for (const each of [one, other]) {
-      const { dashboard } = await createSalesDashboard(each);
-      tokens.push(await createEmbedToken(each, 'dashboards', dashboard._id));
+    for (const listedEmbed of [one, other]) {
+      const { dashboard } = await createSalesDashboard(listedEmbed);
+      tokens.push(await createEmbedToken(listedEmbed, 'dashboards', dashboard._id));
     }
     const [token = '', otherToken = ''] = tokens;
     expect((await createEmbedClient('d', token).info()).status).toBe(200);

@@ -7,7 +7,7 @@ import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   createEmbedClient,
   createEmbedToken,
@@ -38,7 +38,7 @@ const signClaims = (claims: Record<string, unknown> = {}, by = key) =>
   hostToken(by, { dashboard_id: dashboard, ...claims });
 const readDashboardStatus = async (claims: Record<string, unknown> = {}, by = key) =>
   readStatus('d', await signClaims(claims, by));
-const expectInvalid = async (token: string, kind: 'd' | 'v' = 'd') => {
+const expectInvalidToken = async (token: string, kind: 'd' | 'v' = 'd') => {
   for (const { status, body } of [
     await createEmbedClient(kind, token).info(),
     await createEmbedClient(kind, token).execute(),
@@ -75,7 +75,7 @@ describe('a signing key for tokens of a host', () => {
     expect(storedKey).toMatch(/^v1:/);
     expect(storedKey).not.toContain(body.secret);
     expect((await ownCompany.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).status).toBe(204);
-    await expectInvalid(token);
+    await expectInvalidToken(token);
     expect((await ownCompany.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).body.error_code).toBe('NOT_FOUND');
     await expectTypes(ownCompany, 'type=embed.signing_key_created', ['embed.signing_key_created']);
     await expectTypes(ownCompany, 'type=embed.signing_key_deleted', ['embed.signing_key_deleted']);
@@ -84,7 +84,7 @@ describe('a signing key for tokens of a host', () => {
   it('is refused if there are already two, also if two are created at the same time', async () => {
     const ownCompany = await createOwnedCompany();
     const first = await createSigningKey(ownCompany);
-    const lateAnswer = await sendOvertaken(
+    const lateAnswer = await sendDuringRace(
       /insert into "embed_signing_keys"/i,
       () => createSigningKey(ownCompany),
       (racingEnv) => ownCompany.as.post(SIGNING_KEYS_PATH, { env: racingEnv }),
@@ -194,7 +194,7 @@ describe('a token that a host signs', () => {
     ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],
   ];
   it.each(INVALID_CLAIMS)('with %s is invalid', async (_what, claims) => {
-    await expectInvalid(await signClaims(claims()));
+    await expectInvalidToken(await signClaims(claims()));
   });
 
   it('is valid for a day at most, and until its expiry', async () => {
@@ -203,7 +203,7 @@ describe('a token that a host signs', () => {
     advanceClock(86_000_000);
     expect(await readStatus('d', token)).toBe(200);
     advanceClock(86_401_000);
-    await expectInvalid(token);
+    await expectInvalidToken(token);
   });
 
   it.each([
@@ -245,7 +245,7 @@ describe('a token that a host signs', () => {
       )),
       `${(await signClaims()).slice(0, -4)}AAAA`,
     ]) {
-      await expectInvalid(token);
+      await expectInvalidToken(token);
       expect((await callApi('GET', `/embed/d/${token}`)).headers.get('content-security-policy')).toContain(
         "frame-ancestors 'none'",
       );
@@ -254,26 +254,26 @@ describe('a token that a host signs', () => {
     const forgedContent = `${encode({ alg: 'RS256', kid: key.id })}.${payload}`;
     const hmac = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
     const signature = new Uint8Array(await crypto.subtle.sign('HMAC', hmac, new TextEncoder().encode(forgedContent)));
-    await expectInvalid(`${forgedContent}.${signature.toBase64({ alphabet: 'base64url', omitPadding: true })}`);
+    await expectInvalidToken(`${forgedContent}.${signature.toBase64({ alphabet: 'base64url', omitPadding: true })}`);
   });
 
   it('opens no dashboard of another company', async () => {
     const other = await createOwnedCompany();
     const otherDashboard = (await createSalesDashboard(other)).dashboard._id;
-    await expectInvalid(await signClaims({ dashboard_id: otherDashboard }));
-    await expectInvalid(await signClaims({ dashboard_id: otherDashboard }, { ...key, secret: 'x'.repeat(43) }));
+    await expectInvalidToken(await signClaims({ dashboard_id: otherDashboard }));
+    await expectInvalidToken(await signClaims({ dashboard_id: otherDashboard }, { ...key, secret: 'x'.repeat(43) }));
   });
 
   it('ends by its jti, by its dashboard, with all other tokens, and when its dashboard is deleted', async () => {
     const ownCompany = await createOwnedCompany();
     const ownSales = await createSalesDashboard(ownCompany);
     const ownKey = await createSigningKey(ownCompany);
-    const signOwn = (claims: Record<string, unknown> = {}) =>
+    const signOwnClaims = (claims: Record<string, unknown> = {}) =>
       hostToken(ownKey, { dashboard_id: ownSales.dashboard._id, iat: getEpochSeconds(-10), ...claims });
     const revokeTokens = async (json: unknown) =>
       expect((await ownCompany.as.post(REVOCATION_PATH, { json })).status).toBe(204);
-    const firstToken = await signOwn({ jti: 'one' });
-    const secondToken = await signOwn({ jti: 'two' });
+    const firstToken = await signOwnClaims({ jti: 'one' });
+    const secondToken = await signOwnClaims({ jti: 'two' });
     const visualizationToken = await hostToken(ownKey, {
       visualization_id: ownSales.rows._id,
       iat: getEpochSeconds(-10),
@@ -284,13 +284,13 @@ describe('a token that a host signs', () => {
     await revokeTokens({ dashboard_id: ownSales.dashboard._id });
     expect([await readStatus('d', secondToken), await readStatus('v', visualizationToken)]).toEqual([401, 200]);
     // Those of the same second count as made before: their host says no more than the second.
-    expect(await readStatus('d', await signOwn({ iat: epochSecond }))).toBe(401);
+    expect(await readStatus('d', await signOwnClaims({ iat: epochSecond }))).toBe(401);
     advanceClock(2_000);
-    expect(await readStatus('d', await signOwn({ iat: getEpochSeconds(2) }))).toBe(200);
+    expect(await readStatus('d', await signOwnClaims({ iat: getEpochSeconds(2) }))).toBe(200);
     expect((await ownCompany.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
     expect(await readStatus('v', visualizationToken)).toBe(401);
     advanceClock(4_000);
-    const last = await signOwn({ iat: getEpochSeconds(4) });
+    const last = await signOwnClaims({ iat: getEpochSeconds(4) });
     expect(await readStatus('d', last)).toBe(200);
     await ownCompany.as.delete(`/v1/dashboards/${ownSales.dashboard._id}`);
     expect(await readStatus('d', last)).toBe(401);

@@ -5,7 +5,7 @@ import { createSalesDashboard } from '../shares/support.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { createEmbedClient, createEmbedRecord, REVOCATION_PATH, readStatus } from './support.ts';
 
 let company: Company;
@@ -99,7 +99,7 @@ describe('a revocation of embed tokens', () => {
 
   it('ends a token whose creation began before the revocation', async () => {
     const ownDashboardId = (await createSalesDashboard(company)).dashboard._id;
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /update "dashboards"/i,
       () => revokeAndRead({ dashboard_id: ownDashboardId }),
       (racingEnv) => company.as.post(`/api/v1/embed/dashboards/${ownDashboardId}`, { json: {}, env: racingEnv }),

@@ -4,56 +4,58 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningSystem, startSystem } from '../pages/system.ts';
 import type { Given, Told } from './drivers/story.ts';
-import { makeClients, redocly, spectral } from './tools.ts';
+import { lintWithRedocly, lintWithSpectral, makeClients } from './tools.ts';
 
-const FOR_LONG = 600_000;
+const LONG_TIMEOUT_MS = 600_000;
 
 let system: RunningSystem;
 let folder: string;
 /** The path of the file with the OpenAPI document of a running system. */
 let file: string;
-let described: { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> };
+let apiDescription: { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> };
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'data-console-clients-'));
   file = join(folder, 'openapi.json');
   system = await startSystem();
   const text = await (await fetch(`${system.demo.base_url}/openapi.json`)).text();
-  described = JSON.parse(text);
+  apiDescription = JSON.parse(text);
   await writeFile(file, text);
-}, FOR_LONG);
+}, LONG_TIMEOUT_MS);
 afterAll(async () => {
   await system?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
 describe('/openapi.json', () => {
-  it('has no problem that Spectral finds', { timeout: FOR_LONG }, async () => {
-    expect(await spectral(file)).toEqual([]);
+  it('has no problem that Spectral finds', { timeout: LONG_TIMEOUT_MS }, async () => {
+    expect(await lintWithSpectral(file)).toEqual([]);
   });
 
-  it('has no problem that Redocly finds', { timeout: FOR_LONG }, async () => {
+  it('has no problem that Redocly finds', { timeout: LONG_TIMEOUT_MS }, async () => {
     const isRedirect = ([, path = '', method = '']: string[]) => {
-      const { responses = {} } = described.paths[path]?.[method] ?? {};
+      const { responses = {} } = apiDescription.paths[path]?.[method] ?? {};
       return Object.keys(responses)[0] === '302';
     };
     // It takes a redirect for no success.
-    const found = (await redocly(file)).filter(({ rule, at }) => rule !== 'operation-2xx-response' || !isRedirect(at));
-    expect(found).toEqual([]);
+    const problems = (await lintWithRedocly(file)).filter(
+      ({ rule, at }) => rule !== 'operation-2xx-response' || !isRedirect(at),
+    );
+    expect(problems).toEqual([]);
   });
 });
 
 describe('a client made of /openapi.json, compiled strictly', () => {
-  let drive: Awaited<ReturnType<typeof makeClients>>;
+  let runDriver: Awaited<ReturnType<typeof makeClients>>;
   beforeAll(async () => {
-    drive = await makeClients(file, join(folder, 'clients'));
-  }, FOR_LONG);
+    runDriver = await makeClients(file, join(folder, 'clients'));
+  }, LONG_TIMEOUT_MS);
 
   it.each(['openapi-fetch', 'hey-api', 'orval'])(
     'signs in, creates, lists, uploads, pages, filters and reads errors by its types: %s',
     async (name) => {
       const { base_url: baseUrl, company, owner } = system.demo;
-      const given: Given = { baseUrl, companySlug: company.slug, ...owner, name };
+      const driverInput: Given = { baseUrl, companySlug: company.slug, ...owner, name };
       const told: Told = {
         refused: 'INVALID_CREDENTIALS',
         created: name,
@@ -65,7 +67,7 @@ describe('a client made of /openapi.json, compiled strictly', () => {
         filtered: ['Quito', 'Oslo'],
         missing: 'NOT_FOUND',
       };
-      expect(await drive(name, given)).toEqual(told);
+      expect(await runDriver(name, driverInput)).toEqual(told);
     },
   );
 });

@@ -12,7 +12,7 @@ registerHooks({
 });
 
 /** Generates types for openapi-fetch, with files as `Blob`, as the documentation of openapi-typescript shows it. */
-async function byOpenapiTypescript(document: string, folder: string): Promise<void> {
+async function generateOpenapiTypes(document: string, folder: string): Promise<void> {
   const blob = ts.factory.createTypeReferenceNode('Blob');
   const types = await openapiTS(await readFile(document, 'utf8'), {
     transform: ({ format }) => (format === 'binary' ? blob : undefined),
@@ -20,7 +20,7 @@ async function byOpenapiTypescript(document: string, folder: string): Promise<vo
   await writeFile(join(folder, 'openapi-typescript.ts'), astToString(types));
 }
 
-async function byHeyApi(document: string, folder: string): Promise<void> {
+async function generateWithHeyApi(document: string, folder: string): Promise<void> {
   const { createClient } = await import('@hey-api/openapi-ts');
   await createClient({
     input: document,
@@ -30,7 +30,7 @@ async function byHeyApi(document: string, folder: string): Promise<void> {
   });
 }
 
-const byOrval = (document: string, folder: string): Promise<void> =>
+const generateWithOrval = (document: string, folder: string): Promise<void> =>
   generateByOrval({
     input: { target: document },
     output: {
@@ -41,4 +41,4 @@ const byOrval = (document: string, folder: string): Promise<void> =>
   });
 
 const [document = '', folder = ''] = process.argv.slice(2);
-for (const make of [byOpenapiTypescript, byHeyApi, byOrval]) await make(document, folder);
+for (const make of [generateOpenapiTypes, generateWithHeyApi, generateWithOrval]) await make(document, folder);

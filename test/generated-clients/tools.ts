@@ -4,9 +4,9 @@ import { copyFile, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-const HERE = import.meta.dirname;
-const PACKAGES = join(HERE, '../../node_modules');
-const TYPESCRIPT = join(HERE, 'node_modules/typescript/bin/tsc');
+const CLIENTS_FOLDER = import.meta.dirname;
+const PACKAGES = join(CLIENTS_FOLDER, '../../node_modules');
+const COMPILER_PATH = join(CLIENTS_FOLDER, 'node_modules/typescript/bin/tsc');
 
 /** Milliseconds that a tool or a driver may take on a busy machine. */
 const TOOL_TIMEOUT_MS = 300_000;
@@ -40,32 +40,31 @@ export interface Finding {
 }
 
 /** Lints a document with Spectral. */
-export async function spectral(document: string): Promise<Finding[]> {
+export async function lintWithSpectral(document: string): Promise<Finding[]> {
   const script = join(PACKAGES, '@stoplight/spectral-cli/dist/index.js');
-  const ruleset = join(HERE, 'spectral.yaml');
+  const ruleset = join(CLIENTS_FOLDER, 'spectral.yaml');
   const { stdout, stderr } = await run(script, 'lint', document, '-r', ruleset, '-f', 'json', '--quiet');
-  const found = parsed<{ code: string; message: string; path: string[] }[]>(stdout, stderr);
-  return found.map(({ code, message, path }) => ({ rule: code, message, at: path }));
+  const findings = parseOutput<{ code: string; message: string; path: string[] }[]>(stdout, stderr);
+  return findings.map(({ code, message, path }) => ({ rule: code, message, at: path }));
 }
 
 /** Lints a document with Redocly. */
-export async function redocly(document: string): Promise<Finding[]> {
+export async function lintWithRedocly(document: string): Promise<Finding[]> {
   const script = join(PACKAGES, '@redocly/cli/bin/cli.js');
-  const config = join(HERE, 'redocly.yaml');
+  const config = join(CLIENTS_FOLDER, 'redocly.yaml');
   const options = ['--config', config, '--format', 'json', '--max-problems', '1000'];
   const { stdout, stderr } = await run(script, 'lint', document, ...options);
-  const { problems } = parsed<{ problems: { ruleId: string; message: string; location: { pointer: string }[] }[] }>(
-    stdout,
-    stderr,
-  );
+  const { problems } = parseOutput<{
+    problems: { ruleId: string; message: string; location: { pointer: string }[] }[];
+  }>(stdout, stderr);
   return problems.map(({ ruleId, message, location }) => ({
     rule: ruleId,
     message,
-    at: (location[0]?.pointer ?? '').split('/').slice(1).map(unescaped),
+    at: (location[0]?.pointer ?? '').split('/').slice(1).map(decodePointerSegment),
   }));
 }
 
-function parsed<T>(stdout: string, stderr: string): T {
+function parseOutput<T>(stdout: string, stderr: string): T {
   try {
     return JSON.parse(stdout);
   } catch {
@@ -74,7 +73,7 @@ function parsed<T>(stdout: string, stderr: string): T {
 }
 
 /** Decodes a segment of a JSON pointer. */
-const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+const decodePointerSegment = (segment: string): string => segment.replaceAll('~1', '/').replaceAll('~0', '~');
 
 const COMPILER_OPTIONS = {
   strict: true,
@@ -91,14 +90,14 @@ const COMPILER_OPTIONS = {
  * @returns a function that runs a driver by name with an input, and returns the driver's results
  */
 export async function makeClients(document: string, folder: string) {
-  const drivers = join(HERE, 'drivers');
+  const driversFolder = join(CLIENTS_FOLDER, 'drivers');
   await mkdir(folder);
   await symlink(PACKAGES, join(folder, 'node_modules'));
-  for (const name of await readdir(drivers)) await copyFile(join(drivers, name), join(folder, name));
+  for (const name of await readdir(driversFolder)) await copyFile(join(driversFolder, name), join(folder, name));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
-  await runOrFail(join(HERE, 'generate.ts'), document, folder);
-  await runOrFail(TYPESCRIPT, '--project', folder);
-  return async (driver: string, given: object): Promise<unknown> =>
-    JSON.parse(await runOrFail(join(folder, 'compiled', `${driver}.js`), JSON.stringify(given)));
+  await runOrFail(join(CLIENTS_FOLDER, 'generate.ts'), document, folder);
+  await runOrFail(COMPILER_PATH, '--project', folder);
+  return async (driver: string, driverInput: object): Promise<unknown> =>
+    JSON.parse(await runOrFail(join(folder, 'compiled', `${driver}.js`), JSON.stringify(driverInput)));
 }

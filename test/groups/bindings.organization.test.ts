@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -61,14 +61,14 @@ describe('the binding of a member to a group', () => {
   it('is not counted if the caller may not see the member', async () => {
     const groupId = await createPolicyGroup(company);
     const [hidden, shown] = [await createGrouplessUser(company), await createGrouplessUser(company)];
-    const robot = await createKeyedAccount(company, [groupId]);
+    const keyedAccount = await createKeyedAccount(company, [groupId]);
     for (const { id } of [hidden, shown]) await bindUser(company, groupId, id);
     const on = (action: Action, resource: string) => ({ ...makeDeny(action), resources: [`arn:svc:${resource}`] });
     const limitedAccount = await createAllowedAccount(
       company,
       makeAllow('groups:*', 'users:*', 'service-accounts:*'),
       on('users:GetUser', `users::${company.id}:user/${hidden.id}`),
-      on('service-accounts:GetServiceAccount', `service-accounts::${company.id}:service-account/${robot.id}`),
+      on('service-accounts:GetServiceAccount', `service-accounts::${company.id}:service-account/${keyedAccount.id}`),
     );
     expect((await expectSuccess(limitedAccount.as.get(`/groups/${groupId}/bindings`))).total).toBe(1);
     expect((await expectSuccess(limitedAccount.as.get(`/groups/${groupId}`))).member_count).toBe(1);
@@ -141,11 +141,11 @@ describe('the binding of a member to a group', () => {
       const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json: { ...validBinding, ...wrong } });
       expect([status, body.error, body.details.field]).toEqual([404, 'NotFound', field]);
     }
-    for (const missing of ['principal_type', 'principal_id', 'account_id']) {
+    for (const missingField of ['principal_type', 'principal_id', 'account_id']) {
       const { status, body } = await admin.post(`/groups/${groupId}/bindings`, {
-        json: { ...validBinding, [missing]: undefined },
+        json: { ...validBinding, [missingField]: undefined },
       });
-      expect([status, body.details[0].field]).toEqual([422, missing]);
+      expect([status, body.details[0].field]).toEqual([422, missingField]);
     }
     expect((await admin.post(`/groups/${UNKNOWN_ID}/bindings`, { json: validBinding })).status).toBe(404);
   });
@@ -163,7 +163,7 @@ describe('the binding of a member to a group', () => {
   it('never outlives its group, even if it is made while the group is deleted', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
     const bindConcurrently = () => bindUser(company, groupId, user.id);
-    const answer = await sendOvertaken(/^update "groups"/, bindConcurrently, (env) =>
+    const answer = await sendDuringRace(/^update "groups"/, bindConcurrently, (env) =>
       admin.delete(`/groups/${groupId}`, { env }),
     );
     expect(answer.status).toBe(204);

@@ -123,17 +123,19 @@ describe('a group', () => {
     const { _id } = (await postGroup(makeGroupInput({ permissionIds: [hidden, shown] }))).body;
     for (const id of policies) await expectSuccess(company.as.post(`/v1/groups/${_id}/policies/${id}`));
     const { arn } = await expectSuccess(company.as.get(`/v1/policies/${policies[0]}`));
-    const deniedOn = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
+    const deniedArns = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['policies:get', 'permissions:get'],
-      deniedOn,
+      deniedArns,
     });
-    const left = { permissionIds: [shown], attached_policies: [policies[1]] };
-    expect((await as.get(`/v1/groups/${_id}`)).body).toMatchObject(left);
+    const remainingGrants = { permissionIds: [shown], attached_policies: [policies[1]] };
+    expect((await as.get(`/v1/groups/${_id}`)).body).toMatchObject(remainingGrants);
     const { records } = (await as.get('/v1/groups?per_page=100')).body;
-    expect(records.find((record: { _id: string }) => record._id === _id)).toMatchObject(left);
-    expect((await as.put(`/v1/groups/${_id}`, { json: { name: 'Denied in part' } })).body).toMatchObject(left);
+    expect(records.find((record: { _id: string }) => record._id === _id)).toMatchObject(remainingGrants);
+    expect((await as.put(`/v1/groups/${_id}`, { json: { name: 'Denied in part' } })).body).toMatchObject(
+      remainingGrants,
+    );
     const replacedPermissions = await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [] } });
     expect(replacedPermissions.body.permissionIds).toEqual([]);
     expect((await readGroup(_id)).body.permissionIds).toEqual([hidden]);
@@ -232,8 +234,8 @@ describe('the permissions of a group', () => {
     ];
     const { _id } = await createConsoleGroup(company);
     await expectSuccess(changePermissions('put', _id, [hidden, other]));
-    const deniedOn = [`arn:svc:permissions::${company.id}:permission/${hidden}`];
-    const { as } = await createAllowedUser(company, { can: ['*'], denied: ['permissions:get'], deniedOn });
+    const deniedArns = [`arn:svc:permissions::${company.id}:permission/${hidden}`];
+    const { as } = await createAllowedUser(company, { can: ['*'], denied: ['permissions:get'], deniedArns });
     await expectSuccess(as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [wanted] } }));
     expect((await readGroup(_id)).body.permissionIds.toSorted()).toEqual([hidden, wanted].toSorted());
     expect((await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [hidden] } })).status).toBe(404);

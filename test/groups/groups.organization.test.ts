@@ -12,8 +12,8 @@ beforeAll(async () => {
   admin = createSignedCaller(company.apiKey);
 });
 
-let names = 0;
-const makeName = () => `Team ${names++}`;
+let nameCount = 0;
+const makeName = () => `Team ${nameCount++}`;
 const UNKNOWN_ID = '0'.repeat(24);
 
 describe('a group', () => {

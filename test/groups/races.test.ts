@@ -9,7 +9,7 @@ import {
   readGlobalGroups,
   readStatusAndCode,
 } from '../support/console.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -23,11 +23,11 @@ import {
 
 let company: Company;
 let admin: Caller;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 beforeAll(async () => {
   company = await createOwnedCompany();
   admin = createSignedCaller(company.apiKey);
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
 const createAccount = async (name: string): Promise<string> =>
@@ -48,11 +48,11 @@ describe('the binding of a principal to a group', () => {
       path: `/groups/${groupId}/bindings`,
       json: { principal_type, principal_id, account_id },
     }) as const;
-  const bindOvertaken = async (
+  const bindDuringRace = async (
     { path, json }: ReturnType<typeof makeBindingRequest>,
     runConcurrently: () => Promise<unknown>,
   ) => {
-    const { status, body } = await sendOvertaken(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
+    const { status, body } = await sendDuringRace(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
       admin.post(path, { json, env }),
     );
     return [status, body.error, body.details?.field];
@@ -60,7 +60,7 @@ describe('the binding of a principal to a group', () => {
 
   it('is answered 404 when the group is deleted meanwhile', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const answer = await bindOvertaken(makeBindingRequest(groupId, user.id), () =>
+    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id), () =>
       expectSuccess(admin.delete(`/groups/${groupId}`)),
     );
     expect(answer).toEqual([404, 'NotFound', 'id']);
@@ -69,7 +69,7 @@ describe('the binding of a principal to a group', () => {
 
   it('is answered 404 when the user is deleted meanwhile', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const answer = await bindOvertaken(makeBindingRequest(groupId, user.id), () =>
+    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id), () =>
       expectSuccess(admin.delete(`/users/${user.id}`)),
     );
     expect(answer).toEqual([404, 'NotFound', 'principal_id']);
@@ -78,7 +78,7 @@ describe('the binding of a principal to a group', () => {
 
   it('is answered 404 when the service account is deleted meanwhile', async () => {
     const [groupId, robot] = [await createPolicyGroup(company), await createKeyedAccount(company)];
-    const answer = await bindOvertaken(makeBindingRequest(groupId, robot.id, robot.accountId, 'service_account'), () =>
+    const answer = await bindDuringRace(makeBindingRequest(groupId, robot.id, robot.accountId, 'service_account'), () =>
       expectSuccess(admin.delete(`/service-accounts/${robot.id}`)),
     );
     expect(answer).toEqual([404, 'NotFound', 'principal_id']);
@@ -88,7 +88,7 @@ describe('the binding of a principal to a group', () => {
   it('is answered 404 when the account is deleted meanwhile', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
     const accountId = await createAccount('Gone before anybody is bound');
-    const answer = await bindOvertaken(makeBindingRequest(groupId, user.id, accountId), () =>
+    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id, accountId), () =>
       expectSuccess(admin.delete(`/accounts/${accountId}`)),
     );
     expect(answer).toEqual([404, 'NotFound', 'account_id']);
@@ -97,16 +97,18 @@ describe('the binding of a principal to a group', () => {
 
   it('is answered 409 when another request makes the same binding meanwhile', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const answer = await bindOvertaken(makeBindingRequest(groupId, user.id), () => bindUser(company, groupId, user.id));
+    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id), () =>
+      bindUser(company, groupId, user.id),
+    );
     expect(answer).toEqual([409, 'AlreadyExists', 'principal_id']);
     expect(await countBindings(groupId)).toBe(1);
   });
 });
 
 describe('the attachment of a policy to a group', () => {
-  const attachOvertaken = (groupId: string, policyId: string, runConcurrently: () => Promise<unknown>) =>
-    sendOvertaken(/^insert into "group_policies"/, runConcurrently, (env) =>
-      asOwner.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
+  const attachPolicyDuringRace = (groupId: string, policyId: string, runConcurrently: () => Promise<unknown>) =>
+    sendDuringRace(/^insert into "group_policies"/, runConcurrently, (env) =>
+      ownerCaller.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
     );
 
   it('is answered 404 when the group is deleted meanwhile', async () => {
@@ -114,7 +116,9 @@ describe('the attachment of a policy to a group', () => {
       await createPolicyGroup(company),
       await storePolicy(company, [makeAllow('users:ListUsers')]),
     ];
-    const answer = await attachOvertaken(groupId, policyId, () => expectSuccess(admin.delete(`/groups/${groupId}`)));
+    const answer = await attachPolicyDuringRace(groupId, policyId, () =>
+      expectSuccess(admin.delete(`/groups/${groupId}`)),
+    );
     expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await countAttachedPolicies(groupId)).toBe(0);
   });
@@ -124,8 +128,8 @@ describe('the attachment of a policy to a group', () => {
       await createPolicyGroup(company),
       await storePolicy(company, [makeAllow('users:ListUsers')]),
     ];
-    const answer = await attachOvertaken(groupId, policyId, () =>
-      expectSuccess(asOwner.delete(`/v1/policies/${policyId}`)),
+    const answer = await attachPolicyDuringRace(groupId, policyId, () =>
+      expectSuccess(ownerCaller.delete(`/v1/policies/${policyId}`)),
     );
     expect(readStatusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
     expect(await countAttachedPolicies(groupId)).toBe(0);
@@ -137,7 +141,9 @@ describe('the attachment of a policy to a group', () => {
       await storePolicy(company, [makeAllow('users:ListUsers')]),
     ];
     const path = `/v1/groups/${groupId}/policies/${policyId}`;
-    expect((await attachOvertaken(groupId, policyId, () => expectSuccess(asOwner.post(path)))).status).toBe(204);
+    expect((await attachPolicyDuringRace(groupId, policyId, () => expectSuccess(ownerCaller.post(path)))).status).toBe(
+      204,
+    );
     expect(await countAttachedPolicies(groupId)).toBe(1);
   });
 });
@@ -146,9 +152,9 @@ describe('legacy permissions of a group', () => {
   it('prevent the creation of a group when one of them is deleted meanwhile', async () => {
     const [stays, goes] = [await createPermission(company), await createPermission(company)];
     const json = makeGroupInput({ permissionIds: [stays, goes] });
-    const deleteConcurrently = () => expectSuccess(asOwner.delete(`/v1/permissions/${goes}`));
-    const answer = await sendOvertaken(/^insert into "groups"/, deleteConcurrently, (env) =>
-      asOwner.post('/v1/groups', { json, env }),
+    const deleteConcurrently = () => expectSuccess(ownerCaller.delete(`/v1/permissions/${goes}`));
+    const answer = await sendDuringRace(/^insert into "groups"/, deleteConcurrently, (env) =>
+      ownerCaller.post('/v1/groups', { json, env }),
     );
     expect(readStatusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
     expect(await countRows('groups where slug = ?', json.slug)).toBe(0);
@@ -157,10 +163,11 @@ describe('legacy permissions of a group', () => {
 
   it('are not added to a group that is deleted meanwhile', async () => {
     const [group, permissionId] = [await createConsoleGroup(company), await createPermission(company)];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "group_permissions"/,
-      () => expectSuccess(asOwner.delete(`/v1/groups/${group._id}`)),
-      (env) => asOwner.post(`/v1/groups/${group._id}/permissions`, { json: { permissionIds: [permissionId] }, env }),
+      () => expectSuccess(ownerCaller.delete(`/v1/groups/${group._id}`)),
+      (env) =>
+        ownerCaller.post(`/v1/groups/${group._id}/permissions`, { json: { permissionIds: [permissionId] }, env }),
     );
     expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await countPermissions(group._id)).toBe(0);
@@ -169,10 +176,10 @@ describe('legacy permissions of a group', () => {
   it('are added once when another request adds the same permissions meanwhile', async () => {
     const [group, permissionId] = [await createConsoleGroup(company), await createPermission(company)];
     const [path, json] = [`/v1/groups/${group._id}/permissions`, { permissionIds: [permissionId] }];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "group_permissions"/,
-      () => expectSuccess(asOwner.post(path, { json })),
-      (env) => asOwner.post(path, { json, env }),
+      () => expectSuccess(ownerCaller.post(path, { json })),
+      (env) => ownerCaller.post(path, { json, env }),
     );
     expect([answer.status, answer.body.permissionIds]).toEqual([200, [permissionId]]);
   });
@@ -180,15 +187,15 @@ describe('legacy permissions of a group', () => {
 
 describe('the addition of a user to groups', () => {
   const BINDING_INSERT_PATTERN = /^insert into "group_bindings"/;
-  const joinOvertaken = (userId: string, groupIds: string[], runConcurrently: () => Promise<unknown>) =>
-    sendOvertaken(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
-      asOwner.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }),
+  const joinGroupsDuringRace = (userId: string, groupIds: string[], runConcurrently: () => Promise<unknown>) =>
+    sendDuringRace(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
+      ownerCaller.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }),
     );
 
   it('is answered 404 when a group is deleted meanwhile', async () => {
     const [user, group] = [await createGrouplessUser(company), await createConsoleGroup(company)];
-    const answer = await joinOvertaken(user.id, [group._id], () =>
-      expectSuccess(asOwner.delete(`/v1/groups/${group._id}`)),
+    const answer = await joinGroupsDuringRace(user.id, [group._id], () =>
+      expectSuccess(ownerCaller.delete(`/v1/groups/${group._id}`)),
     );
     expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
     expect(await countBindings(group._id)).toBe(0);
@@ -196,7 +203,9 @@ describe('the addition of a user to groups', () => {
 
   it('is answered 404 when the user is deleted meanwhile', async () => {
     const [user, group] = [await createGrouplessUser(company), await createConsoleGroup(company)];
-    const answer = await joinOvertaken(user.id, [group._id], () => expectSuccess(admin.delete(`/users/${user.id}`)));
+    const answer = await joinGroupsDuringRace(user.id, [group._id], () =>
+      expectSuccess(admin.delete(`/users/${user.id}`)),
+    );
     expect(readStatusAndCode(answer)).toEqual([404, 'USER_NOT_FOUND']);
     expect(await countBindings(group._id)).toBe(0);
   });
@@ -211,9 +220,9 @@ describe('the addition of a user to groups', () => {
     await addToGroups(company, user.id, powerful);
     await addToGroups(company, member.id, powerful);
     const { as: assigner } = await aColleague(company, { can: ['users:assign_groups'] });
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       BINDING_INSERT_PATTERN,
-      () => expectSuccess(asOwner.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] } })),
+      () => expectSuccess(ownerCaller.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] } })),
       (env) => assigner.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] }, env }),
     );
     expect(answer.status).toBe(403);
@@ -229,19 +238,21 @@ describe('a group', () => {
       await createPermission(company),
     ];
     await addToGroups(company, user.id, viewers);
-    await expectSuccess(asOwner.post(`/v1/groups/${viewers}/permissions`, { json: { permissionIds: [permissionId] } }));
-    expect((await asOwner.delete(`/v1/groups/${viewers}`)).status).toBe(400);
+    await expectSuccess(
+      ownerCaller.post(`/v1/groups/${viewers}/permissions`, { json: { permissionIds: [permissionId] } }),
+    );
+    expect((await ownerCaller.delete(`/v1/groups/${viewers}`)).status).toBe(400);
     expect([
       await countBindings(viewers),
       await countAttachedPolicies(viewers),
       await countPermissions(viewers),
     ]).toEqual([1, 1, 1]);
-    expect((await asOwner.put(`/v1/groups/${viewers}`, { json: { name: 'Renamed' } })).status).toBe(400);
+    expect((await ownerCaller.put(`/v1/groups/${viewers}`, { json: { name: 'Renamed' } })).status).toBe(400);
   });
 
   it('is not changed once it is deleted', async () => {
     const id = await createPolicyGroup(company);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "groups"/,
       () => expectSuccess(admin.delete(`/groups/${id}`)),
       (env) => admin.patch(`/groups/${id}`, { json: { name: 'Renamed after its end' }, env }),
@@ -253,7 +264,7 @@ describe('a group', () => {
   it('is deleted once by two requests at the same time', async () => {
     const id = await createPolicyGroup(company);
     const deleteConcurrently = () => expectSuccess(admin.delete(`/groups/${id}`));
-    const answer = await sendOvertaken(/^update "groups"/, deleteConcurrently, (env) =>
+    const answer = await sendDuringRace(/^update "groups"/, deleteConcurrently, (env) =>
       admin.delete(`/groups/${id}`, { env }),
     );
     expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);
@@ -263,10 +274,10 @@ describe('a group', () => {
     for (const takenField of ['name', 'slug'] as const) {
       const concurrentGroup = makeGroupInput();
       const json = makeGroupInput({ [takenField]: concurrentGroup[takenField] });
-      const answer = await sendOvertaken(
+      const answer = await sendDuringRace(
         /^insert into "groups"/,
-        () => expectSuccess(asOwner.post('/v1/groups', { json: concurrentGroup })),
-        (env) => asOwner.post('/v1/groups', { json, env }),
+        () => expectSuccess(ownerCaller.post('/v1/groups', { json: concurrentGroup })),
+        (env) => ownerCaller.post('/v1/groups', { json, env }),
       );
       expect(answer.status).toBe(409);
       expect(await countRows(`groups where ${takenField} = ?`, concurrentGroup[takenField])).toBe(1);
@@ -274,7 +285,7 @@ describe('a group', () => {
   });
 
   it('gets another slug when another group takes the slug of its name meanwhile', async () => {
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "groups"/,
       () => expectSuccess(admin.post('/groups', { json: { name: 'Same slug!' } })),
       (env) => admin.post('/groups', { json: { name: 'Same slug?' }, env }),

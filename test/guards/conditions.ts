@@ -140,11 +140,11 @@ function splitArguments(text: string, from: number): TextRange[] {
 }
 
 /** Returns the position after the bracket or quote that closes the one at `opening`. */
-function findClosing(text: string, opening: number): number {
-  const first = text[opening] as string;
+function findClosing(text: string, openingIndex: number): number {
+  const first = text[openingIndex] as string;
   const isString = first === '`' || first === "'";
   const closing = CLOSING_BRACKETS[first] ?? first;
-  let position = opening + 1;
+  let position = openingIndex + 1;
   while (position < text.length && text[position] !== closing) {
     if (isString && text.startsWith('${', position)) position = findClosing(text, position + 1);
     else if (!isString && "([{`'".includes(text[position] as string)) position = findClosing(text, position);

@@ -5,8 +5,8 @@ import { type Guard, removeGuard } from './guard.ts';
 import { type RemovalOutcome, startTests } from './tests.ts';
 
 // The process of a copy of the project, in whose folder it is started: see `copy.ts`.
-const copyFolder = process.cwd();
-const testRunner = await startTests(copyFolder);
+const projectFolder = process.cwd();
+const testRunner = await startTests(projectFolder);
 process.on('message', async (question: CopyRequest) => process.send?.(await answerQuestion(question)));
 process.once('disconnect', async () => {
   await testRunner.close();
@@ -20,7 +20,7 @@ async function answerQuestion(question: CopyRequest): Promise<CopyResponse> {
 }
 
 async function runWithoutGuard(guard: Guard): Promise<RemovalOutcome> {
-  const path = join(copyFolder, guard.file);
+  const path = join(projectFolder, guard.file);
   const source = readFileSync(path, 'utf8');
   try {
     writeFileSync(path, removeGuard(guard, source));

@@ -57,6 +57,6 @@ export type ProjectCopy = ReturnType<typeof createCopy>;
 
 /** Lists the files that git tracks or would add. */
 function listProjectFiles(): Set<string> {
-  const arguments_ = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  return new Set(execFileSync('git', arguments_, { encoding: 'utf8' }).split('\0').filter(Boolean));
+  const gitArguments = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  return new Set(execFileSync('git', gitArguments, { encoding: 'utf8' }).split('\0').filter(Boolean));
 }

@@ -61,28 +61,30 @@ function findUnknownNames(guard: Guard): string[] {
 
 /** Returns true if an entry of either list covers a found condition. */
 function isListed(file: string, source: string, { start, end }: FoundCondition): boolean {
-  const overlaps = ({ start: from, end: to }: { start: number; end: number }) => from < end && to > start;
+  const overlapsCondition = ({ start: from, end: to }: { start: number; end: number }) => from < end && to > start;
   const fileGuards = GUARDS.filter((guard) => guard.file === file && findMisplacement(guard) === undefined);
   return (
-    fileGuards.some((guard) => overlaps(findGuard(guard, source))) ||
-    UNGUARDED_CONDITIONS.some((unguarded) => isExcused(unguarded, file, source, { start, end }))
+    fileGuards.some((guard) => overlapsCondition(findGuard(guard, source))) ||
+    UNGUARDED_CONDITIONS.some((unguardedCondition) => isExcused(unguardedCondition, file, source, { start, end }))
   );
 }
 
 function isExcused(
-  unguarded: (typeof UNGUARDED_CONDITIONS)[number],
+  unguardedCondition: (typeof UNGUARDED_CONDITIONS)[number],
   file: string,
   source: string,
   { start, end }: { start: number; end: number },
 ): boolean {
-  if (unguarded.file !== file) return false;
+  if (unguardedCondition.file !== file) return false;
   const declarationRange =
-    unguarded.in === undefined ? { start: 0, end: source.length } : findDeclarations(source).get(unguarded.in);
+    unguardedCondition.in === undefined
+      ? { start: 0, end: source.length }
+      : findDeclarations(source).get(unguardedCondition.in);
   return (
     declarationRange !== undefined &&
     declarationRange.start <= start &&
     end <= declarationRange.end &&
-    source.slice(start, end).includes(unguarded.text)
+    source.slice(start, end).includes(unguardedCondition.text)
   );
 }
 
@@ -107,7 +109,7 @@ describe('the list of guards', () => {
   });
 
   it('has every condition of a write, every lock and every unique index, except those excused with a reason', () => {
-    const unlisted = SOURCE_FILES.flatMap((file) => {
+    const unlistedConditions = SOURCE_FILES.flatMap((file) => {
       const source = readSource(file);
       return findGuards(file, source)
         .filter((foundCondition) => !isListed(file, source, foundCondition))
@@ -116,21 +118,21 @@ describe('the list of guards', () => {
             `${file} › ${declarationName} › ${text.replace(/\s+/g, ' ').slice(0, 120)}: list it in test/guards/lists with the test that fails without it, or in test/guards/no-guards.ts with a reason.`,
         );
     });
-    expect(unlisted).toEqual([]);
+    expect(unlistedConditions).toEqual([]);
   });
 
   it('excuses only conditions that exist', () => {
     const unusedEntries = UNGUARDED_CONDITIONS.filter(
-      (unguarded) =>
-        !existsSync(unguarded.file) ||
-        !findGuards(unguarded.file, readSource(unguarded.file)).some((foundCondition) =>
-          isExcused(unguarded, unguarded.file, readSource(unguarded.file), foundCondition),
+      (unguardedCondition) =>
+        !existsSync(unguardedCondition.file) ||
+        !findGuards(unguardedCondition.file, readSource(unguardedCondition.file)).some((foundCondition) =>
+          isExcused(unguardedCondition, unguardedCondition.file, readSource(unguardedCondition.file), foundCondition),
         ),
     );
     expect(
       unusedEntries.map(
-        (unguarded) =>
-          `${unguarded.file} › ${unguarded.in} › ${unguarded.text}: take it out of test/guards/no-guards.ts.`,
+        (unguardedCondition) =>
+          `${unguardedCondition.file} › ${unguardedCondition.in} › ${unguardedCondition.text}: take it out of test/guards/no-guards.ts.`,
       ),
     ).toEqual([]);
   });

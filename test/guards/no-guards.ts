@@ -1,6 +1,6 @@
 /** A condition that looks like a guard but is none: without it, no concurrent request could do harm. */
 interface UnguardedCondition {
-  because: string;
+  reason: string;
   file: string;
   /** The top-level declaration that contains the condition. */
   in?: string;
@@ -13,7 +13,7 @@ const makeUnguardedConditions = (
   ...entries: [file: string, declaration: string | undefined, text: string][]
 ): UnguardedCondition[] =>
   entries.map(([file, declaration, text]) => ({
-    because: reason,
+    reason,
     file,
     text,
     ...(declaration && { in: declaration }),
@@ -65,7 +65,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [SECOND_FACTOR_STORE, 'removeAllFactors', 'isOfEnabledFactor(usedTotpSteps.factorId)'],
     [SECOND_FACTOR_STORE, 'removeAllFactors', 'isEnabledFactor'],
     [`${MODULES_FOLDER}/uploads/resumable-store.ts`, 'deleteExpiredUploads', 'AND updated_at <= $2 ORDER BY'],
-    [SCHEDULE_STORE, 'replaceRecipients', 'isTakenOff'],
+    [SCHEDULE_STORE, 'replaceRecipients', 'isRemovedRecipient'],
     [SCHEDULE_STORE, 'unsubscribeRecipient', 'isRecipient(companyId, id, recipient)'],
     [SCHEDULE_RUN_STORE, 'claimRun', 'inArray'],
     [SCHEDULE_RUN_STORE, 'deleteOldRuns', 'inArray'],
@@ -135,7 +135,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [SECOND_FACTOR_STORE, 'insertBackupCodes', '${condition}'],
     [`${MODULES_FOLDER}/passkeys/store.ts`, 'insertSpentChallenge', 'condition'],
     [`${MODULES_FOLDER}/users/store.ts`, 'endSignInsInProgress', 'writeCondition'],
-    ['src/db/statements.ts', 'AFTER_CHANGE', 'changes() > 0'],
+    ['src/db/statements.ts', 'HAS_CHANGED_ROWS', 'changes() > 0'],
     [`${MODULES_FOLDER}/uploads/job-store.ts`, undefined, '${isAtStepSql}'],
   ),
   ...makeUnguardedConditions(
@@ -178,8 +178,8 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'DEFAULT_RETENTION_DAYS'],
     ['src/objects/company-log.ts', 'CompanyLog', 'fullKind'],
     ['src/objects/company-log.ts', 'CompanyLog', '!cursor'],
-    ['src/objects/company-log.ts', 'CompanyLog', 'files < FILES_PER_CALL'],
-    ['src/objects/company-log.ts', 'CompanyLog', 'redacted.nextKey === null'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'fileCount < FILES_PER_CALL'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'redactedPart.nextKey === null'],
     ['src/objects/company-log.ts', 'CompanyLog', 'nextKind === undefined'],
   ),
   ...makeUnguardedConditions(

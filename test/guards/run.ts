@@ -13,18 +13,18 @@ const namePattern = new RegExp(options.only ?? '');
 const selectedGuards = GUARDS.filter((guard) => namePattern.test(`${formatName(guard)} ${guard.tests.join(' ')}`));
 if (options.list)
   for (const guard of selectedGuards) console.log(`${formatName(guard)}\n    ${guard.tests.join(', ')}`);
-else process.exitCode = (await removeEach(selectedGuards)) ? 0 : 1;
+else process.exitCode = (await removeEachGuard(selectedGuards)) ? 0 : 1;
 
 /**
  * Removes the guards one by one, in parallel copies of the project, and runs their tests. @returns whether a test fails for each
  */
-async function removeEach(guards: Guard[]): Promise<boolean> {
+async function removeEachGuard(guards: Guard[]): Promise<boolean> {
   const failures: string[] = [];
   const startedAt = Date.now();
   const getSecondsSince = (startTime: number) => Math.round((Date.now() - startTime) / 1000);
   const groups = groupByTests(guards);
   const count = Math.min(Number(options.copies ?? availableParallelism()), groups.length);
-  const copies = Array.from({ length: count }, createCopy);
+  const projectCopies = Array.from({ length: count }, createCopy);
   let doneCount = 0;
   const reportGuard = (guard: Guard, failure: string | undefined, failedTest = '') => {
     if (failure) failures.push(failure);
@@ -35,22 +35,22 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
   };
   try {
     const problems = new Map<Guard, string | null>();
-    await runInCopies(copies, async (copy, copyIndex) => {
+    await runInCopies(projectCopies, async (copy, copyIndex) => {
       const ownGuards = groups.filter((_, index) => index % count === copyIndex).flat();
       const foundProblems = await copy.unfit(ownGuards);
       for (const [index, guard] of ownGuards.entries()) problems.set(guard, foundProblems[index] ?? null);
     });
     console.log(`With every guard in place, the tests ran in ${getSecondsSince(startedAt)} s.`);
-    const left = guards.values();
-    await runInCopies(copies, async (copy) => {
-      for (const guard of left) {
+    const pendingGuards = guards.values();
+    await runInCopies(projectCopies, async (copy) => {
+      for (const guard of pendingGuards) {
         const problem = problems.get(guard);
         const { heldBy, failure } = problem ? { failure: problem } : await copy.outcomeWithout(guard);
         reportGuard(guard, failure, heldBy);
       }
     });
   } finally {
-    await runInCopies(copies, (copy) => copy.close());
+    await runInCopies(projectCopies, (copy) => copy.close());
   }
   console.log(`\n${guards.length} guards in ${getSecondsSince(startedAt)} s, ${failures.length} not held.`);
   for (const failure of failures) console.log(failure);
@@ -59,10 +59,10 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
 
 /** Runs work in all copies at the same time. */
 function runInCopies(
-  copies: ProjectCopy[],
+  projectCopies: ProjectCopy[],
   runInCopy: (copy: ProjectCopy, copyIndex: number) => Promise<void>,
 ): Promise<unknown> {
-  return Promise.all(copies.map(runInCopy));
+  return Promise.all(projectCopies.map(runInCopy));
 }
 
 /** Groups guards by their test files: with every guard in place, each file has to run only once. */

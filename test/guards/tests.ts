@@ -42,8 +42,8 @@ export async function startTests(folder: string) {
       const listModules = await runTestFiles(guards);
       return (guard) => {
         const modules = listModules(guard);
-        const ran = modules.flatMap(listTests).some(({ fullName }) => fullName.includes(guard.title ?? ''));
-        if (!ran) return `${describeGuard(guard)}: no test fits. Correct the entry in test/guards/lists.`;
+        const hasRunTest = modules.flatMap(listTests).some(({ fullName }) => fullName.includes(guard.title ?? ''));
+        if (!hasRunTest) return `${describeGuard(guard)}: no test fits. Correct the entry in test/guards/lists.`;
         if (modules.every((module) => module.ok())) return undefined;
         return `${describeGuard(guard)} fails with every guard in place. Repair that first.`;
       };

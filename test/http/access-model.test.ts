@@ -27,7 +27,7 @@ class StepScheduler {
   }
 
   /** Creates a process's steps: the work of a step runs when the scheduler chooses the process. */
-  stepOf =
+  makeStep =
     (process: number) =>
     async <T>(work: () => T): Promise<T> => {
       await new Promise<void>((resolve) => this.#waiting.set(process, resolve));
@@ -35,7 +35,7 @@ class StepScheduler {
     };
 
   async run(processes: Promise<unknown>[]): Promise<void> {
-    const allEnded = Promise.allSettled(processes);
+    const processesEnd = Promise.allSettled(processes);
     for (;;) {
       for (let tick = 0; tick < 40; tick += 1) await Promise.resolve();
       const readyProcesses = [...this.#waiting.keys()].toSorted();
@@ -47,7 +47,7 @@ class StepScheduler {
       this.#waiting.delete(process);
       go();
     }
-    await Promise.race([allEnded, Promise.resolve()]);
+    await Promise.race([processesEnd, Promise.resolve()]);
   }
 }
 
@@ -61,7 +61,7 @@ function findNextChoices(choices: number[], readyCounts: number[]): number[] | u
   return undefined;
 }
 
-type RunStep = ReturnType<StepScheduler['stepOf']>;
+type RunStep = ReturnType<StepScheduler['makeStep']>;
 type Fault = 'none' | 'lost after beginning' | 'lost after committing';
 
 /** A model of a control database with one value, the gate of a company, and isolates that call both. */
@@ -213,24 +213,24 @@ const clockJumpProcess: ModelProcess = (accessModel, step) => step(() => accessM
 /** Runs the processes in every order of their steps, each followed by requests of each isolate. @returns the number of orders */
 async function runInEveryOrder(sql: SqlStorage, processes: ModelProcess[], isolates: string[]): Promise<number> {
   let choices: number[] | undefined = [];
-  let runs = 0;
+  let runCount = 0;
   while (choices) {
     forgetPrincipals();
     const accessModel = new AccessModel(sql);
     const scheduler: StepScheduler = new StepScheduler(choices);
-    await scheduler.run(processes.map((process, index) => process(accessModel, scheduler.stepOf(index))));
+    await scheduler.run(processes.map((process, index) => process(accessModel, scheduler.makeStep(index))));
     // Whoever was lost left an announcement that has run out by now, and what it had committed holds for all.
     accessModel.jumpGateClock();
     accessModel.answered = accessModel.committedValue;
     const finalScheduler = new StepScheduler([]);
     await finalScheduler.run(
-      isolates.flatMap((isolate, index) => makeRequests(isolate, 2)(accessModel, finalScheduler.stepOf(index))),
+      isolates.flatMap((isolate, index) => makeRequests(isolate, 2)(accessModel, finalScheduler.makeStep(index))),
     );
     expect(accessModel.problems, `in the order ${choices.join(' ')}`).toEqual([]);
-    runs += 1;
+    runCount += 1;
     choices = findNextChoices(choices, scheduler.readyCounts);
   }
-  return runs;
+  return runCount;
 }
 
 describe('the access of a principal that an isolate has cached', () => {

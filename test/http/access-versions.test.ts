@@ -2,9 +2,9 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { AccessVersions, MAX_CHANGE_MS } from '../../src/objects/access-versions.ts';
 
-const on = (name: string, useVersions: (versions: AccessVersions, reopen: () => AccessVersions) => void) =>
+const on = (name: string, testVersions: (versions: AccessVersions, reopen: () => AccessVersions) => void) =>
   runInDurableObject(env.ORGANIZATION_GATE.getByName(name), (_, { storage }) =>
-    useVersions(new AccessVersions(storage.sql), () => new AccessVersions(storage.sql)),
+    testVersions(new AccessVersions(storage.sql), () => new AccessVersions(storage.sql)),
   );
 
 describe('the version of a principal’s access', () => {

@@ -93,11 +93,14 @@ describe('the contract of a route', () => {
   });
 
   it('describes each failure: a failure that is made from arguments does not compile without a message', () => {
-    const detail = (field: string) => ({ field });
-    const describedFailure = defineFailure('test.described', 'missing', { message: 'There is none.', detail });
+    const makeDetail = (field: string) => ({ field });
+    const describedFailure = defineFailure('test.described', 'missing', {
+      message: 'There is none.',
+      detail: makeDetail,
+    });
     expect(describedFailure('id').detail).toEqual({ message: 'There is none.', field: 'id' });
     // @ts-expect-error nothing says what it means before it is made
-    defineFailure('test.described', 'missing', { detail });
+    defineFailure('test.described', 'missing', { detail: makeDetail });
   });
 });
 

@@ -132,7 +132,8 @@ describe('a cross-origin answer', () => {
       env: { RATE_LIMIT_IP_PER_SECOND: '1' },
     });
     stopClockAt(Date.now());
-    for (let left = 10; left > 0; left--) expect((await callApi('OPTIONS', path, requestOptions)).status).toBe(204);
+    for (let remainingCount = 10; remainingCount > 0; remainingCount--)
+      expect((await callApi('OPTIONS', path, requestOptions)).status).toBe(204);
     const answer = await callApi('OPTIONS', path, requestOptions);
     expect(answer.status).toBe(429);
     expect(answer.headers.get('access-control-allow-origin')).toBe(reader);

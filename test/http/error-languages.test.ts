@@ -181,7 +181,7 @@ describe('an error', () => {
     const { status, body } = await company.as[method](path, { json });
     expect(status).toBe(422);
     for (const [field, explained] of Object.entries(expected)) {
-      const details = body.details.filter((each: { field: string }) => each.field === field);
+      const details = body.details.filter((detail: { field: string }) => detail.field === field);
       expect(details).toEqual([{ field, message: expect.any(String), ...explained }]);
     }
   });

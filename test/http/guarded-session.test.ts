@@ -89,7 +89,7 @@ async function recordAuthenticationQueries(): Promise<string[]> {
   const { as, apiKey } = await createOwnedCompany();
   const { program } = await authorizeOauthClient(as, { scope: '*' });
   const queries: string[] = [];
-  const watching = {
+  const watchedDb = {
     withSession: (constraint: string) => {
       const session = env.CONTROL_DB.withSession(constraint);
       return {
@@ -102,7 +102,7 @@ async function recordAuthenticationQueries(): Promise<string[]> {
     },
   };
   forgetPrincipals();
-  const bindings = { CONTROL_DB: watching } as unknown as Record<string, string>;
+  const bindings = { CONTROL_DB: watchedDb } as unknown as Record<string, string>;
   // None reads anything else: there is no such body, and no such order.
   expect((await as.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
   expect((await program.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);

@@ -9,7 +9,7 @@ import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -215,7 +215,7 @@ describe('an answer kept for an idempotency key', () => {
     const { as } = await createAllowedUser(company, {
       can: ['dashboards:*', 'visualizations:*'],
       denied: ['visualizations:*'],
-      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
+      deniedArns: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
     });
     const sendRequest = (key: string) => as.post(path(dashboard._id, context.id), makeKeyedRequest(key, json));
     const key = makeKey();
@@ -229,8 +229,8 @@ describe('an answer kept for an idempotency key', () => {
   it('is not replayed after any change of its sender’s permissions, even if the answer is a refusal', async () => {
     const { id, as } = await createPerson();
     const [taken, name] = [makeKey(), makeName()];
-    const createTaken = () => as.post('/v1/visualizations', makeKeyedRequest(taken, { name, sql: 'SELECT 1' }));
-    expect((await createTaken()).status).toBe(201);
+    const repeatCreation = () => as.post('/v1/visualizations', makeKeyedRequest(taken, { name, sql: 'SELECT 1' }));
+    expect((await repeatCreation()).status).toBe(201);
     const invalidKey = makeKey();
     expect((await as.post('/v1/visualizations', makeKeyedRequest(invalidKey))).status).toBe(422);
     // What is given besides leads to nothing that this shows; whether it does is not looked into.
@@ -239,7 +239,7 @@ describe('an answer kept for an idempotency key', () => {
       await createPolicyGroup(company, await storePolicy(company, [makeAllow('groups:ListGroups')])),
       id,
     );
-    expect(readStatusAndCode(await createTaken())).toEqual(ACCESS_CHANGED_ERROR);
+    expect(readStatusAndCode(await repeatCreation())).toEqual(ACCESS_CHANGED_ERROR);
     expect(readStatusAndCode(await as.post('/v1/visualizations', makeKeyedRequest(invalidKey)))).toEqual(
       ACCESS_CHANGED_ERROR,
     );
@@ -296,7 +296,7 @@ describe('an answer kept for an idempotency key', () => {
     const { id, as } = await createPerson();
     const [key, name] = [makeKey(), makeName()];
     const json = { name, sql: 'SELECT 1' };
-    const first = await sendOvertaken(
+    const first = await sendDuringRace(
       /insert into "visualizations"/,
       () => denyActions('user', id, 'dashboards:share'),
       (racingEnv) => as.post('/v1/visualizations', { ...makeKeyedRequest(key, json), env: racingEnv }),

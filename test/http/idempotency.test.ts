@@ -9,7 +9,7 @@ import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
   createPolicyGroup,
@@ -112,19 +112,19 @@ describe('a request under an idempotency key', () => {
       headers: { 'idempotency-key': keys.malformed, 'content-type': 'application/json' },
       body: '{',
     };
-    const sendAll = async () => [
+    const sendAllRequests = async () => [
       await admin.post('/groups', makeKeyedRequest(keys.invalid, { name: 5 })),
       await createGroup(keys.taken, name),
       await company.as.post('/v1/groups', malformedRequest),
     ];
-    const first = await sendAll();
+    const first = await sendAllRequests();
     expect(first.map(readStatusAndCode)).toEqual([
       [422, 'ValidationError'],
       [409, 'AlreadyExists'],
       [400, 'INVALID_JSON'],
     ]);
     await expectSuccess(admin.delete(`/groups/${id}`));
-    const repeatedAnswers = await sendAll();
+    const repeatedAnswers = await sendAllRequests();
     expect(repeatedAnswers.map(isReplay)).toEqual([true, true, true]);
     expect(repeatedAnswers.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
   });
@@ -215,8 +215,8 @@ describe('a request under an idempotency key', () => {
       [409, findWording('IdempotencyKeyInUse')],
       [409, findWording('IdempotencyAnswerTooLarge')],
     ]);
-    const isPortuguese = answers.map(({ body }) => /idempotência|requisição/.test(body.error));
-    expect(isPortuguese).toEqual(Array(3).fill(surface === 'managed tables'));
+    const portugueseFlags = answers.map(({ body }) => /idempotência|requisição/.test(body.error));
+    expect(portugueseFlags).toEqual(Array(3).fill(surface === 'managed tables'));
   });
 
   it('runs again after a server error (500)', async () => {
@@ -261,11 +261,11 @@ describe('an idempotency key', () => {
       const path = `/groups/${id}`;
       const name = makeName();
       for (let requestCount = 0; requestCount < 2; requestCount += 1) {
-        const readAnswer = await admin.get('/groups', makeKeyedRequest(key));
-        const patchAnswer = await admin.patch(path, makeKeyedRequest(key, { name }));
-        const putAnswer = await company.as.put(`/v1/groups/${id}`, makeKeyedRequest(key, { name }));
+        const foundAnswer = await admin.get('/groups', makeKeyedRequest(key));
+        const answerToPatch = await admin.patch(path, makeKeyedRequest(key, { name }));
+        const answerToPut = await company.as.put(`/v1/groups/${id}`, makeKeyedRequest(key, { name }));
         const loginAnswer = await callApi('POST', '/v1/auth/login', makeKeyedRequest(key, {}));
-        const answers = [readAnswer, patchAnswer, putAnswer, loginAnswer];
+        const answers = [foundAnswer, answerToPatch, answerToPut, loginAnswer];
         expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 422]);
         expect(answers.map(({ body }) => JSON.stringify(body).includes('Idempotency-Key'))).toEqual(
           Array(4).fill(false),
@@ -288,17 +288,17 @@ describe('an idempotency key', () => {
 describe('copies of a request under one key', () => {
   it('that arrive while the first copy runs are answered 409 with Retry-After', async () => {
     const [key, name] = [makeKey(), makeName()];
-    let copyAnswer: ApiResponse | undefined;
-    const first = await sendOvertaken(
+    let secondAnswer: ApiResponse | undefined;
+    const first = await sendDuringRace(
       /insert into "groups"/,
       async () => {
-        copyAnswer = await createGroup(key, name);
+        secondAnswer = await createGroup(key, name);
       },
       (racingEnv) => admin.post('/groups', { ...makeKeyedRequest(key, { name }), env: racingEnv }),
     );
     expect(first.status).toBe(201);
-    expect(readStatusAndCode(copyAnswer as ApiResponse)).toEqual([409, 'IdempotencyKeyInUse']);
-    expect(Number(copyAnswer?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(readStatusAndCode(secondAnswer as ApiResponse)).toEqual([409, 'IdempotencyKeyInUse']);
+    expect(Number(secondAnswer?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(isReplay(await createGroup(key, name))).toBe(true);
   });
 
@@ -333,12 +333,12 @@ describe('copies of a request under one key', () => {
         isOver = await Promise.race([first.then(() => true), lost.then(() => false)]);
         if (isOver) continue;
         const countBefore = await countVisualizations(name);
-        const copyAnswer = await createVisualization(key, name);
-        expect([at, await countVisualizations(name)]).toEqual([at, copyAnswer.status === 409 ? countBefore : 1]);
-        outcomes.push([countBefore, ...readStatusAndCode(copyAnswer), isReplay(copyAnswer)].join(' '));
+        const secondAnswer = await createVisualization(key, name);
+        expect([at, await countVisualizations(name)]).toEqual([at, secondAnswer.status === 409 ? countBefore : 1]);
+        outcomes.push([countBefore, ...readStatusAndCode(secondAnswer), isReplay(secondAnswer)].join(' '));
         advanceClock(61_000);
         const next = await createVisualization(key, name);
-        expect([at, next.status, isReplay(next)]).toEqual([at, 201, copyAnswer.status === 201]);
+        expect([at, next.status, isReplay(next)]).toEqual([at, 201, secondAnswer.status === 201]);
         resetClock();
       }
     }
@@ -396,7 +396,7 @@ describe('copies of a request under one key', () => {
   });
 });
 
-const makeUse = (requestId: string) => ({
+const makeKeyUse = (requestId: string) => ({
   senderId: 'somebody',
   key: 'key',
   digests: ['same'],
@@ -408,7 +408,7 @@ function createKeyStore() {
   const gateObject = env.ORGANIZATION_GATE.getByName(makeKey());
   const limits = { organization: 100, principal: 100 };
   const begin = async (requestId: string, keyedRequest: Partial<KeyedRequest> = {}) => {
-    const { senderId: principalId, ...keyed } = makeUse(requestId);
+    const { senderId: principalId, ...keyed } = makeKeyUse(requestId);
     const verdict = await gateObject.admit({ principalId, requestId, limits, once: { ...keyed, ...keyedRequest } });
     return verdict.refused === null ? verdict.key : null;
   };
@@ -418,7 +418,7 @@ function createKeyStore() {
 /** Creates an unused store of an outsider's idempotency keys, with a function that begins a request. */
 const createOutsiderKeyStore = () => {
   const object = env.TOKEN_LIMITER.getByName(makeKey());
-  return { object, begin: async (requestId: string) => (await object.take(100, makeUse(requestId))).key };
+  return { object, begin: async (requestId: string) => (await object.take(100, makeKeyUse(requestId))).key };
 };
 
 const readAlarm = (object: DurableObjectStub) => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
@@ -461,12 +461,12 @@ describe('the stored answer of an idempotency key', () => {
   it('is not replayed after 24 hours, and deleted from the disk later', async () => {
     const { object, begin } = createKeyStore();
     await begin('first');
-    await object.endKey(makeUse('first'), { state: 'kept', answer: 'sealed' });
+    await object.endKey(makeKeyUse('first'), { state: 'kept', answer: 'sealed' });
     advanceClock(24 * 60 * 60_000 - 1000);
     expect(await begin('second')).toEqual({ state: 'kept', answer: 'sealed' });
     advanceClock(24 * 60 * 60_000 + 1000);
     expect(await begin('second')).toEqual({ state: 'begun' });
-    await object.endKey(makeUse('second'), { state: 'kept', answer: 'sealed anew' });
+    await object.endKey(makeKeyUse('second'), { state: 'kept', answer: 'sealed anew' });
     await runDurableObjectAlarm(object);
     expect(await begin('third')).toEqual({ state: 'kept', answer: 'sealed anew' });
     advanceClock(4 * 24 * 60 * 60_000);
@@ -485,7 +485,7 @@ describe('the store of idempotency keys', () => {
         limits: { organization: 10, principal: 10 },
         once: { key: requestId, digests: ['same'] },
       });
-    const keys = async () => (await readStoredKeys(object)).flat().map(({ key }) => key);
+    const listKeys = async () => (await readStoredKeys(object)).flat().map(({ key }) => key);
     stopClockAt(Date.UTC(2036, 0, 1, 12));
     await beginRequest('first');
     stopClockAt(Date.UTC(2036, 0, 2, 12));
@@ -493,11 +493,11 @@ describe('the store of idempotency keys', () => {
     expect(await readAlarm(object)).toBe(Date.UTC(2036, 0, 3));
     stopClockAt(Date.UTC(2036, 0, 3, 1));
     await runDurableObjectAlarm(object);
-    expect(await keys()).toEqual(['second']);
+    expect(await listKeys()).toEqual(['second']);
     expect(await readAlarm(object)).toBe(Date.UTC(2036, 0, 4));
     stopClockAt(Date.UTC(2036, 0, 5, 1));
     await runDurableObjectAlarm(object);
-    expect(await keys()).toEqual([]);
+    expect(await listKeys()).toEqual([]);
     expect(await readAlarm(object)).toBeNull();
   });
 
@@ -514,9 +514,9 @@ describe('the store of idempotency keys', () => {
     const { object } = createKeyStore();
     const keyStates = await runInDurableObject(object, (_, { storage }) => {
       const fullStore = new IdempotencyKeys(storage.sql, 0);
-      fullStore.begin(makeUse('first'), 0);
-      fullStore.end(makeUse('first'), { state: 'kept', answer: 'sealed' });
-      return fullStore.begin(makeUse('second'), 0);
+      fullStore.begin(makeKeyUse('first'), 0);
+      fullStore.end(makeKeyUse('first'), { state: 'kept', answer: 'sealed' });
+      return fullStore.begin(makeKeyUse('second'), 0);
     });
     expect(keyStates).toEqual({ state: 'not_kept' });
   });
@@ -527,7 +527,7 @@ describe('an idempotency key in use', () => {
     const { object, begin } = createKeyStore();
     await begin('first');
     advanceClock(50_000);
-    await object.extendKey(makeUse('first'));
+    await object.extendKey(makeKeyUse('first'));
     advanceClock(100_000);
     expect(await begin('second')).toMatchObject({ state: 'in_use' });
     advanceClock(111_000);
@@ -539,12 +539,12 @@ describe('an idempotency key in use', () => {
     await begin('slow');
     advanceClock(61_000);
     await begin('next');
-    await object.extendKey(makeUse('slow'));
-    await object.endKey(makeUse('slow'), { state: 'kept', answer: 'of the slow one' });
-    await object.endKey(makeUse('slow'), { state: 'undone' });
+    await object.extendKey(makeKeyUse('slow'));
+    await object.endKey(makeKeyUse('slow'), { state: 'kept', answer: 'of the slow one' });
+    await object.endKey(makeKeyUse('slow'), { state: 'undone' });
     expect(await begin('third')).toMatchObject({ state: 'in_use' });
-    await object.endKey(makeUse('next'), { state: 'kept', answer: 'of the next one' });
-    await object.endKey(makeUse('next'), { state: 'undone' });
+    await object.endKey(makeKeyUse('next'), { state: 'kept', answer: 'of the next one' });
+    await object.endKey(makeKeyUse('next'), { state: 'undone' });
     expect(await begin('third')).toEqual({ state: 'kept', answer: 'of the next one' });
   });
 
@@ -558,7 +558,7 @@ describe('an idempotency key in use', () => {
   it('is not used up by a request that a rate limit refuses', async () => {
     const { object, begin } = createOutsiderKeyStore();
     expect(await object.take(10)).toMatchObject({ limit: { allowed: true }, key: null });
-    expect(await object.take(0, makeUse('first'))).toMatchObject({ key: null });
+    expect(await object.take(0, makeKeyUse('first'))).toMatchObject({ key: null });
     expect(await begin('second')).toEqual({ state: 'begun' });
     const refusedAdmission = {
       principalId: 'somebody',
@@ -610,7 +610,7 @@ function createLosingEnv({ at, isDone }: { at: number; isDone: boolean }): {
   lost: Promise<void>;
 } {
   const { promise: lost, resolve } = Promise.withResolvers<void>();
-  const never = new Promise<never>(() => {});
+  const unsettledPromise = new Promise<never>(() => {});
   let callCount = 0;
   const watchCalls = <T extends object>(inner: T): T =>
     new Proxy(inner, {
@@ -624,7 +624,7 @@ function createLosingEnv({ at, isDone }: { at: number; isDone: boolean }): {
           callCount += 1;
           if (callCount < at) return callOriginal();
           if (callCount === at) void Promise.resolve(isDone && callOriginal()).then(() => resolve());
-          return never;
+          return unsettledPromise;
         };
       },
     });

@@ -99,7 +99,7 @@ describe('a JSON body of many values', () => {
     const answer = await createSignedCaller(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
     return [answer.status, answer.body.message];
   };
-  const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
+  const makeMembers = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
   const TOO_MANY_SIGNS = [400, 'The body has more than 131072 commas and opening brackets.'];
 
   it.each([
@@ -111,11 +111,11 @@ describe('a JSON body of many values', () => {
   });
 
   it('is refused with more than 10,000 different member names, but not with many repeated names', async () => {
-    expect(await postMetadata(members(10_001))).toEqual([
+    expect(await postMetadata(makeMembers(10_001))).toEqual([
       400,
       'The members of the body have more than 10000 different names.',
     ]);
-    expect(await postMetadata(members(9_990))).toEqual([422, expect.anything()]);
+    expect(await postMetadata(makeMembers(9_990))).toEqual([422, expect.anything()]);
     expect(await postMetadata(`[${'{"a":0},'.repeat(12_000)}0]`)).toEqual([422, expect.anything()]);
   });
 
@@ -152,15 +152,18 @@ describe('half of a surrogate pair', () => {
 });
 
 describe('a token whose parts are nested deep', () => {
-  const part = (json: string) => Buffer.from(json).toString('base64url');
+  const encodeSegment = (json: string) => Buffer.from(json).toString('base64url');
   const deepJson = `{"deep":${nestArrays(5_000)}}`;
 
   it.each([
-    ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nestArrays(5_000)}}`)}.${part('{}')}.AAAA`],
-    ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deepJson)}.AAAA`],
+    [
+      'header',
+      `${encodeSegment(`{"alg":"EdDSA","kid":"test-1","deep":${nestArrays(5_000)}}`)}.${encodeSegment('{}')}.AAAA`,
+    ],
+    ['payload', `${encodeSegment('{"alg":"EdDSA","kid":"test-1"}')}.${encodeSegment(deepJson)}.AAAA`],
     [
       'header with a symmetric algorithm',
-      `${part(`{"alg":"HS256","deep":${nestArrays(5_000)}}`)}.${part(deepJson)}.AAAA`,
+      `${encodeSegment(`{"alg":"HS256","deep":${nestArrays(5_000)}}`)}.${encodeSegment(deepJson)}.AAAA`,
     ],
   ])('is refused, whichever part is nested: the %s', async (_what, token) => {
     const headers = { authorization: `Bearer ${token}` };

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findExcess } from '../../src/http/json-bounds.ts';
+import { findExceededBound } from '../../src/http/json-bounds.ts';
 
 const GENEROUS_LIMITS = { depth: 1_000, signs: 1_000, names: 1_000 };
-const isNestedDeeper = (text: string, depth: number) => findExcess(text, { ...GENEROUS_LIMITS, depth }) === 'depth';
+const isNestedDeeper = (text: string, depth: number) =>
+  findExceededBound(text, { ...GENEROUS_LIMITS, depth }) === 'depth';
 
 const measureDepth = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(measureDepth)) : 0;
@@ -37,7 +38,7 @@ it.each(['"', '"\\', '[', '}}}', '', '"[[['])(
 const countSigns = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Math.max(1, Object.values(value).length) +
-      Object.values(value).reduce((sum: number, each) => sum + countSigns(each), 0)
+      Object.values(value).reduce((sum: number, listedValue) => sum + countSigns(listedValue), 0)
     : 0;
 
 const listNames = (value: unknown): string[] =>
@@ -50,10 +51,10 @@ it('the commas, brackets and names counted in a JSON text equal those of its par
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, isSpaced) => {
       const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
       const parsedValue = JSON.parse(text);
-      expect(findExcess(text, { ...GENEROUS_LIMITS, signs: limit })).toBe(
+      expect(findExceededBound(text, { ...GENEROUS_LIMITS, signs: limit })).toBe(
         countSigns(parsedValue) > limit ? 'signs' : null,
       );
-      expect(findExcess(text, { ...GENEROUS_LIMITS, names: limit })).toBe(
+      expect(findExceededBound(text, { ...GENEROUS_LIMITS, names: limit })).toBe(
         new Set(listNames(parsedValue)).size > limit ? 'names' : null,
       );
     }),

@@ -21,9 +21,9 @@ describe('the answer 201', () => {
     ] as const;
     for (const [{ status, headers, body }, reader] of creations) {
       expect(status).toBe(201);
-      const readAnswer = await reader.get(headers.get('location') as string);
-      expect(readAnswer.status).toBe(200);
-      expect(readAnswer.body._id ?? readAnswer.body.id).toBe(body._id ?? body.id);
+      const foundAnswer = await reader.get(headers.get('location') as string);
+      expect(foundAnswer.status).toBe(200);
+      expect(foundAnswer.body._id ?? foundAnswer.body.id).toBe(body._id ?? body.id);
     }
   });
 

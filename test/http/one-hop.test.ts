@@ -11,7 +11,7 @@ import { type Company, createAllowedUser, createOwnedCompany } from '../support/
 import { runInContext } from '../support/context.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createKeyedAccount,
@@ -86,12 +86,12 @@ describe('a request of a principal that the isolate has cached', () => {
 
   it('records its last use once a minute, together with the last uses of other principals', async () => {
     const serviceAccounts = [await createKeyedAccount(company), await createKeyedAccount(company)];
-    const useAll = async () => {
+    const useAllAccounts = async () => {
       for (const { as } of serviceAccounts) await as.get('/groups');
     };
-    await useAll();
-    await useAll();
-    await useAll();
+    await useAllAccounts();
+    await useAllAccounts();
+    await useAllAccounts();
     const readLastUse = async ({ id }: ServiceAccount) =>
       Date.parse((await expectSuccess(admin.get(`/service-accounts/${id}`))).last_used_at);
     const first = await Promise.all(serviceAccounts.map(readLastUse));
@@ -108,7 +108,7 @@ describe('a request of a principal that the isolate has cached', () => {
         ),
       ).toEqual([403, 0]);
       advanceClock(200_000);
-      await useAll();
+      await useAllAccounts();
       const last = await Promise.all(serviceAccounts.map(readLastUse));
       expect(last.map((at, index) => at - (first[index] as number) > 80_000)).toEqual([true, true]);
     } finally {
@@ -250,7 +250,7 @@ describe('the cached access of a principal', () => {
   it('is not cached while it is being changed', async () => {
     const { policyId, groupId, request } = await createCachedAccount();
     const statusesDuring: number[] = [];
-    const { status } = await sendOvertaken(
+    const { status } = await sendDuringRace(
       /^delete from "group_policies"/,
       async () => statusesDuring.push(await request()),
       (racingEnv) => admin.delete(`/groups/${groupId}/policies/${policyId}`, { env: racingEnv }),
@@ -297,7 +297,7 @@ describe('a change of access that failed', () => {
 /** Creates an environment in which a batch is lost on its way to the control database; `arrive` delivers it after all. */
 function createBatchLosingEnv(pattern: RegExp) {
   const texts = new WeakMap<D1PreparedStatement, string>();
-  let arrive = (): Promise<unknown> => Promise.reject(new Error(`No statement fits ${pattern}.`));
+  let awaitStatement = (): Promise<unknown> => Promise.reject(new Error(`No statement fits ${pattern}.`));
   const rememberText = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
     texts.set(statement, text);
     const bind = statement.bind.bind(statement);
@@ -311,13 +311,13 @@ function createBatchLosingEnv(pattern: RegExp) {
       batch: (statements: D1PreparedStatement[]) => {
         if (!statements.some((batchedStatement) => pattern.test(texts.get(batchedStatement) ?? '')))
           return session.batch(statements);
-        arrive = () => session.batch(statements);
+        awaitStatement = () => session.batch(statements);
         return Promise.reject(new Error('Network connection lost.'));
       },
     };
   };
-  const lost = { CONTROL_DB: { withSession } } as unknown as Record<string, string>;
-  return { lost, arrive: () => arrive() };
+  const losingEnv = { CONTROL_DB: { withSession } } as unknown as Record<string, string>;
+  return { lost: losingEnv, arrive: () => awaitStatement() };
 }
 
 describe('the gate of a company (a Durable Object)', () => {

@@ -128,7 +128,7 @@ describe('/openapi.json', () => {
     const operations = Object.values<Record<string, Operation>>(body.paths).flatMap((path) => Object.values(path));
     const parameters = operations
       .flatMap(({ parameters = [] }) => parameters)
-      .map((each) => resolveReference(body, each));
+      .map((parameter) => resolveReference(body, parameter));
     const pageParameters = parameters.filter(({ name }) => ['page', 'per_page', 'quantity'].includes(name));
     expect(pageParameters.length).toBeGreaterThan(50);
     for (const { schema } of pageParameters) {
@@ -181,9 +181,11 @@ describe('/openapi.json', () => {
 
   it('lists the error code of a 500 where the API has such a code', async () => {
     const { body } = await callApi('GET', '/openapi.json');
-    const resolveResponse = (described: DescribedResponse) =>
-      described.$ref ? body.components.responses[described.$ref.split('/').at(-1) as string] : described;
-    const withoutCode = SURFACES.filter(({ surface }) => surface.internalError.code !== '').flatMap(
+    const resolveResponse = (describedResponse: DescribedResponse) =>
+      describedResponse.$ref
+        ? body.components.responses[describedResponse.$ref.split('/').at(-1) as string]
+        : describedResponse;
+    const contractsWithoutCode = SURFACES.filter(({ surface }) => surface.internalError.code !== '').flatMap(
       ({ surface, endpoints }) =>
         endpoints
           .map(({ contract }) => contract)
@@ -194,7 +196,7 @@ describe('/openapi.json', () => {
           })
           .map(({ operationId }) => operationId),
     );
-    expect(withoutCode).toEqual([]);
+    expect(contractsWithoutCode).toEqual([]);
   });
 
   it('refers only to components it defines', async () => {

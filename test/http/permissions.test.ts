@@ -23,11 +23,11 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 let company: Company;
 let principals: Awaited<ReturnType<typeof createPrincipals>>;
 /** A service account with a service token. */
-let machine: TestPrincipal;
+let machinePrincipal: TestPrincipal;
 beforeAll(async () => {
   company = await createOwnedCompany();
   principals = await createPrincipals(company);
-  machine = createPrincipal(principals.robot.id, await createTokenCaller(principals.robot));
+  machinePrincipal = createPrincipal(principals.robot.id, await createTokenCaller(principals.robot));
 });
 
 const UNKNOWN_ID = '0'.repeat(24);
@@ -41,7 +41,8 @@ const sendInvalidRequest = ({ as }: TestPrincipal, contract: Contract): Promise<
 
 const needsCredential = ({ access }: Contract): boolean =>
   access !== 'public' && access !== 'optional' && access !== 'pending' && !isTokenAccess(access);
-const listOtherActions = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
+const listOtherActions = (action: Action | null): Action[] =>
+  ALL_ACTIONS.filter((otherAction) => otherAction !== action);
 
 /** The statuses of an invalid request by an authorized caller: it has no body, no real id, and no version of tus. */
 const AUTHORIZED_STATUSES = [200, 204, 400, 404, 412, 422];
@@ -118,20 +119,20 @@ describe('a service token', () => {
       ({ contract: { access, only } }) => access !== 'operator' && only !== 'people' && only !== 'owner',
     ),
   )('is accepted by $route for actions that its service account may take', async ({ contract, action }) => {
-    await machine.setStatements(action === null ? [makeAllow('*')] : [makeAllow(action)]);
-    const { status } = await sendInvalidRequest(machine, contract);
+    await machinePrincipal.setStatements(action === null ? [makeAllow('*')] : [makeAllow(action)]);
+    const { status } = await sendInvalidRequest(machinePrincipal, contract);
     if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
     expect(status).toBeOneOf([...AUTHORIZED_STATUSES, 201, 409]);
     if (action === null) return;
-    await machine.setStatements([makeAllow(...listOtherActions(action))]);
-    expect((await sendInvalidRequest(machine, contract)).status).toBe(403);
+    await machinePrincipal.setStatements([makeAllow(...listOtherActions(action))]);
+    expect((await sendInvalidRequest(machinePrincipal, contract)).status).toBe(403);
   });
 
   it.each(ROUTES.filter(({ contract }) => contract.only === 'people'))(
     'is refused by $route, whatever its service account may do',
     async ({ contract }) => {
-      await machine.setStatements([makeAllow('*')]);
-      const { status, body } = await sendInvalidRequest(machine, contract);
+      await machinePrincipal.setStatements([makeAllow('*')]);
+      const { status, body } = await sendInvalidRequest(machinePrincipal, contract);
       expect([status, body.message]).toEqual([403, expect.stringContaining('for people')]);
     },
   );
@@ -139,8 +140,8 @@ describe('a service token', () => {
   it.each(ROUTES.filter(({ credential, contract }) => credential === 'signature' && needsCredential(contract)))(
     'is refused by $route, because a signature is required',
     async ({ contract }) => {
-      await machine.setStatements([makeAllow('*')]);
-      expect((await sendInvalidRequest(machine, contract)).status).toBe(401);
+      await machinePrincipal.setStatements([makeAllow('*')]);
+      expect((await sendInvalidRequest(machinePrincipal, contract)).status).toBe(401);
     },
   );
 });
@@ -149,7 +150,7 @@ describe('a route for the owner', () => {
   it.each(ROUTES.filter(({ contract }) => contract.only === 'owner'))(
     '$route refuses administrators, users and programs, before it validates the request',
     async ({ contract }) => {
-      for (const caller of [principals.bearer, machine]) {
+      for (const caller of [principals.bearer, machinePrincipal]) {
         await caller.setStatements([makeAllow('*')]);
         const { status, body } = await sendInvalidRequest(caller, contract);
         expect([status, body.message]).toEqual([403, 'Only the owner of the company may do this.']);

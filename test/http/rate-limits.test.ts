@@ -12,10 +12,10 @@ beforeEach(async () => {
 
 afterEach(resetClock);
 
-let addresses = 0;
+let addressCount = 0;
 const makeAddress = (): string => {
-  addresses += 1;
-  return `203.0.113.${addresses}`;
+  addressCount += 1;
+  return `203.0.113.${addressCount}`;
 };
 
 interface RateLimits {
@@ -174,9 +174,10 @@ describe('preflights', () => {
     const sendPreflight = () =>
       callApi('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...preflightHeaders } });
     const getHealth = () => callApi('GET', '/health', request);
-    for (let left = 19; left > 0; left--) expect((await sendPreflight()).status).toBe(204);
+    for (let remainingCount = 19; remainingCount > 0; remainingCount--)
+      expect((await sendPreflight()).status).toBe(204);
     const statuses = [];
-    for (let left = 3; left > 0; left--) statuses.push((await getHealth()).status);
+    for (let remainingCount = 3; remainingCount > 0; remainingCount--) statuses.push((await getHealth()).status);
     expect([statuses, (await sendPreflight()).status, (await sendPreflight()).status]).toEqual([
       [200, 200, 429],
       204,

@@ -7,7 +7,7 @@ import worker from '../support/worker.ts';
 /** Creates an environment that counts all calls out of the isolate. */
 function createCountingEnv() {
   const callCounts = { d1: 0, gate: 0, ip: 0 };
-  const session = (innerSession: D1DatabaseSession): D1DatabaseSession =>
+  const wrapSession = (innerSession: D1DatabaseSession): D1DatabaseSession =>
     new Proxy(innerSession, {
       get(target, property) {
         const value = Reflect.get(target, property);
@@ -32,7 +32,7 @@ function createCountingEnv() {
         };
       },
     });
-  const database = { withSession: (constraint: string) => session(env.CONTROL_DB.withSession(constraint)) };
+  const database = { withSession: (constraint: string) => wrapSession(env.CONTROL_DB.withSession(constraint)) };
   const bindings = {
     CONTROL_DB: database,
     ORGANIZATION_GATE: countNamespace(env.ORGANIZATION_GATE as never, 'gate'),

@@ -32,23 +32,23 @@ interface SortableList {
 }
 
 let company: Company;
-let asOwner: Caller;
+let ownerCaller: Caller;
 let dashboard: string;
 let anotherDashboard: string;
 let context: string;
 let group: string;
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
-  dashboard = (await postDashboard(asOwner, []))._id;
-  anotherDashboard = (await postDashboard(asOwner, []))._id;
+  ownerCaller = company.as;
+  dashboard = (await postDashboard(ownerCaller, []))._id;
+  anotherDashboard = (await postDashboard(ownerCaller, []))._id;
   context = (await createShareContext(company)).id;
   group = (await createConsoleGroup(company))._id;
 });
 
 const createUserNamed = async (name: string) => {
   const { id } = await createAllowedUser(company);
-  await expectSuccess(asOwner.put(`/v1/users/${id}`, { json: { name } }));
+  await expectSuccess(ownerCaller.put(`/v1/users/${id}`, { json: { name } }));
   return id;
 };
 let slugCount = 0;
@@ -56,35 +56,36 @@ let slugCount = 0;
 const LISTS: Record<string, SortableList> = {
   users: { make: createUserNamed, path: () => '/v1/users', defaultOrder: '-created_at' },
   groups: {
-    make: (name) => expectSuccess(asOwner.post('/v1/groups', { json: makeGroupInput({ name }) })),
+    make: (name) => expectSuccess(ownerCaller.post('/v1/groups', { json: makeGroupInput({ name }) })),
     path: () => '/v1/groups',
     defaultOrder: '-created_at',
   },
   policies: {
     make: (name) =>
-      expectSuccess(asOwner.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')], { name }) })),
+      expectSuccess(ownerCaller.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')], { name }) })),
     path: () => '/v1/policies',
     // Managed ones come first: test/policies/policies.
     defaultOrder: null,
   },
   permissions: {
-    make: (name) => expectSuccess(asOwner.post('/v1/permissions', { json: makePermissionInput(company, { name }) })),
+    make: (name) =>
+      expectSuccess(ownerCaller.post('/v1/permissions', { json: makePermissionInput(company, { name }) })),
     path: () => '/v1/permissions',
     defaultOrder: '-created_at',
   },
   contexts: {
-    make: (name) => expectSuccess(asOwner.post(CONTEXTS_PATH, { json: { name, slug: `sorted-${++slugCount}` } })),
+    make: (name) => expectSuccess(ownerCaller.post(CONTEXTS_PATH, { json: { name, slug: `sorted-${++slugCount}` } })),
     path: () => CONTEXTS_PATH,
     defaultOrder: '-created_at',
   },
   'members of a context': {
     make: async (name) =>
-      addContextMember(asOwner, context, { member_type: 'internal_user', member_id: await createUserNamed(name) }),
+      addContextMember(ownerCaller, context, { member_type: 'internal_user', member_id: await createUserNamed(name) }),
     path: () => `${CONTEXTS_PATH}/${context}/members`,
     defaultOrder: 'created_at',
   },
   'service accounts': {
-    make: (name) => expectSuccess(asOwner.post('/v1/service-accounts', { json: { name } })),
+    make: (name) => expectSuccess(ownerCaller.post('/v1/service-accounts', { json: { name } })),
     path: () => '/v1/service-accounts',
     defaultOrder: '-created_at',
   },
@@ -124,12 +125,12 @@ const compareValues = <T extends number | string>(firstValue: T, other: T) =>
 /** Sorts records by a field, and equal values by id. @returns their ids */
 function sortRecords(records: ListedRecord[], sortBy: string): string[] {
   const field = sortBy.replace('-', '');
-  const key = (listedRecord: ListedRecord) => swapLetterCase(listedRecord[field] ?? '');
-  const sorted = records.toSorted(
+  const makeSortKey = (listedRecord: ListedRecord) => swapLetterCase(listedRecord[field] ?? '');
+  const sortedRecords = records.toSorted(
     (firstValue, other) =>
-      compareValues(key(firstValue), key(other)) || compareValues(readId(firstValue), readId(other)),
+      compareValues(makeSortKey(firstValue), makeSortKey(other)) || compareValues(readId(firstValue), readId(other)),
   );
-  return (sortBy.startsWith('-') ? sorted.reverse() : sorted).map(readId);
+  return (sortBy.startsWith('-') ? sortedRecords.reverse() : sortedRecords).map(readId);
 }
 
 /** Reads every record of a list, page by page. */
@@ -137,7 +138,7 @@ async function readAllPages(path: string, query: Record<string, string>, perPage
   const records: ListedRecord[] = [];
   for (let page = 1; ; page += 1) {
     const pageQuery = new URLSearchParams({ ...query, page: String(page), per_page: String(perPage) });
-    const { total, records: pageRecords } = await expectSuccess(asOwner.get(`${path}?${pageQuery}`));
+    const { total, records: pageRecords } = await expectSuccess(ownerCaller.get(`${path}?${pageQuery}`));
     records.push(...pageRecords);
     if (pageRecords.length < perPage || records.length >= total) {
       expect(records).toHaveLength(total);
@@ -167,7 +168,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
     ['\\', []],
   ])('is searched for %j, literally and in any case', async (search, names) => {
     const { total, records } = await expectSuccess(
-      asOwner.get(`${path()}?per_page=100&search=${encodeURIComponent(search)}`),
+      ownerCaller.get(`${path()}?per_page=100&search=${encodeURIComponent(search)}`),
     );
     expect([total, records.map(({ name }: ListedRecord) => name).toSorted()]).toEqual([names.length, names.toSorted()]);
   });
@@ -176,10 +177,10 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
     const letters = Array.from({ length: 200 }, (_, at) =>
       String.fromCodePoint(0x430 + (at % 32) + (at > 99 ? 80 : 0)),
     );
-    expect((await expectSuccess(asOwner.get(`${path()}?search=${encodeURIComponent(letters.join(''))}`))).total).toBe(
-      0,
-    );
-    const { status, body } = await asOwner.get(`${path()}?search=${'x'.repeat(10_000)}`);
+    expect(
+      (await expectSuccess(ownerCaller.get(`${path()}?search=${encodeURIComponent(letters.join(''))}`))).total,
+    ).toBe(0);
+    const { status, body } = await ownerCaller.get(`${path()}?search=${'x'.repeat(10_000)}`);
     expect([status, body.details[0].field]).toEqual([422, 'search']);
   });
 
@@ -195,39 +196,39 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
   });
 
   it.each(['', 'id', '--name', 'NAME', 'name,created_at', 'password_hash'])('refuses sort_by=%j', async (field) => {
-    const { status, body } = await asOwner.get(`${path()}?sort_by=${field}`);
+    const { status, body } = await ownerCaller.get(`${path()}?sort_by=${field}`);
     expect([status, body.details[0].field]).toEqual([422, 'sort_by']);
     expect(body.details[0].message).toContain('name, created_at');
   });
 });
 
 describe('the list of users', () => {
-  const ids = async (query: string): Promise<string[]> =>
-    (await expectSuccess(asOwner.get(`/v1/users?per_page=100&${query}`))).records.map(readId);
+  const listIds = async (query: string): Promise<string[]> =>
+    (await expectSuccess(ownerCaller.get(`/v1/users?per_page=100&${query}`))).records.map(readId);
 
   it('is searched by email too', async () => {
     const { id, email } = await createAllowedUser(company);
-    expect(await ids(`search=${email.toUpperCase()}`)).toEqual([id]);
+    expect(await listIds(`search=${email.toUpperCase()}`)).toEqual([id]);
   });
 
   it('is sorted by email and by the last sign-in', async () => {
-    const { records } = await expectSuccess(asOwner.get('/v1/users?per_page=100'));
-    expect(await ids('sort_by=email')).toEqual(sortRecords(records, 'email'));
+    const { records } = await expectSuccess(ownerCaller.get('/v1/users?per_page=100'));
+    expect(await listIds('sort_by=email')).toEqual(sortRecords(records, 'email'));
     const { id } = await unboundUser(company);
-    const latestIds = await ids('sort_by=-last_login_at');
+    const latestIds = await listIds('sort_by=-last_login_at');
     expect(latestIds.at(-1)).toBe(id);
-    expect(await ids('sort_by=last_login_at')).toEqual(latestIds.toReversed());
+    expect(await listIds('sort_by=last_login_at')).toEqual(latestIds.toReversed());
   });
 
   it('is filtered by status and group, with exact totals', async () => {
     const [invited] = [
-      await expectSuccess(asOwner.post('/v1/users/invite', { json: { email: `narrow@${company.slug}.test` } })),
+      await expectSuccess(ownerCaller.post('/v1/users/invite', { json: { email: `narrow@${company.slug}.test` } })),
     ];
     const [inactive, active] = [await createUserNamed('Narrow inactive'), await createUserNamed('Narrow active')];
-    await expectSuccess(asOwner.post(`/v1/users/${inactive}/deactivate`));
+    await expectSuccess(ownerCaller.post(`/v1/users/${inactive}/deactivate`));
     for (const id of [invited._id, inactive, active]) await addToGroups(company, id, group);
     const countFiltered = async (query: string) => {
-      const { total, records } = await expectSuccess(asOwner.get(`/v1/users?per_page=100&${query}`));
+      const { total, records } = await expectSuccess(ownerCaller.get(`/v1/users?per_page=100&${query}`));
       expect(records).toHaveLength(total);
       return records.map(readId).toSorted();
     };
@@ -238,7 +239,7 @@ describe('the list of users', () => {
     expect(await countFiltered(`group_id=${group}&search=narrow a`)).toEqual([active]);
     expect(await countFiltered('status=inactive')).toEqual([inactive]);
     expect(await countFiltered(`group_id=${'0'.repeat(24)}`)).toEqual([]);
-    const { status, body } = await asOwner.get('/v1/users?status=deleted');
+    const { status, body } = await ownerCaller.get('/v1/users?status=deleted');
     expect([status, body.details[0].field]).toEqual([422, 'status']);
   });
 
@@ -246,13 +247,13 @@ describe('the list of users', () => {
     const other = await createProvisionedCompany();
     const otherGroup = await createConsoleGroup(other);
     await addToGroups(other, (await createAllowedUser(other)).id, otherGroup._id);
-    expect(await ids(`group_id=${otherGroup._id}`)).toEqual([]);
+    expect(await listIds(`group_id=${otherGroup._id}`)).toEqual([]);
   });
 });
 
 describe('the members of a group', () => {
   const members = async (id: string, query = '') =>
-    expectSuccess(asOwner.get(`/v1/groups/${id}/members?per_page=100${query}`));
+    expectSuccess(ownerCaller.get(`/v1/groups/${id}/members?per_page=100${query}`));
 
   it('are users and service accounts, sorted by name, in pages', async () => {
     const { _id } = await createConsoleGroup(company);
@@ -283,7 +284,7 @@ describe('the members of a group', () => {
     const pagedMembers = [];
     for (const page of [1, 2, 3, 4]) {
       pagedMembers.push(
-        ...(await expectSuccess(asOwner.get(`/v1/groups/${_id}/members?per_page=1&page=${page}`))).records,
+        ...(await expectSuccess(ownerCaller.get(`/v1/groups/${_id}/members?per_page=1&page=${page}`))).records,
       );
     }
     expect(pagedMembers).toEqual(records);
@@ -295,7 +296,7 @@ describe('the members of a group', () => {
   it('are answered 404 for a group of another company, or a group that does not exist', async () => {
     const other = await createProvisionedCompany();
     for (const id of [(await createConsoleGroup(other))._id, '0'.repeat(24), '%00']) {
-      const { status, body } = await asOwner.get(`/v1/groups/${id}/members`);
+      const { status, body } = await ownerCaller.get(`/v1/groups/${id}/members`);
       expect([status, body.error]).toEqual([404, 'GROUP_NOT_FOUND']);
     }
   });
@@ -311,7 +312,7 @@ describe('the members of a group', () => {
     const deniedUser = await createAllowedUser(company, {
       can: ['*'],
       denied: [action],
-      deniedOn: [`arn:svc:${service}::${company.id}:${type}/${serviceAccount.id}`],
+      deniedArns: [`arn:svc:${service}::${company.id}:${type}/${serviceAccount.id}`],
     });
     expect((await members(_id)).total).toBe(1);
     expect((await expectSuccess(deniedUser.as.get(`/v1/groups/${_id}/members`))).total).toBe(0);

@@ -259,8 +259,8 @@ describe('a record that is read and sent back in a PUT', () => {
     const path = `${rows}/${records[0].id}`;
     expect((await company.as.put(path, { json: { ...records[0], n: 2 } })).body.n).toBe(2);
     const [status] = readDetails(await company.as.put(path, { json: { n: 3, id: crypto.randomUUID() } }));
-    const missing = `${rows}/${crypto.randomUUID()}`;
-    expect([status, (await company.as.put(missing, { json: { m: 1 } })).status]).toEqual([422, 404]);
+    const missingPath = `${rows}/${crypto.randomUUID()}`;
+    expect([status, (await company.as.put(missingPath, { json: { m: 1 } })).status]).toEqual([422, 404]);
   });
 
   it('is accepted as the inferred schema of an upload, with the evidence of its columns', async () => {
@@ -271,7 +271,7 @@ describe('a record that is read and sent back in a PUT', () => {
     expect([refusedAnswer.status, refusedAnswer.body.details[0].field]).toEqual([422, 'sample_rows']);
     // Who may not look at the values of the files is shown other evidence than whoever has read it.
     const { as: uploader } = await createAllowedUser(company, { can: ['managed-tables:upload'] });
-    const mistypedColumns = schema.columns.map((each: object) => ({ ...each, evidenc: 1 }));
+    const mistypedColumns = schema.columns.map((listedColumn: object) => ({ ...listedColumn, evidenc: 1 }));
     const path = `/v1/managed-tables/upload-jobs/${jobId}/confirm`;
     const mistypedAnswer = await uploader.post(path, { json: { display_name, columns: mistypedColumns } });
     expect([mistypedAnswer.status, mistypedAnswer.body.details[0].field]).toEqual([422, 'columns.0.evidenc']);
@@ -282,7 +282,7 @@ describe('a record that is read and sent back in a PUT', () => {
 it('an unknown body member is reported only once the caller is authenticated and the record is found', async () => {
   const company = await createProvisionedCompany();
   const json = { nmae: 'x' };
-  const missing = `/v1/groups/${'0'.repeat(24)}`;
-  expect((await company.as.put(missing, { json })).status).toBe(404);
-  expect((await callApi('PUT', missing, { json })).status).toBe(401);
+  const missingPath = `/v1/groups/${'0'.repeat(24)}`;
+  expect((await company.as.put(missingPath, { json })).status).toBe(404);
+  expect((await callApi('PUT', missingPath, { json })).status).toBe(401);
 });

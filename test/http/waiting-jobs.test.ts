@@ -10,11 +10,11 @@ import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import { createSignedCaller, createTokenCaller, expectSuccess, type ServiceAccount } from '../support/signed.ts';
 import { countOpenConnections, countOpenedConnections, runEachBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { createHeldQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
+import { createTestQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller(env.PLATFORM_ADMIN_TOKEN as string);
 let company: Company;
@@ -48,7 +48,7 @@ interface JobKind {
 }
 
 async function createUploadJob(): Promise<TestJob & { id: string }> {
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
   const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], queue);
   const change = () => deliverMessage(queue.messages.shift() as JobMessage, queue.env);
   return { id, path: `/v1/managed-tables/upload-jobs/${id}`, by: company.as, change };
@@ -56,7 +56,7 @@ async function createUploadJob(): Promise<TestJob & { id: string }> {
 
 async function createDataJob(): Promise<TestJob & { slug: string }> {
   const { slug } = await publishSql(company, 'SELECT 1 AS one');
-  const { messages, env } = createHeldQueue();
+  const { messages, env } = createTestQueue();
   const heldQueueEnv = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { job_id } = await expectSuccess(reader.as.post(`/data/${slug}/jobs`, { json: {}, env: heldQueueEnv }));
   return {
@@ -71,7 +71,7 @@ async function createDataJob(): Promise<TestJob & { slug: string }> {
 async function createExport(by?: Caller): Promise<TestJob> {
   const owner = await createOwnedCompany();
   const path = by ? `/admin/organizations/${owner.id}/exports` : '/v1/company/exports';
-  const { messages, env } = createHeldQueue();
+  const { messages, env } = createTestQueue();
   const heldQueueEnv = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { export_id } = await expectSuccess((by ?? owner.as).post(path, { env: heldQueueEnv }));
   const change = () => deliverMessage(messages.shift() as JobMessage, heldQueueEnv);
@@ -156,7 +156,7 @@ async function waitDuringChanges(
   };
   const headers = { 'if-none-match': tag };
   if (asks === 'control') {
-    const { env } = createOvertakenEnv(look, runNextChange, Number.POSITIVE_INFINITY);
+    const { env } = createRacingEnv(look, runNextChange, Number.POSITIVE_INFINITY);
     return { answer: await by.get(makeWaitingPath(path, wait), { headers, env }), pollCount };
   }
   const { outcomes } = await runEachBeforeStatement(
@@ -184,7 +184,7 @@ function createCountingEnv(pollPattern: RegExp) {
   const countPoll = async () => {
     pollCount += 1;
   };
-  return { env: createOvertakenEnv(pollPattern, countPoll, Number.POSITIVE_INFINITY).env, count: () => pollCount };
+  return { env: createRacingEnv(pollPattern, countPoll, Number.POSITIVE_INFINITY).env, count: () => pollCount };
 }
 
 describe('a GET of a job with `wait`', () => {
@@ -344,7 +344,7 @@ describe('a caller who waits for a job', () => {
   });
 
   it('gets no change of a table that was denied meanwhile', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const tableId = await createTable(company.as, 'denied_since', [column('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
     const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
@@ -438,7 +438,7 @@ describe('a caller who waits for a job', () => {
     let pendingAnswers: Promise<ApiResponse>[] = [];
     let answeredCount = 0;
     let seconds = 0;
-    const openedConnections = await countOpenedConnections(company.id, async () => {
+    const openedConnectionCount = await countOpenedConnections(company.id, async () => {
       const beganAt = Date.now();
       pendingAnswers = Array.from({ length: 100 }, () => [
         job.by.get(makeWaitingPath(job.path, 25), { headers: { 'if-none-match': tag } }),
@@ -459,8 +459,8 @@ describe('a caller who waits for a job', () => {
     // Each once before it waits; then all of them once a second.
     expect(count() - 100).toBeLessThanOrEqual(seconds + 1);
     // The same, and one for each of the other requests.
-    expect(openedConnections.direct).toBe(0);
-    expect(openedConnections.pooled - 100).toBeLessThanOrEqual(seconds + 1 + 2);
+    expect(openedConnectionCount.direct).toBe(0);
+    expect(openedConnectionCount.pooled - 100).toBeLessThanOrEqual(seconds + 1 + 2);
     await Promise.all([job.change(), dataJob.change()]);
     expect((await Promise.all(pendingAnswers)).map(({ status }) => status)).toEqual(pendingAnswers.map(() => 200));
   });

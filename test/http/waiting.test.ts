@@ -14,12 +14,12 @@ afterEach(() => {
 /** Creates records whose versions are numbers. Each test has records of its own, so that its polls stay separate. */
 function createRecords() {
   const versions = new Map<string, number>();
-  const looks: string[][] = [];
-  const stamps: ReadRecordVersions = async (_, ids) => {
-    looks.push([...ids]);
+  const requestedIdLists: string[][] = [];
+  const readVersions: ReadRecordVersions = async (_, ids) => {
+    requestedIdLists.push([...ids]);
     return new Map(ids.map((id) => [id, String(versions.get(id) ?? 0)]));
   };
-  return { versions, looks, stamps };
+  return { versions, looks: requestedIdLists, stamps: readVersions };
 }
 
 /** Starts a request that knows version 0 of a record. @returns its answer and, once answered, its duration */
@@ -131,12 +131,12 @@ describe('a request that waits for a record to change', () => {
   it('takes over polling from a request that was lost during its poll', async () => {
     const testRecords = createRecords();
     let callCount = 0;
-    const stamps: ReadRecordVersions = (ctx, ids) => {
+    const readVersions: ReadRecordVersions = (ctx, ids) => {
       callCount += 1;
       return callCount === 3 ? new Promise(() => {}) : testRecords.stamps(ctx, ids);
     };
-    startWait({ ...testRecords, stamps }, { seconds: 25 });
-    const other = startWait({ ...testRecords, stamps }, { seconds: 25 });
+    startWait({ ...testRecords, stamps: readVersions }, { seconds: 25 });
+    const other = startWait({ ...testRecords, stamps: readVersions }, { seconds: 25 });
     await advanceTimers(2_000);
     testRecords.versions.set(makeId(0), 1);
     await advanceTimers(8_900);
@@ -148,13 +148,13 @@ describe('a request that waits for a record to change', () => {
   it('fails when its poll fails, while other requests continue to wait', async () => {
     const testRecords = createRecords();
     let callCount = 0;
-    const stamps: ReadRecordVersions = async (ctx, ids) => {
+    const readVersions: ReadRecordVersions = async (ctx, ids) => {
       callCount += 1;
       if (callCount === 3) throw new Error('away');
       return testRecords.stamps(ctx, ids);
     };
-    const failingWait = startWait({ ...testRecords, stamps });
-    const other = startWait({ ...testRecords, stamps });
+    const failingWait = startWait({ ...testRecords, stamps: readVersions });
+    const other = startWait({ ...testRecords, stamps: readVersions });
     await advanceTimers(1_500);
     await expect(failingWait.answer).rejects.toThrow('away');
     testRecords.versions.set(makeId(0), 1);
@@ -165,14 +165,14 @@ describe('a request that waits for a record to change', () => {
   it('releases its connections before it waits, and after each poll', async () => {
     const testRecords = createRecords();
     let isOpen = false;
-    const stamps: ReadRecordVersions = (ctx, ids) => {
+    const readVersions: ReadRecordVersions = (ctx, ids) => {
       isOpen = true;
       return testRecords.stamps(ctx, ids);
     };
     const release = async () => {
       isOpen = false;
     };
-    startWait({ ...testRecords, stamps }, { releaseConnections: release });
+    startWait({ ...testRecords, stamps: readVersions }, { releaseConnections: release });
     const openStates: boolean[] = [];
     for (let step = 0; step < 30; step += 1) {
       await advanceTimers(100);

@@ -62,8 +62,10 @@ describe('an invitation', () => {
     advanceClock(7 * DAY_MS + 1000);
     expect(readStatusAndCode(await acceptInvitation(readInvitationToken(email)))).toEqual(INVALID_TOKEN_ERROR);
     await runScheduled();
-    const left = await env.CONTROL_DB.prepare('SELECT * FROM invitations WHERE user_id = ?').bind(first.user.id).all();
-    expect(left.results).toEqual([]);
+    const remainingInvitations = await env.CONTROL_DB.prepare('SELECT * FROM invitations WHERE user_id = ?')
+      .bind(first.user.id)
+      .all();
+    expect(remainingInvitations.results).toEqual([]);
     const secondInvitation = await inviteUser(company, email);
     expect(secondInvitation.user.id).toBe(first.user.id);
     expect((await acceptInvitation(readInvitationToken(email))).status).toBe(200);

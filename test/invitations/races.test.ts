@@ -5,7 +5,7 @@ import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
@@ -29,8 +29,8 @@ const selectUserState = (id: string) =>
   selectRow<{ is_active: number; teams: string }>('select is_active, password_hash, teams from users where id = ?', id);
 
 /** Accepts an invitation, and runs a concurrent request just before the invitation is deleted. */
-const acceptOvertaken = (token: string, runConcurrently: () => Promise<unknown>) =>
-  sendOvertaken(/^delete from "invitations"/, runConcurrently, (env) =>
+const acceptDuringRace = (token: string, runConcurrently: () => Promise<unknown>) =>
+  sendDuringRace(/^delete from "invitations"/, runConcurrently, (env) =>
     acceptInvitation(token, 'chosen-too-late-by-far', env),
   );
 
@@ -38,7 +38,7 @@ describe('an invitation', () => {
   it('is accepted once by two requests at the same time', async () => {
     const { id, token } = await inviteNewUser();
     let passwordHash: unknown;
-    const answer = await acceptOvertaken(token, async () => {
+    const answer = await acceptDuringRace(token, async () => {
       await expectSuccess(acceptInvitation(token));
       passwordHash = (await selectUserState(id))?.['password_hash' as 'teams'];
     });
@@ -48,7 +48,7 @@ describe('an invitation', () => {
 
   it('activates no user when it is sent again meanwhile', async () => {
     const { id, email, token } = await inviteNewUser();
-    expect(readStatusAndCode(await acceptOvertaken(token, () => inviteUser(company, email)))).toEqual(
+    expect(readStatusAndCode(await acceptDuringRace(token, () => inviteUser(company, email)))).toEqual(
       INVALID_TOKEN_ERROR,
     );
     expect(await selectUserState(id)).toMatchObject({ is_active: 0 });
@@ -63,21 +63,21 @@ describe('an invitation', () => {
     const inviteConcurrently = async () => {
       first = await expectSuccess(sendInvitation());
     };
-    const { status, body } = await sendOvertaken(/^insert into "users"/, inviteConcurrently, sendInvitation);
+    const { status, body } = await sendDuringRace(/^insert into "users"/, inviteConcurrently, sendInvitation);
     expect([status, body._id]).toEqual([201, first._id]);
     expect((await acceptInvitation(readInvitationToken(email))).status).toBe(200);
   });
 
   it('sets no password for a user who becomes active meanwhile in another way', async () => {
     const { id, token } = await inviteNewUser();
-    const answer = await acceptOvertaken(token, () => selectRow('update users set activated_at = 1 where id = ?', id));
+    const answer = await acceptDuringRace(token, () => selectRow('update users set activated_at = 1 where id = ?', id));
     expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN_ERROR);
     expect(await selectUserState(id)).toMatchObject({ password_hash: null });
   });
 
   it('activates no user who is deleted meanwhile', async () => {
     const { id, token } = await inviteNewUser();
-    const answer = await acceptOvertaken(token, () =>
+    const answer = await acceptDuringRace(token, () =>
       expectSuccess(createSignedCaller(company.apiKey).delete(`/users/${id}`)),
     );
     expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN_ERROR);
@@ -86,7 +86,7 @@ describe('an invitation', () => {
 
   it('keeps the teams of a user who accepts an earlier invitation meanwhile', async () => {
     const { id, email, token } = await inviteNewUser(['first']);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "users" set "teams"/,
       () => expectSuccess(acceptInvitation(token)),
       (env) => company.as.post('/v1/users/invite', { json: { email, team_ids: ['0'.repeat(24)] }, env }),

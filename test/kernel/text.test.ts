@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findIllFormedText, limitCombiningMarks, shorten, truncateText } from '../../src/kernel/text.ts';
+import { findIllFormedTextPath, limitCombiningMarks, shorten, truncateText } from '../../src/kernel/text.ts';
 
-const RANDOM_TEXT = fc
+const arbitraryText = fc
   .array(fc.constantFrom('a', 'é', '€', '😀', '𝄞'), { maxLength: 12 })
   .map((parts) => parts.join(''));
-const MAX_LENGTH = fc.integer({ min: 1, max: 12 });
+const arbitraryMaxLength = fc.integer({ min: 1, max: 12 });
 
 describe('a text that is cut', () => {
   test('keeps as many whole characters of its beginning as fit', () => {
     fc.assert(
-      fc.property(RANDOM_TEXT, MAX_LENGTH, (text, maxLetters) => {
+      fc.property(arbitraryText, arbitraryMaxLength, (text, maxLetters) => {
         const start = truncateText(text, maxLetters);
         expect(start.isWellFormed()).toBe(true);
         expect(text.startsWith(start)).toBe(true);
@@ -23,7 +23,7 @@ describe('a text that is cut', () => {
 
   test('ends with … exactly when something was cut off', () => {
     fc.assert(
-      fc.property(RANDOM_TEXT, MAX_LENGTH, (text, maxLetters) => {
+      fc.property(arbitraryText, arbitraryMaxLength, (text, maxLetters) => {
         const shortenedText = shorten(text, maxLetters);
         expect(shortenedText.isWellFormed()).toBe(true);
         expect(shortenedText.length).toBeLessThanOrEqual(maxLetters);
@@ -35,10 +35,10 @@ describe('a text that is cut', () => {
 });
 
 test('half of a surrogate pair is found wherever it stands', () => {
-  expect(findIllFormedText({ a: ['😀', { b: 'x\ud83d' }] })).toEqual(['a', '1', 'b']);
-  expect(findIllFormedText({ a: 1, 'b\ude00': null })).toEqual(['b\ude00']);
-  expect(findIllFormedText('\ud83d')).toEqual([]);
-  expect(findIllFormedText({ a: ['😀', null, true, 1.5] })).toBeNull();
+  expect(findIllFormedTextPath({ a: ['😀', { b: 'x\ud83d' }] })).toEqual(['a', '1', 'b']);
+  expect(findIllFormedTextPath({ a: 1, 'b\ude00': null })).toEqual(['b\ude00']);
+  expect(findIllFormedTextPath('\ud83d')).toEqual([]);
+  expect(findIllFormedTextPath({ a: ['😀', null, true, 1.5] })).toBeNull();
 });
 
 describe('a text whose combining marks are limited', () => {

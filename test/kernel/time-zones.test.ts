@@ -65,8 +65,8 @@ describe('the intervals of a time zone', () => {
       ['2026-10-03T14:30Z', '2026-10-03T15:30Z', '2026-10-03T16:00Z'],
     ],
     ['week', 'UTC', '2024-03-06T00:00Z', '2024-03-11T00:00Z', ['2024-03-04T00:00Z', '2024-03-11T00:00Z']],
-  ] as const)('are each %s of %s from %s to %s', (interval, zone, from, to, starts) => {
-    expect(formatIntervals(interval, zone, from, to)).toEqual(starts);
+  ] as const)('are each %s of %s from %s to %s', (interval, zone, from, to, intervalStarts) => {
+    expect(formatIntervals(interval, zone, from, to)).toEqual(intervalStarts);
   });
 
   it('are no more than the given maximum', () => {
@@ -91,12 +91,12 @@ describe('the intervals of a time zone', () => {
         fc.integer({ min: 0, max: 40 }),
         (timeZone, interval, from, count) => {
           const to = from + count * intervalLengths[interval];
-          const starts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS);
-          expect(starts[0]).toBeLessThanOrEqual(from);
-          expect(starts.at(-1)).toBeLessThanOrEqual(to);
+          const intervalStarts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS);
+          expect(intervalStarts[0]).toBeLessThanOrEqual(from);
+          expect(intervalStarts.at(-1)).toBeLessThanOrEqual(to);
           // Asked for by any moment of it, an interval is the same.
-          for (const [n, start] of starts.entries()) {
-            const end = starts[n + 1];
+          for (const [n, start] of intervalStarts.entries()) {
+            const end = intervalStarts[n + 1];
             for (const moment of [start, ...(end === undefined ? [] : [end - 1])]) {
               expect(listIntervals({ from: moment, to: moment }, interval, timeZone, MAX_INTERVALS)).toEqual([start]);
             }
@@ -104,7 +104,7 @@ describe('the intervals of a time zone', () => {
           if (interval === 'hour') return;
           const day = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
           const name = new Intl.DateTimeFormat('en', { timeZone, weekday: 'long' });
-          for (const start of starts) {
+          for (const start of intervalStarts) {
             expect(day.format(start)).not.toBe(day.format(start - 1));
             if (interval === 'week') expect(name.format(start)).toBe('Monday');
           }

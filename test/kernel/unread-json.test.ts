@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ExactNumber } from '../../src/kernel/exact-json.ts';
-import { NestedTooDeep } from '../../src/kernel/json-walk.ts';
-import { readUnread, type UnreadObject } from '../../src/kernel/unread-json.ts';
+import { NestedTooDeepError } from '../../src/kernel/json-walk.ts';
+import { readBodyWithUnreadList, type UnreadObject } from '../../src/kernel/unread-json.ts';
 
 const LIST_OPTIONS = { list: 'rows', maxObjects: 20 };
 const MAX_DEPTH = 100;
 
 const readLazily = (text: string | Uint8Array, listOptions = LIST_OPTIONS) =>
-  readUnread(typeof text === 'string' ? new TextEncoder().encode(text) : text, listOptions, MAX_DEPTH);
+  readBodyWithUnreadList(typeof text === 'string' ? new TextEncoder().encode(text) : text, listOptions, MAX_DEPTH);
 
 const isNested = (value: unknown) => typeof value === 'object' && value !== null;
 
@@ -72,15 +72,17 @@ it('a text is valid for the lazy JSON reader exactly if it is valid for JSON.par
     'é',
     '\u0000',
   ];
-  const NEARLY_JSON = fc
+  const arbitraryNearJson = fc
     .array(fc.constantFrom(...JSON_PIECES), { maxLength: 8 })
     .map((somePieces) => somePieces.join(''));
-  const BROKEN_JSON = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...JSON_PIECES)).map(([text, at, piece]) => {
-    const position = at % (text.length + 1);
-    return text.slice(0, position) + piece + text.slice(position + 1);
-  });
+  const arbitraryBrokenJson = fc
+    .tuple(fc.json(), fc.nat(), fc.constantFrom(...JSON_PIECES))
+    .map(([text, at, piece]) => {
+      const position = at % (text.length + 1);
+      return text.slice(0, position) + piece + text.slice(position + 1);
+    });
   fc.assert(
-    fc.property(fc.oneof(NEARLY_JSON, BROKEN_JSON), fc.boolean(), (value, isInRow) => {
+    fc.property(fc.oneof(arbitraryNearJson, arbitraryBrokenJson), fc.boolean(), (value, isInRow) => {
       const text = isInRow ? `{"rows":[{"a":${value}}]}` : value;
       expect(getOutcome(() => readLazily(text))).toBe(getOutcome(() => JSON.parse(text)));
     }),
@@ -147,6 +149,6 @@ it.each([
   [100, true],
 ])('arrays nested %i deep in the body: too deep is %s', (depth, isTooDeep) => {
   const readNested = () => readLazily(`{"x":${'['.repeat(depth)}${']'.repeat(depth)}}`);
-  if (isTooDeep) expect(readNested).toThrow(NestedTooDeep);
+  if (isTooDeep) expect(readNested).toThrow(NestedTooDeepError);
   else expect(readNested()).toEqual({ x: null });
 });

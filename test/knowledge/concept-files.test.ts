@@ -18,20 +18,20 @@ import { createJobRunner, makeConceptCandidate, makeConceptsAnswer } from './job
 import { KNOWLEDGE_PATH, readInvalidFields } from './support.ts';
 
 const JOBS_PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
-const MIB = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let runner: Awaited<ReturnType<typeof createJobRunner>>;
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
   const business_domains = ['one', 'two'].map((key) => ({ key, name: key }));
-  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } });
+  await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } });
 });
 
 beforeEach(async () => {
-  runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+  runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
 });
 
 type FileContent = string | Uint8Array<ArrayBuffer>;
@@ -40,7 +40,7 @@ const makeFile = (name: string, content: FileContent) => new File([content], nam
 function postForm(fields: [string, string | File][]) {
   const form = new FormData();
   for (const [name, value] of fields) form.append(name, value);
-  return asOwner.post(JOBS_PATH, { body: form, env: runner.env });
+  return ownerCaller.post(JOBS_PATH, { body: form, env: runner.env });
 }
 
 /** Returns the text of the file that the model receives. */
@@ -150,13 +150,13 @@ describe('the file of a generation of concepts', () => {
   });
 
   it('may have up to 10 MiB', async () => {
-    const { status, body } = await postForm([['file', makeFile('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
+    const { status, body } = await postForm([['file', makeFile('big.txt', 'word '.repeat((10 * MIB_BYTES) / 5))]]);
     expect(status).toBe(202);
     expect(body.total_count).toBeGreaterThan(400);
-    await asOwner.post(`${KNOWLEDGE_PATH}/jobs/${body._id}/cancel`);
-    const largeAnswer = await postForm([['file', makeFile('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
+    await ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${body._id}/cancel`);
+    const largeAnswer = await postForm([['file', makeFile('big.txt', new Uint8Array(10 * MIB_BYTES + 1).fill(65))]]);
     expect(readStatusAndCode(largeAnswer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    const hugeAnswer = await postForm([['file', makeFile('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
+    const hugeAnswer = await postForm([['file', makeFile('big.txt', new Uint8Array(12 * MIB_BYTES).fill(65))]]);
     expect(readStatusAndCode(hugeAnswer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
@@ -164,10 +164,10 @@ describe('the file of a generation of concepts', () => {
     [10, 400, 'BAD_REQUEST'],
     [12, 413, 'PAYLOAD_TOO_LARGE'],
   ])('in a malformed form of %i MiB is refused with %i', async (size, status, code) => {
-    const body = new Uint8Array(size * MIB).fill(65);
+    const body = new Uint8Array(size * MIB_BYTES).fill(65);
     body.set(new TextEncoder().encode('--b then text\r\n'));
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    expect(readStatusAndCode(await asOwner.post(JOBS_PATH, { body, headers, env: runner.env }))).toEqual([
+    expect(readStatusAndCode(await ownerCaller.post(JOBS_PATH, { body, headers, env: runner.env }))).toEqual([
       status,
       code,
     ]);
@@ -213,7 +213,7 @@ describe('the file of a generation of concepts', () => {
     ['cut off', 'a.docx', makeWordDocument('x'.repeat(500)).slice(0, 400)],
     ['cut off', 'a.xlsx', makeWorkbook('S', [['x']]).slice(0, 600)],
     ['a document without words', 'a.docx', makeWordDocument('', '')],
-    ['far larger when unpacked', 'a.docx', makeZipBomb(64 * MIB)],
+    ['far larger when unpacked', 'a.docx', makeZipBomb(64 * MIB_BYTES)],
   ] as [string, string, FileContent][])('is refused when it is %s: %s', async (_, name, content) => {
     expect(await readRefusal(name, content)).toEqual(['file']);
   });
@@ -235,7 +235,7 @@ describe('the file of a generation of concepts', () => {
 
   it('is refused in a truncated multipart body, and so is a text that is too long', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-    const answer = await asOwner.post(JOBS_PATH, {
+    const answer = await ownerCaller.post(JOBS_PATH, {
       body: '--x\r\nContent-Disposition: form-data; name="te',
       headers,
       env: runner.env,
@@ -246,11 +246,11 @@ describe('the file of a generation of concepts', () => {
   });
 
   /** Creates a bucket that stores the texts of form files only after `goOn`, and a function that sends such a form. */
-  function createHoldingBucket() {
+  function createBlockingBucket() {
     const { promise: mayStore, resolve: goOn } = Promise.withResolvers<void>();
-    const holdingBucket = { stored: 0, goOn, begin: sendFile };
+    const blockingBucket = { stored: 0, goOn, begin: sendFile };
     const put = async (...callArguments: Parameters<R2Bucket['put']>) => {
-      holdingBucket.stored += 1;
+      blockingBucket.stored += 1;
       await mayStore;
       return env.FILES.put(...callArguments);
     };
@@ -260,30 +260,30 @@ describe('the file of a generation of concepts', () => {
       form.append('file', makeFile('a.txt', 'one'));
       return caller.post(JOBS_PATH, { body: form, env: variables });
     }
-    return holdingBucket;
+    return blockingBucket;
   }
 
   it('is read only after the text of the previous file is stored', async () => {
-    const holdingBucket = createHoldingBucket();
+    const blockingBucket = createBlockingBucket();
     const other = await createOwnedCompany();
     await other.as.put(`${KNOWLEDGE_PATH}/business-domains`, {
       json: { business_domains: [{ key: 'one', name: 'one' }] },
     });
-    const [first, second] = [holdingBucket.begin(asOwner), holdingBucket.begin(other.as)];
-    await expect.poll(() => holdingBucket.stored).toBe(1);
+    const [first, second] = [blockingBucket.begin(ownerCaller), blockingBucket.begin(other.as)];
+    await expect.poll(() => blockingBucket.stored).toBe(1);
     await scheduler.wait(100);
-    expect(holdingBucket.stored).toBe(1);
-    holdingBucket.goOn();
-    expect([(await first).status, (await second).status, holdingBucket.stored]).toEqual([202, 202, 2]);
+    expect(blockingBucket.stored).toBe(1);
+    blockingBucket.goOn();
+    expect([(await first).status, (await second).status, blockingBucket.stored]).toEqual([202, 202, 2]);
   });
 
   it('is refused with 503 when too many files wait for memory', async () => {
-    const holdingBucket = createHoldingBucket();
-    const answers = Array.from({ length: 5 }, () => holdingBucket.begin(asOwner));
+    const blockingBucket = createBlockingBucket();
+    const answers = Array.from({ length: 5 }, () => blockingBucket.begin(ownerCaller));
     const firstAnswer = await Promise.race(answers);
     expect(readStatusAndCode(firstAnswer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(firstAnswer.headers.get('retry-after')).toBe('5');
-    holdingBucket.goOn();
+    blockingBucket.goOn();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 503)).toHaveLength(1);
   });

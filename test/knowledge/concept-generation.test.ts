@@ -4,8 +4,8 @@ import { AI_KEY, type ScriptStep } from '../support/ai-server.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
-import { makeProposal, NO_MODEL } from './model.ts';
+import { createJobRunner, listPendingSuggestions, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
+import { makeProposal, NO_MODEL_ENV } from './model.ts';
 import { createConcept, KNOWLEDGE_PATH, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 const GENERATION_PATH = `${KNOWLEDGE_PATH}/concepts/generation`;
@@ -14,25 +14,25 @@ const BUSINESS_DOMAINS = [
   { key: 'people', name: 'Pessoas', description: 'Who works here.' },
 ];
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeEach(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
-  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
+  ownerCaller = company.as;
+  await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
 });
 
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 
 async function startJob(runner: JobRunner, json: unknown = {}): Promise<string> {
-  const { status, body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json, env: runner.env });
+  const { status, body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
 /** Runs a generation to its end, and returns the job. */
 async function runGeneration(json: unknown, ...steps: ScriptStep[]) {
-  const runner = await createJobRunner(asOwner, ...steps);
+  const runner = await createJobRunner(ownerCaller, ...steps);
   const id = await startJob(runner, json);
   await runner.run();
   return runner.job(id);
@@ -40,9 +40,9 @@ async function runGeneration(json: unknown, ...steps: ScriptStep[]) {
 
 /** Runs an enrichment of one concept to its end; it makes one suggestion. */
 async function runEnrichment(id: string): Promise<void> {
-  const runner = await createJobRunner(asOwner, makeProposal({ tags: ['better'] }));
+  const runner = await createJobRunner(ownerCaller, makeProposal({ tags: ['better'] }));
   const json = { target_type: 'concept', target_ids: [id] };
-  await expectSuccess(asOwner.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
+  await expectSuccess(ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
   await runner.run();
 }
 
@@ -54,11 +54,11 @@ const makeLongText = (batchCount: number) => `${'word '.repeat(4600)}\n\n`.repea
 describe('a generation of concepts', () => {
   it('asks about each business domain in turn, and ends with suggestions', async () => {
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeConceptsAnswer(makeConceptCandidate('Churn')),
       makeConceptsAnswer(makeConceptCandidate('Salary'), makeConceptCandidate('Team')),
     );
-    const { status, body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: {}, env: runner.env });
+    const { status, body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: {}, env: runner.env });
     expect([status, body]).toStrictEqual([
       202,
       {
@@ -88,12 +88,12 @@ describe('a generation of concepts', () => {
     await runner.deliver(runner.messages.shift() as never);
     expect(await runner.job(body._id)).toMatchObject({ status: 'running', processed_count: 1, suggestion_count: 1 });
     // Nobody sees a part of a batch.
-    expect(await listPending(asOwner)).toEqual([]);
+    expect(await listPendingSuggestions(ownerCaller)).toEqual([]);
     await runner.run();
-    const endedJob = (await asOwner.get(`${GENERATION_PATH}/jobs/${body._id}`)).body;
+    const endedJob = (await ownerCaller.get(`${GENERATION_PATH}/jobs/${body._id}`)).body;
     expect(endedJob).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 3, rejected_count: 0 });
     expect(endedJob.usage).toEqual({ requests: 2, prompt_tokens: 200, completion_tokens: 20 });
-    const pendingSuggestions = await listPending(asOwner, `&job_id=${body._id}`);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`);
     expect(listNames(pendingSuggestions)).toEqual(['Churn', 'Salary', 'Team']);
     expect(pendingSuggestions[0]).toMatchObject({
       target_type: 'concept_create',
@@ -108,15 +108,17 @@ describe('a generation of concepts', () => {
     expect(first?.messages[1]?.content).not.toContain('Pessoas');
     // What the first batch proposed is told to the second.
     expect(second?.messages[1]?.content).toContain('"Churn"');
-    const acceptAnswer = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${pendingSuggestions[0]._id}/accept`);
-    expect(acceptAnswer.body.resource).toMatchObject({ status: 'draft', name: pendingSuggestions[0].target_name });
+    const acceptanceAnswer = await ownerCaller.post(
+      `${KNOWLEDGE_PATH}/suggestions/${pendingSuggestions[0]._id}/accept`,
+    );
+    expect(acceptanceAnswer.body.resource).toMatchObject({ status: 'draft', name: pendingSuggestions[0].target_name });
   });
 
   it('adds to existing concepts and removes nothing', async () => {
-    const activeConcept = await createConcept(asOwner, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
-    const draftConcept = await createConcept(asOwner, { name: 'Ticket', tags: ['kpi'] });
-    const archivedConcept = await createConcept(asOwner, { name: 'Gone' });
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
+    const activeConcept = await createConcept(ownerCaller, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
+    const draftConcept = await createConcept(ownerCaller, { name: 'Ticket', tags: ['kpi'] });
+    const archivedConcept = await createConcept(ownerCaller, { name: 'Gone' });
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
     const foreignConcept = await createConcept((await createOwnedCompany()).as);
     const makeEnrichment = (id: string, fields = {}) =>
       makeConceptCandidate('Any', {
@@ -127,7 +129,7 @@ describe('a generation of concepts', () => {
         ...fields,
       });
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeConceptsAnswer(
         makeEnrichment(activeConcept, { aliases: ['Cancelamento'], description: 'Customers who leave.' }),
         makeEnrichment(draftConcept, { tags: ['kpi'] }),
@@ -146,7 +148,7 @@ describe('a generation of concepts', () => {
       promptText.includes(draftConcept),
       promptText.includes(archivedConcept),
     ]).toEqual([true, true, false]);
-    expect((await listPending(asOwner))[0]).toMatchObject({
+    expect((await listPendingSuggestions(ownerCaller))[0]).toMatchObject({
       target_type: 'concept',
       target_id: activeConcept,
       target_version: 1,
@@ -156,7 +158,7 @@ describe('a generation of concepts', () => {
   });
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
-    await createConcept(asOwner, { name: 'Known' });
+    await createConcept(ownerCaller, { name: 'Known' });
     const job = await runGeneration(
       { business_domains: ['sales'] },
       makeConceptsAnswer(
@@ -176,7 +178,7 @@ describe('a generation of concepts', () => {
       ),
     );
     expect(job).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 12 });
-    expect(listNames(await listPending(asOwner))).toEqual(['Good']);
+    expect(listNames(await listPendingSuggestions(ownerCaller))).toEqual(['Good']);
   });
 
   it('supersedes the pending suggestions of an earlier generation', async () => {
@@ -184,22 +186,22 @@ describe('a generation of concepts', () => {
       { business_domains: ['sales'] },
       makeConceptsAnswer(makeConceptCandidate('Old'), makeConceptCandidate('Kept')),
     );
-    const oldSuggestions = await listPending(asOwner);
+    const oldSuggestions = await listPendingSuggestions(ownerCaller);
     const keptSuggestion = oldSuggestions.find(({ target_name }: { target_name: string }) => target_name === 'Kept');
-    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${keptSuggestion._id}/reject`, { json: {} });
+    await ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/${keptSuggestion._id}/reject`, { json: {} });
     // One that somebody asked for by hand is none of a batch.
-    const { model } = await createJobRunner(asOwner, { answer: { payload: { description: 'new' } } });
-    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${await createConcept(asOwner)}/generate`, {
+    const { model } = await createJobRunner(ownerCaller, { answer: { payload: { description: 'new' } } });
+    await ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${await createConcept(ownerCaller)}/generate`, {
       env: model.env,
     });
-    await runEnrichment(await createConcept(asOwner));
+    await runEnrichment(await createConcept(ownerCaller));
     await runGeneration({ business_domains: ['sales'] }, makeConceptsAnswer(makeConceptCandidate('New')));
-    const pendingSuggestions = await listPending(asOwner);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     expect(pendingSuggestions).toHaveLength(3);
     expect(listNames(pendingSuggestions)).toContain('New');
-    const supersededSuggestions = await listPending(asOwner, '&status=superseded');
+    const supersededSuggestions = await listPendingSuggestions(ownerCaller, '&status=superseded');
     expect(supersededSuggestions).toEqual([expect.objectContaining({ target_name: 'Old', job_id: first._id })]);
-    const answer = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${supersededSuggestions[0]._id}/accept`);
+    const answer = await ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/${supersededSuggestions[0]._id}/accept`);
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
   });
 
@@ -214,11 +216,11 @@ describe('a generation of concepts', () => {
     'keeps the pending suggestions of an earlier generation when the model %s',
     async (_, steps, status) => {
       await runGeneration({}, makeConceptsAnswer(makeConceptCandidate('Old')));
-      const suggestionsBefore = await listPending(asOwner);
+      const suggestionsBefore = await listPendingSuggestions(ownerCaller);
       const job = await runGeneration({}, ...steps);
       expect(job).toMatchObject({ status, last_error: status === 'failed' ? expect.any(String) : null });
       expect(JSON.stringify(job)).not.toContain(AI_KEY);
-      expect(await listPending(asOwner)).toEqual(suggestionsBefore);
+      expect(await listPendingSuggestions(ownerCaller)).toEqual(suggestionsBefore);
       expect(suggestionsBefore).toHaveLength(1);
     },
   );
@@ -238,7 +240,7 @@ describe('a generation of concepts', () => {
 
   it('asks the model about a long text part by part', async () => {
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeConceptsAnswer(makeConceptCandidate('A')),
       makeConceptsAnswer(makeConceptCandidate('B')),
       makeConceptsAnswer(makeConceptCandidate('A')),
@@ -254,13 +256,13 @@ describe('a generation of concepts', () => {
   });
 
   it('sends the model the concepts that its text mentions if not all concepts fit, and counts the concepts not sent', async () => {
-    const namedConcept = await createConcept(asOwner, { name: 'Barn owl' });
-    const relatedConcept = await createConcept(asOwner, { name: 'Parish register', aliases: ['zebra stripes'] });
-    const describedConcept = await createConcept(asOwner, {
+    const namedConcept = await createConcept(ownerCaller, { name: 'Barn owl' });
+    const relatedConcept = await createConcept(ownerCaller, { name: 'Parish register', aliases: ['zebra stripes'] });
+    const describedConcept = await createConcept(ownerCaller, {
       name: 'Nocturnal animal',
       description: 'Any that hunts by moonlight.',
     });
-    const unrelatedConcept = await createConcept(asOwner, { name: 'Invoice' });
+    const unrelatedConcept = await createConcept(ownerCaller, { name: 'Invoice' });
     const { results: columns } = await env.CONTROL_DB.prepare(
       `select name from pragma_table_info('knowledge_resources')`,
     ).all<{ name: string }>();
@@ -279,14 +281,16 @@ describe('a generation of concepts', () => {
     )
       .bind(unrelatedConcept)
       .run();
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const text = 'We counted each barn owl that hunts by moonlight, and the stripes of a zebra.';
     const id = await startJob(runner, { text });
     await runner.run();
     const [asked] = await runner.model.asked();
     const promptText = asked?.messages[1]?.content ?? '';
     expect(
-      [namedConcept, relatedConcept, describedConcept, unrelatedConcept].map((each) => promptText.includes(each)),
+      [namedConcept, relatedConcept, describedConcept, unrelatedConcept].map((conceptText) =>
+        promptText.includes(conceptText),
+      ),
     ).toEqual([true, true, true, false]);
     const sentCount = promptText.match(/"id":/g)?.length ?? 0;
     expect(sentCount).toBeGreaterThan(300);
@@ -294,8 +298,8 @@ describe('a generation of concepts', () => {
   });
 
   it('accepts text of up to 100,000 characters, and only domains that exist', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer());
-    const postJob = (json: unknown) => asOwner.post(`${GENERATION_PATH}/jobs`, { json, env: runner.env });
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
+    const postJob = (json: unknown) => ownerCaller.post(`${GENERATION_PATH}/jobs`, { json, env: runner.env });
     expect(readInvalidFields(await postJob({ text: 'x'.repeat(100_001) }))).toEqual(['text']);
     expect(readInvalidFields(await postJob({ business_domains: ['sales', 'nothing'] }))).toEqual([
       'business_domains.1',
@@ -304,20 +308,20 @@ describe('a generation of concepts', () => {
   });
 
   it('is refused while another one runs in the company', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer());
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
     const id = await startJob(runner);
-    const secondAnswer = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
+    const secondAnswer = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
     expect(readStatusAndCode(secondAnswer)).toEqual([409, 'JOB_RUNNING']);
     expect(secondAnswer.body.details.job_id).toBe(id);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
     await runner.run();
-    expect((await asOwner.post(`${GENERATION_PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
+    expect((await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
   });
 
   it('is refused with the name of the missing prerequisite', async () => {
     const readPrerequisites = async (envChanges: Record<string, string>) =>
-      (await asOwner.get(`${GENERATION_PATH}/prerequisites`, { env: envChanges })).body;
-    const { model } = await createJobRunner(asOwner, makeConceptsAnswer());
+      (await ownerCaller.get(`${GENERATION_PATH}/prerequisites`, { env: envChanges })).body;
+    const { model } = await createJobRunner(ownerCaller, makeConceptsAnswer());
     expect(await readPrerequisites(model.env)).toStrictEqual({
       ready: true,
       ai_configured: true,
@@ -325,22 +329,22 @@ describe('a generation of concepts', () => {
       accepted_file_types: ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'],
       missing: [],
     });
-    await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [] } });
-    expect(await readPrerequisites(NO_MODEL)).toMatchObject({
+    await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [] } });
+    expect(await readPrerequisites(NO_MODEL_ENV)).toMatchObject({
       ready: false,
       ai_configured: false,
       missing: ['ai_provider', 'business_domains'],
     });
-    expect(readInvalidFields(await asOwner.post(`${GENERATION_PATH}/jobs`, { json: {}, env: model.env }))).toEqual([
+    expect(readInvalidFields(await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: {}, env: model.env }))).toEqual([
       'business_domains',
     ]);
-    const answer = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: {}, env: NO_MODEL });
+    const answer = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: {}, env: NO_MODEL_ENV });
     expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
   it('is not found among the generations of an ontology', async () => {
-    const id = await startJob(await createJobRunner(asOwner, makeConceptsAnswer()));
-    const answer = await asOwner.get(`${KNOWLEDGE_PATH}/ontology/generation/jobs/${id}`);
+    const id = await startJob(await createJobRunner(ownerCaller, makeConceptsAnswer()));
+    const answer = await ownerCaller.get(`${KNOWLEDGE_PATH}/ontology/generation/jobs/${id}`);
     expect(readStatusAndCode(answer)).toEqual([404, 'JOB_NOT_FOUND']);
   });
 });

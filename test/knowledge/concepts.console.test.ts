@@ -5,14 +5,14 @@ import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from './su
 
 const CONCEPTS_PATH = `${KNOWLEDGE_PATH}/concepts`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
-const postConcept = (json: unknown) => asOwner.post(CONCEPTS_PATH, { json });
+const postConcept = (json: unknown) => ownerCaller.post(CONCEPTS_PATH, { json });
 const makeMinimalConcept = (fields: Record<string, unknown> = {}) => ({
   name: makeName('concept'),
   description: 'x',
@@ -42,7 +42,7 @@ describe('the creation of a concept', () => {
       created_at: expect.any(String),
       updated_at: body.created_at,
     });
-    expect((await asOwner.get(`${CONCEPTS_PATH}/${body._id}`)).body).toStrictEqual(body);
+    expect((await ownerCaller.get(`${CONCEPTS_PATH}/${body._id}`)).body).toStrictEqual(body);
   });
 
   it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('accepts the type %s', async (type) => {
@@ -54,21 +54,22 @@ describe('the creation of a concept', () => {
 
   it('is refused with a name that an unarchived concept has, in any case', async () => {
     const name = makeName('Ticket Médio');
-    const id = await createConcept(asOwner, { name });
+    const id = await createConcept(ownerCaller, { name });
     const takenNameAnswer = await postConcept(
       makeMinimalConcept({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }),
     );
     expect(readStatusAndCode(takenNameAnswer)).toEqual([409, 'CONCEPT_DUPLICATE']);
     const other = await createOwnedCompany();
     expect((await other.as.post(CONCEPTS_PATH, { json: makeMinimalConcept({ name }) })).status).toBe(201);
-    expect((await asOwner.delete(`${CONCEPTS_PATH}/${id}`)).status).toBe(204);
-    const successor = await createConcept(asOwner, { name });
-    expect(readStatusAndCode(await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
-      409,
-      'CONCEPT_DUPLICATE',
-    ]);
-    await asOwner.delete(`${CONCEPTS_PATH}/${successor}`);
-    expect((await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
+    expect((await ownerCaller.delete(`${CONCEPTS_PATH}/${id}`)).status).toBe(204);
+    const successor = await createConcept(ownerCaller, { name });
+    expect(readStatusAndCode(await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'draft' } }))).toEqual(
+      [409, 'CONCEPT_DUPLICATE'],
+    );
+    await ownerCaller.delete(`${CONCEPTS_PATH}/${successor}`);
+    expect((await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe(
+      'draft',
+    );
   });
 });
 
@@ -80,22 +81,22 @@ describe('the list of concepts', () => {
     const firstPage = await as.get(`${CONCEPTS_PATH}?per_page=2`);
     expect(firstPage.body).toMatchObject({ total: 4, page: 1, per_page: 2 });
     expect(firstPage.body.records.map(({ name }: { name: string }) => name)).toEqual(['Cliente', 'Receita 2']);
-    const total = async (query: string) => (await as.get(`${CONCEPTS_PATH}?${query}`)).body.total;
-    expect(await total('search=receita')).toBe(3);
-    expect(await total(`search=${encodeURIComponent('freguês')}`)).toBe(1);
-    expect(await total('search=%25')).toBe(0);
-    expect(await total('type=rule')).toBe(3);
-    expect(await total('status=active')).toBe(1);
+    const countRecords = async (query: string) => (await as.get(`${CONCEPTS_PATH}?${query}`)).body.total;
+    expect(await countRecords('search=receita')).toBe(3);
+    expect(await countRecords(`search=${encodeURIComponent('freguês')}`)).toBe(1);
+    expect(await countRecords('search=%25')).toBe(0);
+    expect(await countRecords('type=rule')).toBe(3);
+    expect(await countRecords('status=active')).toBe(1);
     await as.delete(`${CONCEPTS_PATH}/${laterConcept}`);
-    expect(await total('')).toBe(3);
-    expect(await total('status=archived')).toBe(1);
+    expect(await countRecords('')).toBe(3);
+    expect(await countRecords('status=archived')).toBe(1);
   });
 });
 
 describe('the update of a concept', () => {
   it('changes the fields that are sent, and stores every version with its author and time', async () => {
     const { id: editorId, as: editor } = await createAllowedUser(company, { can: ['concepts:update', 'concepts:get'] });
-    const id = await createConcept(asOwner, { description: 'first', tags: ['a'] });
+    const id = await createConcept(ownerCaller, { description: 'first', tags: ['a'] });
     const changedConcept = await editor.patch(`${CONCEPTS_PATH}/${id}`, { json: { description: 'second' } });
     expect(changedConcept.body).toMatchObject({
       description: 'second',
@@ -104,9 +105,9 @@ describe('the update of a concept', () => {
       created_by_user_id: company.owner.id,
       updated_by_user_id: editorId,
     });
-    await asOwner.delete(`${CONCEPTS_PATH}/${id}`);
-    await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'active' } });
-    const { body } = await asOwner.get(`${CONCEPTS_PATH}/${id}/versions`);
+    await ownerCaller.delete(`${CONCEPTS_PATH}/${id}`);
+    await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'active' } });
+    const { body } = await ownerCaller.get(`${CONCEPTS_PATH}/${id}/versions`);
     expect(body.total).toBe(4);
     const versionSummaries = body.records.map(
       (record: Record<string, unknown> & { resource: Record<string, unknown> }) => [
@@ -123,38 +124,40 @@ describe('the update of a concept', () => {
       [2, 'updated', editorId, 'second', 'draft'],
       [1, 'created', company.owner.id, 'first', 'draft'],
     ]);
-    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
+    expect((await ownerCaller.get(`${CONCEPTS_PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(
+      1,
+    );
   });
 
   it('makes no version when nothing changes', async () => {
-    const id = await createConcept(asOwner, { tags: ['a'], status: 'active' });
-    const conceptBefore = (await asOwner.get(`${CONCEPTS_PATH}/${id}`)).body;
+    const id = await createConcept(ownerCaller, { tags: ['a'], status: 'active' });
+    const conceptBefore = (await ownerCaller.get(`${CONCEPTS_PATH}/${id}`)).body;
     for (const json of [{}, { tags: ['a'] }, { status: 'active', description: conceptBefore.description }]) {
-      expect((await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json })).body).toEqual(conceptBefore);
+      expect((await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, { json })).body).toEqual(conceptBefore);
     }
-    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}/versions`)).body.total).toBe(1);
+    expect((await ownerCaller.get(`${CONCEPTS_PATH}/${id}/versions`)).body.total).toBe(1);
     expect(
-      (await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version,
+      (await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version,
     ).toBe(2);
   });
 
   it('can archive a concept by its status, which needs the permission to delete', async () => {
-    const id = await createConcept(asOwner, { tags: ['a'] });
+    const id = await createConcept(ownerCaller, { tags: ['a'] });
     const { as: editor } = await createAllowedUser(company, { can: ['concepts:update'] });
     const archiveRequest = { json: { status: 'archived', tags: ['b'] } };
     expect((await editor.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest)).status).toBe(403);
-    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
-    expect((await asOwner.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest)).body).toMatchObject({
+    expect((await ownerCaller.get(`${CONCEPTS_PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
+    expect((await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest)).body).toMatchObject({
       status: 'archived',
       tags: ['b'],
       version: 2,
     });
-    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
-    expect(readStatusAndCode(await asOwner.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest))).toEqual([
+    expect((await ownerCaller.get(`${CONCEPTS_PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
+    expect(readStatusAndCode(await ownerCaller.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest))).toEqual([
       409,
       'CONCEPT_ARCHIVED',
     ]);
-    expect(readStatusAndCode(await asOwner.delete(`${CONCEPTS_PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    expect(readStatusAndCode(await ownerCaller.delete(`${CONCEPTS_PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 });
 
@@ -172,7 +175,7 @@ describe('business domains', () => {
   });
 
   it('have unique slugs as keys, and are at most 100', async () => {
-    const putDomains = (business_domains: unknown) => asOwner.put(DOMAINS, { json: { business_domains } });
+    const putDomains = (business_domains: unknown) => ownerCaller.put(DOMAINS, { json: { business_domains } });
     const makeDomains = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
     expect(readInvalidFields(await putDomains([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);

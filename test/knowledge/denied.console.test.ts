@@ -4,7 +4,7 @@ import { type Company, createAllowedUser, createProvisionedCompany } from '../su
 import { expectSuccess } from '../support/signed.ts';
 import { REFUSAL } from './ask/support.ts';
 import { createItemMaker, queryMetrics } from './metrics/support.ts';
-import { createModel, NO_MODEL } from './model.ts';
+import { createModel, NO_MODEL_ENV } from './model.ts';
 import { QUESTIONS_PATH } from './questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
@@ -56,7 +56,7 @@ const createDeniedUser = () =>
   createAllowedUser(company, {
     can: ['*'],
     denied: ['semantic:*', 'concepts:get', 'ontology:*', 'knowledge_reviews:list'],
-    deniedOn: listArns(),
+    deniedArns: listArns(),
   });
 const DENIED_NAMES_PATTERN = /Payroll|Share of it|Salary|Of salaries|Employee/;
 
@@ -81,7 +81,7 @@ describe('an item that the caller is denied', () => {
     const question = 'How high is the payroll?';
     await expectSuccess(company.as.post(QUESTIONS_PATH, { json: { question, query: { metrics: ['Payroll'] } } }));
     // The verified question is not there for who may not see what answers it: the model would be asked.
-    expect((await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env: NO_MODEL })).status).toBe(503);
+    expect((await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env: NO_MODEL_ENV })).status).toBe(503);
     const model = await createModel(REFUSAL);
     const { body } = await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question: 'What else?' }, env: model.env });
     expect([body.kind, JSON.stringify(body.alternatives)]).toEqual(['refusal', expect.stringContaining('Income')]);
@@ -110,14 +110,14 @@ describe('an item that the caller is denied', () => {
 describe('a caller who may read no table', () => {
   const createUserWithoutTables = async () =>
     (await createAllowedUser(company, { can: ['semantic:*', 'concepts:*', 'ontology:list'] })).as;
-  const item = (name: string, fields: Record<string, unknown>) => ({
+  const makeItem = (name: string, fields: Record<string, unknown>) => ({
     kind: 'mapping',
     name,
     description: 'A probe.',
     ...fields,
   });
   const createAndReadErrors = async (as: Company['as'], fields: Record<string, unknown>, name: string) =>
-    (await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: item(name, fields) }))).validation_errors;
+    (await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: makeItem(name, fields) }))).validation_errors;
 
   it.each([
     ['a table', { mapped_tables: ['payments'] }, { mapped_tables: ['nowhere'] }],

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createJobRunner, listPending } from './jobs.ts';
-import { createDefaultModel, makeProposal, NO_MODEL } from './model.ts';
+import { createJobRunner, listPendingSuggestions } from './jobs.ts';
+import { createDefaultModel, makeProposal, NO_MODEL_ENV } from './model.ts';
 import {
   createConcept,
   createItem,
@@ -15,72 +15,76 @@ import {
 
 const JOBS_PATH = `${KNOWLEDGE_PATH}/jobs`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 
-const startEnrichment = (runner: Pick<JobRunner, 'env'>, target_type: unknown, target_ids: unknown, caller = asOwner) =>
-  caller.post(`${JOBS_PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
+const startEnrichment = (
+  runner: Pick<JobRunner, 'env'>,
+  target_type: unknown,
+  target_ids: unknown,
+  caller = ownerCaller,
+) => caller.post(`${JOBS_PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
 
 describe('an enrichment job', () => {
   it('asks the model about each target, and publishes each suggestion at once', async () => {
-    const ids = [await createConcept(asOwner), await createConcept(asOwner)];
-    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['one'] }), makeProposal({ tags: ['two'] }));
+    const ids = [await createConcept(ownerCaller), await createConcept(ownerCaller)];
+    const runner = await createJobRunner(ownerCaller, makeProposal({ tags: ['one'] }), makeProposal({ tags: ['two'] }));
     const { status, body } = await startEnrichment(runner, 'concept', ids);
     expect([status, body]).toEqual([
       202,
       expect.objectContaining({ type: 'enrichment', target_type: 'concept', target_ids: ids, total_count: 2 }),
     ]);
     await runner.deliver(runner.messages.shift() as never);
-    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`)).toHaveLength(1);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({
       status: 'succeeded',
       processed_count: 2,
       suggestion_count: 2,
     });
-    const pendingSuggestions = await listPending(asOwner, `&job_id=${body._id}`);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`);
     expect(new Set(pendingSuggestions.map(({ target_id }: { target_id: string }) => target_id))).toEqual(new Set(ids));
-    for (const id of ids) expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version).toBe(1);
+    for (const id of ids) expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version).toBe(1);
   });
 
   it.each(['semantic', 'ontology_node', 'ontology_relation'])('asks the model about a %s', async (type) => {
     const creators: Record<string, () => Promise<string>> = {
-      semantic: () => createItem(asOwner),
-      ontology_node: () => createNode(asOwner),
+      semantic: () => createItem(ownerCaller),
+      ontology_node: () => createNode(ownerCaller),
       ontology_relation: async () =>
-        createRelation(asOwner, await createNode(asOwner), 'has', await createNode(asOwner)),
+        createRelation(ownerCaller, await createNode(ownerCaller), 'has', await createNode(ownerCaller)),
     };
     const id = (await creators[type]?.()) as string;
-    const runner = await createJobRunner(asOwner, makeProposal({ description: 'Clearer.' }));
+    const runner = await createJobRunner(ownerCaller, makeProposal({ description: 'Clearer.' }));
     const { body } = await startEnrichment(runner, type, [id]);
     await runner.run();
-    expect(await listPending(asOwner, `&job_id=${body._id}`)).toEqual([
+    expect(await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`)).toEqual([
       expect.objectContaining({ target_type: type, target_id: id, suggested_payload: { description: 'Clearer.' } }),
     ]);
   });
 
   it('counts unchanged and archived targets as rejected', async () => {
     const [good, same, gone] = [
-      await createConcept(asOwner),
-      await createConcept(asOwner),
-      await createConcept(asOwner),
+      await createConcept(ownerCaller),
+      await createConcept(ownerCaller),
+      await createConcept(ownerCaller),
     ];
-    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }), makeProposal({ tags: [] }));
+    const runner = await createJobRunner(ownerCaller, makeProposal({ tags: ['x'] }), makeProposal({ tags: [] }));
     const { body } = await startEnrichment(runner, 'concept', [good, same, gone]);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${gone}`);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${gone}`);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 2 });
   });
 
   it('reports why it failed, and keeps its suggestions', async () => {
-    const ids = [await createConcept(asOwner), await createConcept(asOwner)];
-    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }), { status: 500 });
+    const ids = [await createConcept(ownerCaller), await createConcept(ownerCaller)];
+    const runner = await createJobRunner(ownerCaller, makeProposal({ tags: ['x'] }), { status: 500 });
     const { body } = await startEnrichment(runner, 'concept', ids);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({
@@ -89,15 +93,15 @@ describe('an enrichment job', () => {
       last_error: expect.any(String),
       usage: { requests: 4, prompt_tokens: 100, completion_tokens: 10 },
     });
-    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`)).toHaveLength(1);
   });
 
   it('ends when it is cancelled, and keeps its suggestions', async () => {
-    const ids = [await createConcept(asOwner), await createConcept(asOwner), await createConcept(asOwner)];
-    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }));
+    const ids = [await createConcept(ownerCaller), await createConcept(ownerCaller), await createConcept(ownerCaller)];
+    const runner = await createJobRunner(ownerCaller, makeProposal({ tags: ['x'] }));
     const { body } = await startEnrichment(runner, 'concept', ids);
     await runner.deliver(runner.messages.shift() as never);
-    expect((await asOwner.post(`${JOBS_PATH}/${body._id}/cancel`)).body).toMatchObject({
+    expect((await ownerCaller.post(`${JOBS_PATH}/${body._id}/cancel`)).body).toMatchObject({
       status: 'cancelled',
       processed_count: 1,
     });
@@ -108,14 +112,14 @@ describe('an enrichment job', () => {
       processed_count: 1,
       suggestion_count: 1,
     });
-    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
-    expect(readStatusAndCode(await asOwner.post(`${JOBS_PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+    expect(await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(readStatusAndCode(await ownerCaller.post(`${JOBS_PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
   });
 
   it('fails when the AI key is removed meanwhile', async () => {
-    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }));
-    const { body } = await startEnrichment(runner, 'concept', [await createConcept(asOwner)]);
-    await runner.deliver(runner.messages.shift() as never, NO_MODEL);
+    const runner = await createJobRunner(ownerCaller, makeProposal({ tags: ['x'] }));
+    const { body } = await startEnrichment(runner, 'concept', [await createConcept(ownerCaller)]);
+    await runner.deliver(runner.messages.shift() as never, NO_MODEL_ENV);
     expect(await runner.job(body._id)).toMatchObject({
       status: 'failed',
       last_error: 'No AI provider is configured.',
@@ -123,11 +127,11 @@ describe('an enrichment job', () => {
   });
 
   it('accepts 1 to 100 targets that exist in the company', async () => {
-    const runner = await createJobRunner(asOwner, makeProposal({}));
-    const id = await createConcept(asOwner);
+    const runner = await createJobRunner(ownerCaller, makeProposal({}));
+    const id = await createConcept(ownerCaller);
     const foreignConcept = await createConcept((await createOwnedCompany()).as);
-    const archivedConcept = await createConcept(asOwner);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
+    const archivedConcept = await createConcept(ownerCaller);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
     expect(readInvalidFields(await startEnrichment(runner, 'concept', []))).toEqual(['target_ids']);
     expect(readInvalidFields(await startEnrichment(runner, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
     expect(readInvalidFields(await startEnrichment(runner, 'concept_create', [id]))).toEqual(['target_type']);
@@ -144,18 +148,22 @@ describe('an enrichment job', () => {
     const runner = await createJobRunner(as, makeProposal({ description: 'new' }));
     const { body } = await startEnrichment(runner, 'concept', [await createConcept(as)], as);
     await startEnrichment(runner, 'ontology_node', [await createNode(as)], as);
-    const total = async (query: string) => (await as.get(`${JOBS_PATH}?${query}`)).body.total;
-    expect([await total(''), await total('target_type=concept'), await total('status=succeeded')]).toEqual([2, 1, 0]);
+    const countRecords = async (query: string) => (await as.get(`${JOBS_PATH}?${query}`)).body.total;
+    expect([
+      await countRecords(''),
+      await countRecords('target_type=concept'),
+      await countRecords('status=succeeded'),
+    ]).toEqual([2, 1, 0]);
     await runner.run();
-    expect(await total('status=succeeded')).toBe(2);
+    expect(await countRecords('status=succeeded')).toBe(2);
     expect((await as.get(`${JOBS_PATH}?target_type=concept`)).body.records[0]._id).toBe(body._id);
     expect(readInvalidFields(await as.get(`${JOBS_PATH}?status=done`))).toEqual(['status']);
   });
 
   it('needs an AI key', async () => {
-    const answer = await asOwner.post(`${JOBS_PATH}/enrich`, {
+    const answer = await ownerCaller.post(`${JOBS_PATH}/enrich`, {
       json: { target_type: 'concept', target_ids: [UNKNOWN_ID] },
-      env: NO_MODEL,
+      env: NO_MODEL_ENV,
     });
     expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
@@ -165,11 +173,11 @@ describe('the job queue', () => {
   it('delivers an enrichment job until it has ended', async () => {
     await createDefaultModel(makeProposal({ tags: ['x'] }));
     const { body } = await startEnrichment({ env: {} }, 'concept', [
-      await createConcept(asOwner),
-      await createConcept(asOwner),
+      await createConcept(ownerCaller),
+      await createConcept(ownerCaller),
     ]);
-    const status = async () => (await asOwner.get(`${JOBS_PATH}/${body._id}`)).body.status;
-    await expect.poll(status).toBe('succeeded');
-    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(2);
+    const readStatus = async () => (await ownerCaller.get(`${JOBS_PATH}/${body._id}`)).body.status;
+    await expect.poll(readStatus).toBe('succeeded');
+    expect(await listPendingSuggestions(ownerCaller, `&job_id=${body._id}`)).toHaveLength(2);
   });
 });

@@ -96,14 +96,14 @@ export function addByteOrderMarks(document: Uint8Array<ArrayBuffer>): Uint8Array
 
 /** Makes a workbook of one sheet with inline texts. */
 export function makeWorkbook(sheet: string, rows: (string | number)[][]): Uint8Array<ArrayBuffer> {
-  const cell = (value: string | number, column: number, row: number) => {
+  const makeCell = (value: string | number, column: number, row: number) => {
     const at = `${String.fromCharCode(65 + column)}${row + 1}`;
     return typeof value === 'number'
       ? `<c r="${at}"><v>${value}</v></c>`
       : `<c r="${at}" t="inlineStr"><is><t>${escapeXml(value)}</t></is></c>`;
   };
   const data = rows.map(
-    (cells, row) => `<row r="${row + 1}">${cells.map((value, column) => cell(value, column, row)).join('')}</row>`,
+    (cells, row) => `<row r="${row + 1}">${cells.map((value, column) => makeCell(value, column, row)).join('')}</row>`,
   );
   const MAIN_NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
   const relations = formatRelationship('rId1', 'worksheet', 'worksheets/sheet1.xml');

@@ -2,27 +2,27 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
-import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
+import { sendDuringRace } from '../support/race.ts';
+import { createJobRunner, listPendingSuggestions, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { KNOWLEDGE_PATH } from './support.ts';
 
 const GENERATION_PATH = `${KNOWLEDGE_PATH}/concepts/generation`;
 const BUSINESS_DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 afterEach(resetClock);
 
 beforeEach(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
-  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
+  ownerCaller = company.as;
+  await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
 });
 
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 
 async function startJob(runner: JobRunner, json: unknown = {}): Promise<string> {
-  const { status, body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json, env: runner.env });
+  const { status, body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -32,7 +32,7 @@ const listNames = (records: { target_name: string }[]) => records.map(({ target_
 describe('a job that is interrupted', () => {
   it('continues after a crash at the point where it stopped', async () => {
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeConceptsAnswer(makeConceptCandidate('A')),
       makeConceptsAnswer(makeConceptCandidate('B')),
     );
@@ -50,11 +50,11 @@ describe('a job that is interrupted', () => {
     ]);
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
-    expect(listNames(await listPending(asOwner))).toEqual(['A', 'B']);
+    expect(listNames(await listPendingSuggestions(ownerCaller))).toEqual(['A', 'B']);
   });
 
   it('is delivered again after an internal error, and loses nothing', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const brokenBucket = { get: async () => Promise.reject(new Error('R2 is away')) };
@@ -64,7 +64,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('starts after a crash that lost its first message', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     runner.messages.splice(0);
     advanceClock(61_000);
@@ -74,10 +74,10 @@ describe('a job that is interrupted', () => {
   });
 
   it('is not taken over by another delivery until its lease has ended', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
-    const deliverAgain = async () => {
+    const redeliverMessage = async () => {
       advanceClock(61_000);
       await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
       expect(runner.messages.filter(({ companyId }) => companyId === company.id)).toEqual([]);
@@ -86,18 +86,20 @@ describe('a job that is interrupted', () => {
       await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
       expect(await runner.run()).toBe(1);
     };
-    await sendOvertaken(/^insert into "knowledge_suggestions"/, deliverAgain, (env) => runner.deliver(message, env));
+    await sendDuringRace(/^insert into "knowledge_suggestions"/, redeliverMessage, (env) =>
+      runner.deliver(message, env),
+    );
     resetClock();
     expect(await runner.job(id)).toMatchObject({
       status: 'succeeded',
       suggestion_count: 1,
       usage: { requests: 2, prompt_tokens: 200, completion_tokens: 20 },
     });
-    expect(await listPending(asOwner)).toHaveLength(1);
+    expect(await listPendingSuggestions(ownerCaller)).toHaveLength(1);
   });
 
   it('counts the usage of answers that were not stored', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const brokenDb = { batch: async () => Promise.reject(new Error('D1 is away')) };
@@ -112,7 +114,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('has its source text deleted by a later scheduled run when R2 fails as it ends', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     const failingBucket = new Proxy(env.FILES, {
       get: (of, field) =>
@@ -133,7 +135,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('fails after eight deliveries without progress', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     const message = runner.messages.shift() as never;
     const brokenBucket = { get: async () => Promise.reject(new Error('R2 is away')), delete: async () => undefined };
@@ -147,7 +149,7 @@ describe('a job that is interrupted', () => {
   });
 
   it('fails when its text is missing', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner, { text: 'Some text.' });
     await env.FILES.delete(`knowledge/${company.id}/${id}`);
     await runner.run();
@@ -155,12 +157,12 @@ describe('a job that is interrupted', () => {
   });
 
   it('deletes the staged suggestions of earlier batches when it is cancelled', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const id = await startJob(runner);
     await runner.deliver(runner.messages.shift() as never);
-    await asOwner.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`);
+    await ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`);
     await runner.run();
-    expect(await listPending(asOwner)).toEqual([]);
+    expect(await listPendingSuggestions(ownerCaller)).toEqual([]);
     const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
       .bind(id)
       .all();

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { createJobRunner, listPending, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
+import { createJobRunner, listPendingSuggestions, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { makeProposal } from './model.ts';
 import { createConcept, KNOWLEDGE_PATH } from './support.ts';
 
@@ -19,12 +19,12 @@ const END_BATCH_PATTERN = /^delete from "knowledge_suggestions"/;
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 type RunnerMessage = Parameters<JobRunner['deliver']>[0];
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeEach(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
-  await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
+  ownerCaller = company.as;
+  await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
 });
 afterEach(resetClock);
 
@@ -34,7 +34,7 @@ async function startJob(
   path: string,
   json: unknown,
 ): Promise<{ id: string; message: RunnerMessage }> {
-  const { _id } = await expectSuccess(asOwner.post(path, { json, env: runner.env }));
+  const { _id } = await expectSuccess(ownerCaller.post(path, { json, env: runner.env }));
   return { id: _id, message: runner.messages.shift() as RunnerMessage };
 }
 
@@ -45,10 +45,10 @@ const startEnrichment = (runner: JobRunner, target_ids: string[]) =>
   startJob(runner, `${KNOWLEDGE_PATH}/jobs/enrich`, { target_type: 'concept', target_ids });
 
 const cancelJob = (id: string, env?: Record<string, string>) =>
-  asOwner.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { ...(env && { env }) });
+  ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { ...(env && { env }) });
 
 /** Delivers a message after the lease of an earlier delivery has ended. */
-async function deliverLater(runner: JobRunner, message: RunnerMessage): Promise<void> {
+async function deliverMessageLater(runner: JobRunner, message: RunnerMessage): Promise<void> {
   advanceClock(60 * 60_000);
   await runner.deliver(message);
   resetClock();
@@ -59,71 +59,71 @@ const listNames = (records: { target_name: string }[]) => records.map(({ target_
 describe('a message that is delivered twice', () => {
   it('runs its batch once while the first delivery leases the job', async () => {
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       ...['A', 'B', 'C'].map((name) => makeConceptsAnswer(makeConceptCandidate(name))),
     );
     const { id, message } = await startGeneration(runner);
     const deliverConcurrently = () => runner.deliver(message);
-    await sendOvertaken(RECORD_BATCH_PATTERN, deliverConcurrently, (env) => runner.deliver(message, env));
+    await sendDuringRace(RECORD_BATCH_PATTERN, deliverConcurrently, (env) => runner.deliver(message, env));
     expect(await runner.model.asked()).toHaveLength(1);
     expect(await runner.job(id)).toMatchObject({ processed_count: 1, suggestion_count: 1 });
     await runner.run();
     await runner.deliver(message);
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
-    expect(listNames(await listPending(asOwner))).toEqual(['A', 'B']);
+    expect(listNames(await listPendingSuggestions(ownerCaller))).toEqual(['A', 'B']);
   });
 
   it('does not set the job back when another delivery finishes its batch meanwhile', async () => {
-    const ids = [await createConcept(asOwner), await createConcept(asOwner), await createConcept(asOwner)];
+    const ids = [await createConcept(ownerCaller), await createConcept(ownerCaller), await createConcept(ownerCaller)];
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       ...['one', 'two', 'three'].map((tag) => makeProposal({ tags: [tag] })),
     );
     const { id, message } = await startEnrichment(runner, ids);
     const deliverTwoBatches = async () => {
-      await deliverLater(runner, message);
+      await deliverMessageLater(runner, message);
       await runner.deliver(runner.messages.shift() as RunnerMessage);
     };
-    await sendOvertaken(RECORD_BATCH_PATTERN, deliverTwoBatches, (env) => runner.deliver(message, env));
+    await sendDuringRace(RECORD_BATCH_PATTERN, deliverTwoBatches, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ processed_count: 2, suggestion_count: 2 });
-    expect(await listPending(asOwner, `&job_id=${id}`)).toHaveLength(2);
+    expect(await listPendingSuggestions(ownerCaller, `&job_id=${id}`)).toHaveLength(2);
   });
 
   it('does not publish a suggestion again that was reviewed meanwhile', async () => {
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeConceptsAnswer(makeConceptCandidate('A')),
       makeConceptsAnswer(makeConceptCandidate('B')),
     );
     const { message } = await startGeneration(runner, { text: 'Some text.' });
     const reviewSuggestion = async () => {
-      await deliverLater(runner, message);
-      const [suggestion] = await listPending(asOwner);
-      await expectSuccess(asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${suggestion._id}/reject`, { json: {} }));
+      await deliverMessageLater(runner, message);
+      const [suggestion] = await listPendingSuggestions(ownerCaller);
+      await expectSuccess(ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/${suggestion._id}/reject`, { json: {} }));
     };
-    await sendOvertaken(RECORD_BATCH_PATTERN, reviewSuggestion, (env) => runner.deliver(message, env));
-    expect(await listPending(asOwner)).toEqual([]);
-    expect(await listPending(asOwner, '&status=rejected')).toHaveLength(1);
+    await sendDuringRace(RECORD_BATCH_PATTERN, reviewSuggestion, (env) => runner.deliver(message, env));
+    expect(await listPendingSuggestions(ownerCaller)).toEqual([]);
+    expect(await listPendingSuggestions(ownerCaller, '&status=rejected')).toHaveLength(1);
   });
 
   it('does not fail the job when the other delivery made progress meanwhile', async () => {
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       { status: 401 },
       makeConceptsAnswer(makeConceptCandidate('A')),
       makeConceptsAnswer(makeConceptCandidate('B')),
     );
     const { id, message } = await startGeneration(runner);
-    const deliverConcurrently = () => deliverLater(runner, message);
-    await sendOvertaken(END_BATCH_PATTERN, deliverConcurrently, (env) => runner.deliver(message, env));
+    const deliverConcurrently = () => deliverMessageLater(runner, message);
+    await sendDuringRace(END_BATCH_PATTERN, deliverConcurrently, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ status: 'running', processed_count: 1, last_error: null });
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
-    expect(listNames(await listPending(asOwner))).toEqual(['A', 'B']);
+    expect(listNames(await listPendingSuggestions(ownerCaller))).toEqual(['A', 'B']);
   });
 
   it('does not release the lease of the delivery that took over the job when the message fails', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const takeOverJob = () =>
       env.CONTROL_DB.prepare('update knowledge_jobs set leased_until = ? where id = ?')
@@ -132,7 +132,7 @@ describe('a message that is delivered twice', () => {
     const FILES = { get: async () => Promise.reject(new Error('R2 is away')) };
     const RELEASE_UPDATE_PATTERN = /^update "knowledge_jobs" set "usage"/;
     expect(
-      await sendOvertaken(RELEASE_UPDATE_PATTERN, takeOverJob, (env) => runner.deliver(message, { ...env, FILES })),
+      await sendDuringRace(RELEASE_UPDATE_PATTERN, takeOverJob, (env) => runner.deliver(message, { ...env, FILES })),
     ).toBe('again');
     await runner.deliver(message);
     expect(await runner.model.asked()).toEqual([]);
@@ -141,11 +141,11 @@ describe('a message that is delivered twice', () => {
 
 describe('a job that is cancelled', () => {
   it('discards an answer that arrives afterwards, but counts its usage', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('Late')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('Late')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const cancelDuringAnswer = async () =>
       expect(await expectSuccess(cancelJob(id))).toMatchObject({ status: 'cancelled', ended_at: expect.any(String) });
-    await sendOvertaken(RECORD_BATCH_PATTERN, cancelDuringAnswer, (env) => runner.deliver(message, env));
+    await sendDuringRace(RECORD_BATCH_PATTERN, cancelDuringAnswer, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({
       status: 'cancelled',
       processed_count: 0,
@@ -155,38 +155,38 @@ describe('a job that is cancelled', () => {
     expect(await countRows('knowledge_suggestions where job_id = ?', id)).toBe(0);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
     expect(readStatusAndCode(await cancelJob(id))).toEqual([409, 'JOB_ENDED']);
-    expect((await asOwner.post(JOBS_PATH, { json: {}, env: runner.env })).status).toBe(202);
+    expect((await ownerCaller.post(JOBS_PATH, { json: {}, env: runner.env })).status).toBe(202);
   });
 
   it('stays cancelled when the model fails afterwards', async () => {
-    const runner = await createJobRunner(asOwner, { status: 401 });
+    const runner = await createJobRunner(ownerCaller, { status: 401 });
     const { id, message } = await startGeneration(runner);
     const cancelConcurrently = () => expectSuccess(cancelJob(id));
-    await sendOvertaken(END_BATCH_PATTERN, cancelConcurrently, (env) => runner.deliver(message, env));
+    await sendDuringRace(END_BATCH_PATTERN, cancelConcurrently, (env) => runner.deliver(message, env));
     expect(await runner.job(id)).toMatchObject({ status: 'cancelled', last_error: null });
   });
 
   it('stays succeeded, with its suggestions, when its last batch is done first', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       END_BATCH_PATTERN,
       () => runner.deliver(message),
       (env) => cancelJob(id, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'JOB_ENDED']);
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded' });
-    expect(await listPending(asOwner)).toHaveLength(1);
+    expect(await listPendingSuggestions(ownerCaller)).toHaveLength(1);
   });
 });
 
 describe('the start of a generation', () => {
   it('is refused when another generation starts first, and leaves no stored text', async () => {
-    const runner = await createJobRunner(asOwner, makeConceptsAnswer());
+    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
     const postJob = (json: unknown, extraEnv = {}) =>
-      asOwner.post(JOBS_PATH, { json, env: { ...runner.env, ...extraEnv } });
+      ownerCaller.post(JOBS_PATH, { json, env: { ...runner.env, ...extraEnv } });
     const startConcurrently = () => expectSuccess(postJob({}));
-    const answer = await sendOvertaken(/^insert into "knowledge_jobs"/, startConcurrently, (env) =>
+    const answer = await sendDuringRace(/^insert into "knowledge_jobs"/, startConcurrently, (env) =>
       postJob({ text: 'x' }, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);

@@ -1,7 +1,7 @@
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ScriptStep } from '../support/ai-server.ts';
 import type { Caller } from '../support/api.ts';
-import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
+import { createTestQueue, deliverMessage } from '../uploads/support.ts';
 import { createModel } from './model.ts';
 import { KNOWLEDGE_PATH } from './support.ts';
 
@@ -10,7 +10,7 @@ import { KNOWLEDGE_PATH } from './support.ts';
  */
 export async function createJobRunner(as: Caller, ...steps: ScriptStep[]) {
   const model = await createModel(...steps);
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
   const env = { ...model.env, MODEL_JOBS: queue.env.JOBS } as unknown as Record<string, string>;
   return {
     model,
@@ -50,5 +50,5 @@ export const makeConceptCandidate = (name: string, fields: Record<string, unknow
 export const makeConceptsAnswer = (...candidates: unknown[]): ScriptStep => ({ answer: { candidates } });
 
 /** Lists all pending suggestions of a company. */
-export const listPending = async (as: Caller, query = '') =>
+export const listPendingSuggestions = async (as: Caller, query = '') =>
   (await as.get(`${KNOWLEDGE_PATH}/suggestions?per_page=100${query}`)).body.records;

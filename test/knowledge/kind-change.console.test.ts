@@ -1,23 +1,23 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createItem, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
 const createItemOfConcept = (fields: Record<string, unknown> = {}) =>
-  createItem(asOwner, { kind: 'metric', ...fields });
+  createItem(ownerCaller, { kind: 'metric', ...fields });
 const changeItem = (id: string, json: unknown, env: Record<string, string> = {}) =>
-  asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json, env });
-const readKind = async (id: string) => (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`))).kind;
+  ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json, env });
+const readKind = async (id: string) => (await expectSuccess(ownerCaller.get(`${KNOWLEDGE_PATH}/semantic/${id}`))).kind;
 
 const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
 const RESOURCE_INSERT_PATTERN = /^insert into "knowledge_resources"/;
@@ -44,7 +44,7 @@ it.each(['metric', 'entity'])(
     expect((await changeItem(id, { grain: 'day' })).status).toBe(200);
     await expectSuccess(changeItem(one, { [field]: [] }));
     expect(readStatusAndCode(await changeItem(id, { kind: 'dimension' }))).toEqual(IN_USE_ERROR);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${other}`);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/semantic/${other}`);
     expect((await changeItem(id, { kind: 'dimension' })).status).toBe(200);
     // What names it comes back only without it.
     expect(readInvalidFields(await changeItem(other, { status: 'draft' }))).toEqual([`${field}.0`]);
@@ -74,7 +74,7 @@ it('the kind of a metric can be changed even if a formula of another company con
 it('the kind of an item cannot be changed if a reference to it is written just before', async () => {
   const id = await createItemOfConcept();
   const referConcurrently = () => createItemOfConcept({ depends_on_metrics: [id] });
-  const created = await sendOvertaken(RESOURCE_UPDATE_PATTERN, referConcurrently, (env) =>
+  const created = await sendDuringRace(RESOURCE_UPDATE_PATTERN, referConcurrently, (env) =>
     changeItem(id, { kind: 'entity' }, env),
   );
   expect([readStatusAndCode(created), await readKind(id)]).toEqual([IN_USE_ERROR, 'metric']);
@@ -84,7 +84,7 @@ it('the kind of an item cannot be changed if a reference to it is written just b
     await createItemOfConcept({ name }),
     await createItemOfConcept({ formula: '{{Something else}}' }),
   ];
-  const changeAnswer = await sendOvertaken(
+  const changeAnswer = await sendDuringRace(
     RESOURCE_UPDATE_PATTERN,
     () => expectSuccess(changeItem(builder, { formula: `{{${name}}}` })),
     (env) => changeItem(another, { kind: 'entity' }, env),
@@ -95,18 +95,18 @@ it('the kind of an item cannot be changed if a reference to it is written just b
 it('an item cannot refer to a metric whose kind was changed just before', async () => {
   const id = await createItemOfConcept();
   const json = { kind: 'metric', name: makeName('Late'), description: 'x', depends_on_metrics: [id] };
-  const concepts = (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records;
-  const created = await sendOvertaken(
+  const concepts = (await expectSuccess(ownerCaller.get(`${KNOWLEDGE_PATH}/concepts`))).records;
+  const created = await sendDuringRace(
     RESOURCE_INSERT_PATTERN,
     () => expectSuccess(changeItem(id, { kind: 'entity' })),
     (env) =>
-      asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
+      ownerCaller.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
   );
   expect(readInvalidFields(created)).toEqual(['depends_on_metrics.0']);
 
   const [another, late] = [await createItemOfConcept(), await createItemOfConcept()];
   const changeConcurrently = () => expectSuccess(changeItem(another, { kind: 'entity' }));
-  const changeAnswer = await sendOvertaken(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
+  const changeAnswer = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
     changeItem(late, { depends_on_metrics: [another] }, env),
   );
   expect(readInvalidFields(changeAnswer)).toEqual(['depends_on_metrics.0']);

@@ -11,7 +11,7 @@ import {
 } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 /** Functions that make the required fields of each type of resource. */
 let requiredFields: Record<string, () => Record<string, unknown>>;
 /** Resources that fields can refer to. */
@@ -21,16 +21,16 @@ const makeNameAndDescription = () => ({ name: makeName('limited'), description: 
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
   const [concept, subject, object] = [
-    await createConcept(asOwner),
-    await createNode(asOwner),
-    await createNode(asOwner),
+    await createConcept(ownerCaller),
+    await createNode(ownerCaller),
+    await createNode(ownerCaller),
   ];
   ids = {
     concept,
-    metric: await createItem(asOwner, { kind: 'metric' }),
-    entity: await createItem(asOwner, { kind: 'entity' }),
+    metric: await createItem(ownerCaller, { kind: 'metric' }),
+    entity: await createItem(ownerCaller, { kind: 'entity' }),
   };
   requiredFields = {
     concepts: makeNameAndDescription,
@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 const makeRequiredFields = (path: string) => requiredFields[path]?.() ?? {};
 const createResource = (path: string, fields: Record<string, unknown>) =>
-  asOwner.post(`${KNOWLEDGE_PATH}/${path}`, { json: { ...makeRequiredFields(path), ...fields } });
+  ownerCaller.post(`${KNOWLEDGE_PATH}/${path}`, { json: { ...makeRequiredFields(path), ...fields } });
 
 const makeText = (length: number) => 'x'.repeat(length);
 const makeTexts = (count: number, length = 1) => Array.from({ length: count }, () => makeText(length));
@@ -113,12 +113,12 @@ describe('the body of a resource', () => {
       const refusedValue = readValue(tooLongValue) === 'archived' ? 'gone' : readValue(tooLongValue);
       expect(
         readInvalidFields(
-          await asOwner.patch(`${KNOWLEDGE_PATH}/${path}/${createdAnswer.body._id}`, {
+          await ownerCaller.patch(`${KNOWLEDGE_PATH}/${path}/${createdAnswer.body._id}`, {
             json: { [field]: refusedValue },
           }),
         ),
       ).toEqual([field]);
-      await asOwner.delete(`${KNOWLEDGE_PATH}/${path}/${createdAnswer.body._id}`);
+      await ownerCaller.delete(`${KNOWLEDGE_PATH}/${path}/${createdAnswer.body._id}`);
     },
   );
 
@@ -164,8 +164,8 @@ describe('the body of a resource', () => {
     ['ontology/nodes', 'source_concepts'],
     ['ontology/nodes', 'mapped_semantic_entities'],
   ])('of %s may refer in %s only to existing ids', async (path, field) => {
-    for (const bad of [UNKNOWN_ID, 'not-an-id', UNKNOWN_ID.toUpperCase(), 7]) {
-      expect(readInvalidFields(await createResource(path, { [field]: [bad] }))).toEqual([`${field}.0`]);
+    for (const invalidId of [UNKNOWN_ID, 'not-an-id', UNKNOWN_ID.toUpperCase(), 7]) {
+      expect(readInvalidFields(await createResource(path, { [field]: [invalidId] }))).toEqual([`${field}.0`]);
     }
   });
 });
@@ -180,13 +180,15 @@ describe('a list', () => {
     ['suggestions', 'target_type=node'],
     ['suggestions', 'status=staged'],
   ])('of %s refuses the filter %s', async (path, query) => {
-    expect(readInvalidFields(await asOwner.get(`${KNOWLEDGE_PATH}/${path}?${query}`))).toEqual([query.split('=')[0]]);
+    expect(readInvalidFields(await ownerCaller.get(`${KNOWLEDGE_PATH}/${path}?${query}`))).toEqual([
+      query.split('=')[0],
+    ]);
   });
 
   it.each(['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'suggestions', 'jobs'])(
     'of %s has pages of 1 to 100, 20 by default',
     async (path) => {
-      const readList = (query: string) => asOwner.get(`${KNOWLEDGE_PATH}/${path}?${query}`);
+      const readList = (query: string) => ownerCaller.get(`${KNOWLEDGE_PATH}/${path}?${query}`);
       expect((await readList('')).body).toMatchObject({ page: 1, per_page: 20, total: expect.any(Number) });
       expect((await readList('per_page=100&page=2')).body).toMatchObject({ page: 2, per_page: 100 });
       for (const invalidQuery of [
@@ -207,15 +209,15 @@ describe('a list', () => {
     'of %s searches literally, in any case and form of Unicode',
     async (path) => {
       await createResource(path, { name: makeName('Ação 100%_ﬁm') });
-      const total = async (search: string) =>
-        (await asOwner.get(`${KNOWLEDGE_PATH}/${path}?search=${encodeURIComponent(search)}`)).body.total;
-      expect(await total('AÇÃO 100%')).toBe(1);
-      expect(await total('ação'.normalize('NFD'))).toBe(1);
-      expect(await total('100_%')).toBe(0);
-      expect(await total('fim')).toBe(1);
-      expect(await total(makeText(200))).toBeGreaterThanOrEqual(0);
-      expect(await total('')).toBe((await asOwner.get(`${KNOWLEDGE_PATH}/${path}`)).body.total);
-      expect(readInvalidFields(await asOwner.get(`${KNOWLEDGE_PATH}/${path}?search=${makeText(201)}`))).toEqual([
+      const countRecords = async (search: string) =>
+        (await ownerCaller.get(`${KNOWLEDGE_PATH}/${path}?search=${encodeURIComponent(search)}`)).body.total;
+      expect(await countRecords('AÇÃO 100%')).toBe(1);
+      expect(await countRecords('ação'.normalize('NFD'))).toBe(1);
+      expect(await countRecords('100_%')).toBe(0);
+      expect(await countRecords('fim')).toBe(1);
+      expect(await countRecords(makeText(200))).toBeGreaterThanOrEqual(0);
+      expect(await countRecords('')).toBe((await ownerCaller.get(`${KNOWLEDGE_PATH}/${path}`)).body.total);
+      expect(readInvalidFields(await ownerCaller.get(`${KNOWLEDGE_PATH}/${path}?search=${makeText(201)}`))).toEqual([
         'search',
       ]);
     },

@@ -33,7 +33,7 @@ async function createModelAt(script: string, steps: ScriptStep[]) {
 }
 
 /** Environment variables of requests that reach no provider. */
-export const NO_MODEL = { AI_API_KEY: '' };
+export const NO_MODEL_ENV = { AI_API_KEY: '' };
 
 /** Makes an answer with a proposal for one resource. */
 export const makeProposal = (payload: Record<string, unknown>, fields: Record<string, unknown> = {}) => ({

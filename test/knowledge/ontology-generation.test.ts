@@ -5,24 +5,24 @@ import type { ScriptStep } from '../support/ai-server.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { createJobRunner, listPending } from './jobs.ts';
-import { NO_MODEL } from './model.ts';
+import { createJobRunner, listPendingSuggestions } from './jobs.ts';
+import { NO_MODEL_ENV } from './model.ts';
 import { createConcept, createNode, createRelation, KNOWLEDGE_PATH, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 const GENERATION_PATH = `${KNOWLEDGE_PATH}/ontology/generation`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let connection_id: string;
 let hintConceptId: string;
 
 beforeEach(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
-  connection_id = (await asOwner.get('/v1/managed-tables/status')).body.connection_id;
-  await createTable(asOwner, 'orders', [column('total', 'decimal')]);
-  hintConceptId = await createConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
+  ownerCaller = company.as;
+  connection_id = (await ownerCaller.get('/v1/managed-tables/status')).body.connection_id;
+  await createTable(ownerCaller, 'orders', [column('total', 'decimal')]);
+  hintConceptId = await createConcept(ownerCaller, { name: 'Customer', type: 'entity_hint' });
 });
 
 const CANDIDATE_REASONS = {
@@ -63,8 +63,11 @@ const makeOntologyAnswer = (nodes: unknown[], relations: unknown[] = []): Script
 });
 
 async function runGeneration(...steps: ScriptStep[]) {
-  const runner = await createJobRunner(asOwner, ...steps);
-  const { status, body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
+  const runner = await createJobRunner(ownerCaller, ...steps);
+  const { status, body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, {
+    json: { connection_id },
+    env: runner.env,
+  });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   await runner.run();
   return { job: await runner.job(body._id), model: runner.model };
@@ -73,7 +76,7 @@ async function runGeneration(...steps: ScriptStep[]) {
 /** Creates tables that do not fit into one part of the catalogue. */
 async function createLargeCatalogue(): Promise<void> {
   const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
-  for (const name of ['big_1', 'big_2', 'big_3']) await createTable(asOwner, name, columns);
+  for (const name of ['big_1', 'big_2', 'big_3']) await createTable(ownerCaller, name, columns);
 }
 
 type SuggestionRecord = {
@@ -85,11 +88,11 @@ type SuggestionRecord = {
 const findByName = (records: SuggestionRecord[], name: string) =>
   records.find((record) => record.target_name === name) as SuggestionRecord;
 const acceptSuggestion = (id: string, json?: unknown) =>
-  asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${id}/accept`, { json });
+  ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/${id}/accept`, { json });
 
 describe('a generation of an ontology', () => {
   it('suggests nodes and relations from concepts and catalogue, and changes nothing', async () => {
-    await createConcept(asOwner, { name: 'No hint', type: 'term' });
+    await createConcept(ownerCaller, { name: 'No hint', type: 'term' });
     const { job, model } = await runGeneration(
       makeOntologyAnswer(
         [
@@ -108,13 +111,13 @@ describe('a generation of an ontology', () => {
       suggestion_count: 3,
       rejected_count: 0,
     });
-    expect((await asOwner.get(`${GENERATION_PATH}/jobs/${job._id}`)).body).toEqual(job);
+    expect((await ownerCaller.get(`${GENERATION_PATH}/jobs/${job._id}`)).body).toEqual(job);
     const promptText = (await model.asked())[0]?.messages[1]?.content ?? '';
     expect(promptText).toContain('orders (0 rows): total decimal');
     expect([promptText.includes(hintConceptId), promptText.includes('No hint')]).toEqual([true, false]);
     for (const path of ['nodes', 'relations'])
-      expect((await asOwner.get(`${KNOWLEDGE_PATH}/ontology/${path}`)).body.total).toBe(0);
-    const pendingSuggestions = await listPending(asOwner);
+      expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/ontology/${path}`)).body.total).toBe(0);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     expect(findByName(pendingSuggestions, 'Customer')).toMatchObject({
       target_type: 'ontology_node_create',
       concept_id: hintConceptId,
@@ -136,7 +139,7 @@ describe('a generation of an ontology', () => {
         [makeRelationCandidate('c', 'places', 'o')],
       ),
     );
-    const pendingSuggestions = await listPending(asOwner);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     const [customer, order, places] = ['Customer', 'Order', 'Customer places Order'].map(
       (name) => findByName(pendingSuggestions, name)._id,
     ) as [string, string, string];
@@ -145,12 +148,12 @@ describe('a generation of an ontology', () => {
     expect(earlyAnswer.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
     const subjectId = (await acceptSuggestion(customer)).body.resource._id;
     expect((await acceptSuggestion(places)).body.details.suggestion_ids).toEqual([order]);
-    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${order}/reject`, { json: {} });
+    await ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/${order}/reject`, { json: {} });
     const lateAnswer = await acceptSuggestion(places);
     expect(readStatusAndCode(lateAnswer)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(lateAnswer.body.message).toContain('have not been accepted');
     // The reviewer may put a node in the place of one that was turned down.
-    const objectId = await createNode(asOwner);
+    const objectId = await createNode(ownerCaller);
     const { status, body } = await acceptSuggestion(places, { override_payload: { object_node_id: objectId } });
     expect([status, body.resource]).toEqual([
       200,
@@ -170,12 +173,12 @@ describe('a generation of an ontology', () => {
         [makeRelationCandidate('c', 'places', 'o')],
       ),
     );
-    const pendingSuggestions: SuggestionRecord[] = await listPending(asOwner);
+    const pendingSuggestions: SuggestionRecord[] = await listPendingSuggestions(ownerCaller);
     const ids = pendingSuggestions.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
     expect(findByName(pendingSuggestions, 'Customer places Order')._id).toBe(ids[0]);
-    const { body } = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } });
+    const { body } = await ownerCaller.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } });
     expect([body.accepted.length, body.failed]).toEqual([3, []]);
-    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/relations`)).body;
+    const { records } = (await ownerCaller.get(`${KNOWLEDGE_PATH}/ontology/relations`)).body;
     expect(records).toHaveLength(1);
     expect(records[0].evidence).toEqual(CANDIDATE_REASONS.evidence);
   });
@@ -187,16 +190,16 @@ describe('a generation of an ontology', () => {
         [makeRelationCandidate('a', 'pays', 'b')],
       ),
     );
-    const salary = findByName(await listPending(asOwner), 'Salary');
+    const salarySuggestion = findByName(await listPendingSuggestions(ownerCaller), 'Salary');
     const deniedSuggestionUser = await createAllowedUser(company, {
       can: ['*'],
       denied: ['knowledge_reviews:*'],
-      deniedOn: [`arn:svc:knowledge_reviews::${company.id}:suggestion/${salary._id}`],
+      deniedArns: [`arn:svc:knowledge_reviews::${company.id}:suggestion/${salarySuggestion._id}`],
     });
     const listNames = async (as: Company['as']) =>
-      (await listPending(as)).map(({ target_name }: SuggestionRecord) => target_name).toSorted();
+      (await listPendingSuggestions(as)).map(({ target_name }: SuggestionRecord) => target_name).toSorted();
     expect(await listNames(deniedSuggestionUser.as)).toEqual(['Order']);
-    const nodeId = (await acceptSuggestion(salary._id)).body.resource._id;
+    const nodeId = (await acceptSuggestion(salarySuggestion._id)).body.resource._id;
     await runGeneration(
       makeOntologyAnswer(
         [makeNodeCandidate('c', 'Region')],
@@ -207,15 +210,15 @@ describe('a generation of an ontology', () => {
       ),
     );
     const relationNames = ['Region sets Salary', 'Salary depends on Region', 'Salary pays Order'];
-    expect(await listNames(asOwner)).toEqual(['Order', 'Region', ...relationNames]);
+    expect(await listNames(ownerCaller)).toEqual(['Order', 'Region', ...relationNames]);
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['ontology:*'],
-      deniedOn: [`arn:svc:ontology::${company.id}:node/${nodeId}`],
+      deniedArns: [`arn:svc:ontology::${company.id}:node/${nodeId}`],
     });
     expect(await listNames(as)).toEqual(['Order', 'Region']);
     expect((await as.get(`${KNOWLEDGE_PATH}/suggestions`)).body.total).toBe(2);
-    const pendingSuggestions = await listPending(asOwner);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     for (const name of relationNames) {
       const path = `${KNOWLEDGE_PATH}/suggestions/${findByName(pendingSuggestions, name)._id}`;
       for (const action of ['accept', 'reject'])
@@ -224,9 +227,9 @@ describe('a generation of an ontology', () => {
   });
 
   it('suggests nothing that exists or was already suggested', async () => {
-    const existingNode = await createNode(asOwner, { name: 'Customer', node_type: 'class' });
-    const other = await createNode(asOwner, { name: 'Region' });
-    await createRelation(asOwner, existingNode, 'lives in', other);
+    const existingNode = await createNode(ownerCaller, { name: 'Customer', node_type: 'class' });
+    const other = await createNode(ownerCaller, { name: 'Region' });
+    await createRelation(ownerCaller, existingNode, 'lives in', other);
     const answer = makeOntologyAnswer(
       [makeNodeCandidate('c', 'CUSTOMER'), makeNodeCandidate('o', 'Order')],
       [
@@ -238,13 +241,13 @@ describe('a generation of an ontology', () => {
     const first = await runGeneration(answer);
     expect(first.job).toMatchObject({ suggestion_count: 3, rejected_count: 1 });
     expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${other}`);
-    const pendingSuggestions = await listPending(asOwner);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     expect(findByName(pendingSuggestions, 'Customer places Order').suggested_payload).toMatchObject({
       subject_node_id: existingNode,
     });
     const secondJob = await runGeneration(answer);
     expect(secondJob.job).toMatchObject({ status: 'succeeded', suggestion_count: 0, rejected_count: 3 });
-    expect(await listPending(asOwner)).toEqual(pendingSuggestions);
+    expect(await listPendingSuggestions(ownerCaller)).toEqual(pendingSuggestions);
   });
 
   it('suggests no relation again after one of its nodes was accepted', async () => {
@@ -253,10 +256,10 @@ describe('a generation of an ontology', () => {
       [makeRelationCandidate('c', 'places', 'o')],
     );
     await runGeneration(answer);
-    const customer = findByName(await listPending(asOwner), 'Customer');
-    expect((await acceptSuggestion(customer._id)).status).toBe(200);
+    const customerSuggestion = findByName(await listPendingSuggestions(ownerCaller), 'Customer');
+    expect((await acceptSuggestion(customerSuggestion._id)).status).toBe(200);
     expect((await runGeneration(answer)).job).toMatchObject({ suggestion_count: 0, rejected_count: 1 });
-    expect(await listPending(asOwner)).toHaveLength(2);
+    expect(await listPendingSuggestions(ownerCaller)).toHaveLength(2);
   });
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
@@ -285,22 +288,22 @@ describe('a generation of an ontology', () => {
 
   it('keeps the pending suggestions when it fails', async () => {
     await runGeneration(makeOntologyAnswer([makeNodeCandidate('c', 'Customer')]));
-    const suggestionsBefore = await listPending(asOwner);
+    const suggestionsBefore = await listPendingSuggestions(ownerCaller);
     expect((await runGeneration({ status: 500 })).job).toMatchObject({
       status: 'failed',
       last_error: expect.any(String),
     });
-    expect(await listPending(asOwner)).toEqual(suggestionsBefore);
+    expect(await listPendingSuggestions(ownerCaller)).toEqual(suggestionsBefore);
   });
 
   it('asks the model about a large catalogue part by part, and relates nodes of different parts', async () => {
     await createLargeCatalogue();
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeOntologyAnswer([makeNodeCandidate('c', 'Customer')]),
       makeOntologyAnswer([], []),
     );
-    const { body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const { body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect(body.total_count).toBeGreaterThan(1);
     await runner.deliver(runner.messages.shift() as never);
     const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
@@ -317,12 +320,12 @@ describe('a generation of an ontology', () => {
     expect(modelRequests[1]?.messages[1]?.content).toContain(key);
     const promptText = modelRequests.map(({ messages }) => messages[1]?.content).join('');
     for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(promptText).toContain(`${name} (0 rows)`);
-    expect(findByName(await listPending(asOwner), 'Customer places Order')).toBeDefined();
+    expect(findByName(await listPendingSuggestions(ownerCaller), 'Customer places Order')).toBeDefined();
   });
 
   it('suggests a relation once when one of its nodes is accepted while the generation runs', async () => {
     await runGeneration(makeOntologyAnswer([makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')]));
-    const pendingSuggestions = await listPending(asOwner);
+    const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     const [customer, order] = [
       findByName(pendingSuggestions, 'Customer')._id,
       findByName(pendingSuggestions, 'Order')._id,
@@ -332,31 +335,31 @@ describe('a generation of an ontology', () => {
       [],
       [makeRelationCandidate(`suggested:${customer}`, 'places', `suggested:${order}`)],
     );
-    const runner = await createJobRunner(asOwner, relationAnswer, relationAnswer, makeOntologyAnswer([]));
-    await expectSuccess(asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env }));
+    const runner = await createJobRunner(ownerCaller, relationAnswer, relationAnswer, makeOntologyAnswer([]));
+    await expectSuccess(ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env }));
     await runner.deliver(runner.messages.shift() as never);
     const ACCEPTED_QUERY_PATTERN = /from "knowledge_suggestions" where .*"id" in \(select/s;
     const secondMessage = runner.messages.shift() as never;
     const acceptConcurrently = () => expectSuccess(acceptSuggestion(customer));
-    const deliveryResult = await sendOvertaken(ACCEPTED_QUERY_PATTERN, acceptConcurrently, (env) =>
+    const deliveryResult = await sendDuringRace(ACCEPTED_QUERY_PATTERN, acceptConcurrently, (env) =>
       runner.deliver(secondMessage, env),
     );
     expect(deliveryResult).toBe('done');
     await runner.run();
-    const names = (await listPending(asOwner)).map(({ target_name }: SuggestionRecord) => target_name);
+    const names = (await listPendingSuggestions(ownerCaller)).map(({ target_name }: SuggestionRecord) => target_name);
     expect(names.toSorted()).toEqual(['Customer places Order', 'Order']);
   });
 
   it('asks the model about all of a wide table and of many long concepts', async () => {
     const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
-    await createTable(asOwner, 'wide', columns);
+    await createTable(ownerCaller, 'wide', columns);
     // So many and so long that no single request holds them.
     const hintFields = Array.from({ length: 150 }, (_, index) => ({
       name: `Hint ${index}.`,
       aliases: Array(3).fill('a'.repeat(200)),
     }));
     for (const fields of hintFields)
-      await createConcept(asOwner, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
+      await createConcept(ownerCaller, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
     const { job, model } = await runGeneration(makeOntologyAnswer([]));
     const modelRequests = await model.asked();
     expect(job).toMatchObject({ status: 'succeeded', total_count: modelRequests.length });
@@ -373,10 +376,10 @@ describe('a generation of an ontology', () => {
   it('does not load 800 large existing suggestions in full', async () => {
     await runGeneration(makeOntologyAnswer([makeNodeCandidate('c', 'Customer')]));
     const runner = await createJobRunner(
-      asOwner,
+      ownerCaller,
       makeOntologyAnswer([makeNodeCandidate('n', 'Node 700'), makeNodeCandidate('o', 'Order')]),
     );
-    const { body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const { body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
     const columns = `company_id, target_type, explanation, evidence, model, prompt_version, request_id, created_at,
       updated_at, created_by_user_id`;
     await env.CONTROL_DB.prepare(
@@ -399,8 +402,8 @@ describe('a generation of an ontology', () => {
   });
 
   it('is refused with the names of all missing prerequisites', async () => {
-    const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
-    const readyPrerequisites = (await asOwner.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
+    const { model } = await createJobRunner(ownerCaller, makeOntologyAnswer([]));
+    const readyPrerequisites = (await ownerCaller.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
     expect(readyPrerequisites).toStrictEqual({
       ready: true,
       ai_configured: true,
@@ -409,11 +412,14 @@ describe('a generation of an ontology', () => {
       missing: [],
     });
     const postJob = (json: unknown, env: Record<string, string> = model.env) =>
-      asOwner.post(`${GENERATION_PATH}/jobs`, { json, env });
+      ownerCaller.post(`${GENERATION_PATH}/jobs`, { json, env });
     expect(readInvalidFields(await postJob({}))).toEqual(['connection_id']);
     expect(readInvalidFields(await postJob({ connection_id: UNKNOWN_ID }))).toEqual(['connection_id']);
-    expect(readStatusAndCode(await postJob({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hintConceptId}`);
+    expect(readStatusAndCode(await postJob({ connection_id }, NO_MODEL_ENV))).toEqual([
+      503,
+      'AI_PROVIDER_NOT_CONFIGURED',
+    ]);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${hintConceptId}`);
     expect(readInvalidFields(await postJob({ connection_id }))).toEqual(['entity_hint_concepts']);
     expect(readInvalidFields(await postJob({ connection_id: UNKNOWN_ID }))).toEqual([
       'entity_hint_concepts',
@@ -422,7 +428,7 @@ describe('a generation of an ontology', () => {
     const companyWithoutDatabase = await createOwnedCompany();
     await createConcept(companyWithoutDatabase.as, { type: 'entity_hint' });
     const missingPrerequisites = (
-      await companyWithoutDatabase.as.get(`${GENERATION_PATH}/prerequisites`, { env: NO_MODEL })
+      await companyWithoutDatabase.as.get(`${GENERATION_PATH}/prerequisites`, { env: NO_MODEL_ENV })
     ).body;
     expect(missingPrerequisites).toMatchObject({
       ready: false,
@@ -437,27 +443,32 @@ describe('a generation of an ontology', () => {
   });
 
   it('counts only concepts that the caller is not denied as prerequisites', async () => {
-    const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
+    const { model } = await createJobRunner(ownerCaller, makeOntologyAnswer([]));
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['concepts:*'],
-      deniedOn: [`arn:svc:concepts::${company.id}:concept/${hintConceptId}`],
+      deniedArns: [`arn:svc:concepts::${company.id}:concept/${hintConceptId}`],
     });
     const readPrerequisites = async () => (await as.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
     expect(await readPrerequisites()).toMatchObject({ entity_hint_count: 0, missing: ['entity_hint_concepts'] });
     const answer = await as.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: model.env });
     expect(readInvalidFields(answer)).toEqual(['entity_hint_concepts']);
-    await createConcept(asOwner, { type: 'entity_hint' });
+    await createConcept(ownerCaller, { type: 'entity_hint' });
     expect(await readPrerequisites()).toMatchObject({ entity_hint_count: 1, missing: [] });
   });
 
   it('is refused while another one runs in the company, but can run at the same time as a generation of concepts', async () => {
-    await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
-    const runner = await createJobRunner(asOwner, makeOntologyAnswer([]));
-    const postJob = () => asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, {
+      json: { business_domains: [{ key: 'a', name: 'A' }] },
+    });
+    const runner = await createJobRunner(ownerCaller, makeOntologyAnswer([]));
+    const postJob = () => ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect((await postJob()).status).toBe(202);
     expect(readStatusAndCode(await postJob())).toEqual([409, 'JOB_RUNNING']);
-    const concepts = await asOwner.post(`${KNOWLEDGE_PATH}/concepts/generation/jobs`, { json: {}, env: runner.env });
+    const concepts = await ownerCaller.post(`${KNOWLEDGE_PATH}/concepts/generation/jobs`, {
+      json: {},
+      env: runner.env,
+    });
     expect(concepts.status).toBe(202);
   });
 });

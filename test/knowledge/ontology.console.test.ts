@@ -15,29 +15,29 @@ import {
 const NODES_PATH = `${KNOWLEDGE_PATH}/ontology/nodes`;
 const RELATIONS_PATH = `${KNOWLEDGE_PATH}/ontology/relations`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
 const postNode = (fields: Record<string, unknown> = {}) =>
-  asOwner.post(NODES_PATH, { json: { name: makeName('node'), description: 'x', node_type: 'class', ...fields } });
+  ownerCaller.post(NODES_PATH, { json: { name: makeName('node'), description: 'x', node_type: 'class', ...fields } });
 const postRelation = (fields: Record<string, unknown>) =>
-  asOwner.post(RELATIONS_PATH, { json: { description: 'x', predicate: 'has', ...fields } });
+  ownerCaller.post(RELATIONS_PATH, { json: { description: 'x', predicate: 'has', ...fields } });
 const setParent = (id: string, parent: string | null) =>
-  asOwner.patch(`${NODES_PATH}/${id}`, { json: { parent_node_id: parent } });
+  ownerCaller.patch(`${NODES_PATH}/${id}`, { json: { parent_node_id: parent } });
 
 describe('an ontology node', () => {
   it('is returned with every field', async () => {
-    const concept = await createConcept(asOwner);
-    const entity = await createItem(asOwner, { kind: 'entity' });
+    const concept = await createConcept(ownerCaller);
+    const entity = await createItem(ownerCaller, { kind: 'entity' });
     const fields = {
       name: 'Order',
       description: 'What a customer asks for.',
       node_type: 'object',
-      parent_node_id: await createNode(asOwner),
+      parent_node_id: await createNode(ownerCaller),
       aliases: ['Pedido'],
       attributes: ['total'],
       constraints: ['total >= 0'],
@@ -46,7 +46,7 @@ describe('an ontology node', () => {
       mapped_catalog_assets: ['orders'],
       status: 'active',
     };
-    const { status, body } = await asOwner.post(NODES_PATH, { json: fields });
+    const { status, body } = await ownerCaller.post(NODES_PATH, { json: fields });
     expect(status).toBe(201);
     expect(body).toMatchObject({ ...fields, version: 1, company_id: company.id });
   });
@@ -57,8 +57,8 @@ describe('an ontology node', () => {
 
   it('may refer only to resources of its company that have the right type', async () => {
     const other = await createOwnedCompany();
-    const concept = await createConcept(asOwner);
-    const metric = await createItem(asOwner, { kind: 'metric' });
+    const concept = await createConcept(ownerCaller);
+    const metric = await createItem(ownerCaller, { kind: 'metric' });
     expect(readInvalidFields(await postNode({ parent_node_id: UNKNOWN_ID }))).toEqual(['parent_node_id']);
     expect(readInvalidFields(await postNode({ parent_node_id: await createNode(other.as) }))).toEqual([
       'parent_node_id',
@@ -82,7 +82,7 @@ describe('an ontology node', () => {
   });
 
   it('is never its own ancestor', async () => {
-    const [a, b, c] = [await createNode(asOwner), await createNode(asOwner), await createNode(asOwner)];
+    const [a, b, c] = [await createNode(ownerCaller), await createNode(ownerCaller), await createNode(ownerCaller)];
     expect(readInvalidFields(await setParent(a, a))).toEqual(['parent_node_id']);
     expect((await setParent(b, a)).status).toBe(200);
     expect((await setParent(c, b)).status).toBe(200);
@@ -92,10 +92,10 @@ describe('an ontology node', () => {
   });
 
   it('keeps its parent when the parent is archived', async () => {
-    const parentId = await createNode(asOwner);
-    const childId = await createNode(asOwner, { parent_node_id: parentId });
-    await asOwner.delete(`${NODES_PATH}/${parentId}`);
-    const changeAnswer = await asOwner.patch(`${NODES_PATH}/${childId}`, {
+    const parentId = await createNode(ownerCaller);
+    const childId = await createNode(ownerCaller, { parent_node_id: parentId });
+    await ownerCaller.delete(`${NODES_PATH}/${parentId}`);
+    const changeAnswer = await ownerCaller.patch(`${NODES_PATH}/${childId}`, {
       json: { aliases: ['x'], parent_node_id: parentId },
     });
     expect(changeAnswer.body).toMatchObject({ parent_node_id: parentId, aliases: ['x'] });
@@ -105,17 +105,17 @@ describe('an ontology node', () => {
     const { as } = await createOwnedCompany();
     await createNode(as, { name: 'Invoice', node_type: 'object' });
     await createNode(as, { name: 'Payment', node_type: 'event', status: 'active' });
-    const total = async (query: string) => (await as.get(`${NODES_PATH}?${query}`)).body.total;
-    expect(await total('node_type=event')).toBe(1);
-    expect(await total('status=draft')).toBe(1);
-    expect(await total('search=INVO')).toBe(1);
+    const countRecords = async (query: string) => (await as.get(`${NODES_PATH}?${query}`)).body.total;
+    expect(await countRecords('node_type=event')).toBe(1);
+    expect(await countRecords('status=draft')).toBe(1);
+    expect(await countRecords('search=INVO')).toBe(1);
   });
 });
 
 describe('an ontology relation', () => {
   it('needs a predicate and two nodes that exist, and no name', async () => {
     const other = await createOwnedCompany();
-    const [a, b] = [await createNode(asOwner), await createNode(asOwner)];
+    const [a, b] = [await createNode(ownerCaller), await createNode(ownerCaller)];
     const fields = {
       subject_node_id: a,
       predicate: 'places',
@@ -127,7 +127,7 @@ describe('an ontology relation', () => {
       evidence: ['The contract says so.', { source: 'catalog', table: 'orders', column: 'customer_id', quote: null }],
       status: 'active',
     };
-    const { status, body } = await asOwner.post(RELATIONS_PATH, { json: fields });
+    const { status, body } = await ownerCaller.post(RELATIONS_PATH, { json: fields });
     expect([status, body]).toEqual([201, expect.objectContaining(fields)]);
     const nodeIds = { subject_node_id: a, object_node_id: b };
     expect(readInvalidFields(await postRelation({ ...nodeIds, predicate: undefined }))).toEqual(['predicate']);
@@ -138,9 +138,9 @@ describe('an ontology relation', () => {
     expect(readInvalidFields(await postRelation({ ...nodeIds, object_node_id: await createNode(other.as) }))).toEqual([
       'object_node_id',
     ]);
-    expect(readInvalidFields(await postRelation({ ...nodeIds, object_node_id: await createConcept(asOwner) }))).toEqual(
-      ['object_node_id'],
-    );
+    expect(
+      readInvalidFields(await postRelation({ ...nodeIds, object_node_id: await createConcept(ownerCaller) })),
+    ).toEqual(['object_node_id']);
     expect(readStatusAndCode(await postRelation({ ...nodeIds, predicate: 'PLACES' }))).toEqual([
       409,
       'ONTOLOGY_RELATION_DUPLICATE',
@@ -154,13 +154,13 @@ describe('an ontology relation', () => {
     await createRelation(as, a, 'Owns', b);
     await createRelation(as, b, 'owns', c);
     await createRelation(as, a, 'sees', c);
-    const total = async (query: string) => (await as.get(`${RELATIONS_PATH}?${query}`)).body.total;
-    expect(await total('')).toBe(3);
-    expect(await total('predicate=OWNS')).toBe(2);
-    expect(await total(`subject_node_id=${a}`)).toBe(2);
-    expect(await total(`subject_node_id=${a}&predicate=owns`)).toBe(1);
-    expect(await total(`object_node_id=${c}`)).toBe(2);
-    expect(await total('status=active')).toBe(0);
-    expect(await total(`subject_node_id=${UNKNOWN_ID}`)).toBe(0);
+    const countRecords = async (query: string) => (await as.get(`${RELATIONS_PATH}?${query}`)).body.total;
+    expect(await countRecords('')).toBe(3);
+    expect(await countRecords('predicate=OWNS')).toBe(2);
+    expect(await countRecords(`subject_node_id=${a}`)).toBe(2);
+    expect(await countRecords(`subject_node_id=${a}&predicate=owns`)).toBe(1);
+    expect(await countRecords(`object_node_id=${c}`)).toBe(2);
+    expect(await countRecords('status=active')).toBe(0);
+    expect(await countRecords(`subject_node_id=${UNKNOWN_ID}`)).toBe(0);
   });
 });

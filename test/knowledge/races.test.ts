@@ -2,23 +2,25 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createOvertakenEnv, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
-const rejectSuggestion = (id: string) => expectSuccess(asOwner.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {} }));
+const rejectSuggestion = (id: string) =>
+  expectSuccess(ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {} }));
 const acceptSuggestion = (id: string, env: Record<string, string> = {}) =>
-  asOwner.post(`${SUGGESTIONS_PATH}/${id}/accept`, { env });
-const readVersions = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
+  ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/accept`, { env });
+const readVersions = async (id: string) =>
+  (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
 
 const RESOURCE_INSERT_PATTERN = /^insert into "knowledge_resources"/;
 const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
@@ -26,19 +28,20 @@ const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
 describe('the creation of a concept', () => {
   it('is refused when another concept of its name is created first', async () => {
     const json = { name: makeName('race'), description: 'What it is.' };
-    const createAgain = (env: Record<string, string> = {}) => asOwner.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await sendOvertaken(RESOURCE_INSERT_PATTERN, () => expectSuccess(createAgain()), createAgain);
+    const createAgain = (env: Record<string, string> = {}) =>
+      ownerCaller.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
+    const answer = await sendDuringRace(RESOURCE_INSERT_PATTERN, () => expectSuccess(createAgain()), createAgain);
     expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
 });
 
 describe('a change of a concept', () => {
   it('keeps fields that another change sets meanwhile', async () => {
-    const id = await createConcept(asOwner);
+    const id = await createConcept(ownerCaller);
     const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
-      asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
+      ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
     const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
-    const { status, body } = await sendOvertaken(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
+    const { status, body } = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
       changeConcept({ aliases: ['a'] }, env),
     );
     expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
@@ -48,13 +51,13 @@ describe('a change of a concept', () => {
 
 describe('a change of a concept whose next version already exists', () => {
   it('fails, and writes neither the concept nor the version', async () => {
-    const id = await createConcept(asOwner);
+    const id = await createConcept(ownerCaller);
     // Routes cannot bring this about: somebody has worked by hand, or restored a backup of one table.
-    const VERSION_INSERT = `insert into knowledge_versions
+    const VERSION_INSERT_SQL = `insert into knowledge_versions
       select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
       from knowledge_versions where resource_id = ?`;
-    await env.CONTROL_DB.prepare(VERSION_INSERT).bind(id).run();
-    expect((await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
+    await env.CONTROL_DB.prepare(VERSION_INSERT_SQL).bind(id).run();
+    expect((await ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
     expect(await selectRow('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
     expect(await readVersions(id)).toBe(2);
   });
@@ -62,11 +65,11 @@ describe('a change of a concept whose next version already exists', () => {
 
 describe('a dependency that closes a cycle', () => {
   const patchItem = (path: string, json: unknown, env: Record<string, string> = {}) =>
-    asOwner.patch(`${KNOWLEDGE_PATH}${path}`, { json, env });
+    ownerCaller.patch(`${KNOWLEDGE_PATH}${path}`, { json, env });
 
   it('is refused when the parent of a node is moved below it meanwhile', async () => {
-    const [one, other] = [await createNode(asOwner), await createNode(asOwner)];
-    const answer = await sendOvertaken(
+    const [one, other] = [await createNode(ownerCaller), await createNode(ownerCaller)];
+    const answer = await sendDuringRace(
       RESOURCE_UPDATE_PATTERN,
       () => expectSuccess(patchItem(`/ontology/nodes/${other}`, { parent_node_id: one })),
       (env) => patchItem(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
@@ -76,10 +79,10 @@ describe('a dependency that closes a cycle', () => {
 
   it('is refused when the other item meanwhile depends on the changed item', async () => {
     const [metric, entity] = [
-      await createItem(asOwner, { kind: 'metric' }),
-      await createItem(asOwner, { kind: 'entity' }),
+      await createItem(ownerCaller, { kind: 'metric' }),
+      await createItem(ownerCaller, { kind: 'entity' }),
     ];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       RESOURCE_UPDATE_PATTERN,
       () => expectSuccess(patchItem(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
       (env) => patchItem(`/semantic/${metric}`, { depends_on_entities: [entity] }, env),
@@ -90,32 +93,34 @@ describe('a dependency that closes a cycle', () => {
 
 describe('a suggestion that somebody else accepts first', () => {
   it('changes its target once', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner);
+    const { id, conceptId } = await createSuggestion(ownerCaller);
     const acceptConcurrently = () => expectSuccess(acceptSuggestion(id));
-    const answer = await sendOvertaken(RESOURCE_UPDATE_PATTERN, acceptConcurrently, (env) => acceptSuggestion(id, env));
+    const answer = await sendDuringRace(RESOURCE_UPDATE_PATTERN, acceptConcurrently, (env) =>
+      acceptSuggestion(id, env),
+    );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
+    expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
     expect(await readVersions(conceptId)).toBe(2);
   });
 
   it('creates one resource', async () => {
     const name = makeName('Once');
-    const { id } = await createPromotion(asOwner, { name, description: 'x' });
-    const answer = await sendOvertaken(
+    const { id } = await createPromotion(ownerCaller, { name, description: 'x' });
+    const answer = await sendDuringRace(
       RESOURCE_INSERT_PATTERN,
       () => expectSuccess(acceptSuggestion(id)),
       (env) => acceptSuggestion(id, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect((await asOwner.get(`${KNOWLEDGE_PATH}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
+    expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });
 
   it('is not rejected', async () => {
-    const { id } = await createSuggestion(asOwner);
-    const answer = await sendOvertaken(
+    const { id } = await createSuggestion(ownerCaller);
+    const answer = await sendDuringRace(
       /^update "knowledge_suggestions"/,
       () => expectSuccess(acceptSuggestion(id)),
-      (env) => asOwner.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {}, env }),
+      (env) => ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {}, env }),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(await selectRow('select status from knowledge_suggestions where id = ?', id)).toEqual({
@@ -124,14 +129,14 @@ describe('a suggestion that somebody else accepts first', () => {
   });
 
   it('makes another suggestion for the same version stale', async () => {
-    const first = await createSuggestion(asOwner, 'One.');
-    const secondSuggestion = await createSuggestion(asOwner, 'Two.', first.conceptId);
+    const first = await createSuggestion(ownerCaller, 'One.');
+    const secondSuggestion = await createSuggestion(ownerCaller, 'Two.', first.conceptId);
     const acceptConcurrently = () => expectSuccess(acceptSuggestion(first.id));
-    const answer = await sendOvertaken(RESOURCE_UPDATE_PATTERN, acceptConcurrently, (env) =>
+    const answer = await sendDuringRace(RESOURCE_UPDATE_PATTERN, acceptConcurrently, (env) =>
       acceptSuggestion(secondSuggestion.id, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
-    expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${first.conceptId}`)).body).toMatchObject({
+    expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${first.conceptId}`)).body).toMatchObject({
       description: 'One.',
       version: 2,
     });
@@ -140,18 +145,18 @@ describe('a suggestion that somebody else accepts first', () => {
 
 describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner, 'Too late.');
-    const { env, hasRun } = createOvertakenEnv(/^update "knowledge_resources"/, () => rejectSuggestion(id));
+    const { id, conceptId } = await createSuggestion(ownerCaller, 'Too late.');
+    const { env, hasRun } = createRacingEnv(/^update "knowledge_resources"/, () => rejectSuggestion(id));
     expect(readStatusAndCode(await acceptSuggestion(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
-    expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
+    expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
     expect(await readVersions(conceptId)).toBe(1);
   });
 
   it('leaves the suggestion pending if its target is archived meanwhile instead', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner, 'For an earlier version.');
-    const { env, hasRun } = createOvertakenEnv(/^update "knowledge_resources"/, () =>
-      expectSuccess(asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)),
+    const { id, conceptId } = await createSuggestion(ownerCaller, 'For an earlier version.');
+    const { env, hasRun } = createRacingEnv(/^update "knowledge_resources"/, () =>
+      expectSuccess(ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)),
     );
     const answer = await acceptSuggestion(id, env);
     expect([answer.status >= 400, hasRun()]).toEqual([true, true]);
@@ -161,14 +166,15 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('creates nothing', async () => {
     const name = makeName('never made');
     const { id } = await createPromotion(
-      asOwner,
+      ownerCaller,
       { name, description: 'A class.', node_type: 'class' },
       'promote-ontology',
     );
-    const { env, hasRun } = createOvertakenEnv(/^insert into "knowledge_resources"/, () => rejectSuggestion(id));
+    const { env, hasRun } = createRacingEnv(/^insert into "knowledge_resources"/, () => rejectSuggestion(id));
     expect(readStatusAndCode(await acceptSuggestion(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
-    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
+    const { records } = (await ownerCaller.get(`${KNOWLEDGE_PATH}/ontology/nodes?search=${encodeURIComponent(name)}`))
+      .body;
     expect(records).toEqual([]);
   });
 });
@@ -176,9 +182,9 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
 describe('the acceptance of several suggestions', () => {
   it('returns the suggestions that were accepted before an internal error', async () => {
     const [first, second, third] = [
-      await createSuggestion(asOwner),
-      await createSuggestion(asOwner),
-      await createSuggestion(asOwner),
+      await createSuggestion(ownerCaller),
+      await createSuggestion(ownerCaller),
+      await createSuggestion(ownerCaller),
     ];
     let acceptanceCount = 0;
     const failingEnv = {
@@ -188,18 +194,18 @@ describe('the acceptance of several suggestions', () => {
         return acceptanceCount === 2;
       },
     } as RegExp;
-    const { env, hasRun } = createOvertakenEnv(failingEnv, async () => {
+    const { env, hasRun } = createRacingEnv(failingEnv, async () => {
       throw new Error('D1 is away');
     });
     const ids = [first.id, second.id, third.id];
-    const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}/bulk-accept`, { json: { ids }, env });
+    const { status, body } = await ownerCaller.post(`${SUGGESTIONS_PATH}/bulk-accept`, { json: { ids }, env });
     expect([status, hasRun()]).toEqual([200, false]);
     expect(body.accepted.map(({ suggestion }: { suggestion: { _id: string } }) => suggestion._id)).toEqual([first.id]);
     expect(body.failed.map(({ id, error }: { id: string; error: string }) => [id, error])).toEqual([
       [second.id, 'SERVICE_UNAVAILABLE'],
       [third.id, 'SERVICE_UNAVAILABLE'],
     ]);
-    const version = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version;
-    expect([await version(first.conceptId), await version(third.conceptId)]).toEqual([2, 1]);
+    const readVersion = async (id: string) => (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version;
+    expect([await readVersion(first.conceptId), await readVersion(third.conceptId)]).toEqual([2, 1]);
   });
 });

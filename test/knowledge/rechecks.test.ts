@@ -20,14 +20,14 @@ import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 const UNREACHABLE_ENV = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let concept: string;
 let tableCount = 0;
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
-  concept = await createConcept(asOwner);
+  ownerCaller = company.as;
+  concept = await createConcept(ownerCaller);
 });
 
 const makeItem = (fields: Record<string, unknown>) => ({
@@ -39,7 +39,7 @@ const makeItem = (fields: Record<string, unknown>) => ({
 });
 
 async function createItem(fields: Record<string, unknown>): Promise<string> {
-  const { status, body } = await asOwner.post(ITEMS_PATH, { json: makeItem(fields) });
+  const { status, body } = await ownerCaller.post(ITEMS_PATH, { json: makeItem(fields) });
   if (status !== 201) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -50,9 +50,9 @@ const makeTableName = (): string => {
 };
 
 /** Creates a table of one column `a` and an item that sums it, and returns them with functions that change the table. */
-async function createSum(fields: Record<string, unknown> = {}) {
+async function createSumMetric(fields: Record<string, unknown> = {}) {
   const name = makeTableName();
-  const id = await createTable(asOwner, name, [column('a', 'integer')]);
+  const id = await createTable(ownerCaller, name, [column('a', 'integer')]);
   const sumItemId = await createItem({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
@@ -60,7 +60,7 @@ async function createSum(fields: Record<string, unknown> = {}) {
     ...fields,
   });
   expect(await readErrorCodes(sumItemId)).toEqual([]);
-  return { name, id, summed: sumItemId, table: createTableClient(asOwner, id) };
+  return { name, id, summed: sumItemId, table: createTableClient(ownerCaller, id) };
 }
 
 const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
@@ -85,31 +85,31 @@ const recordWrongError = (id: string) =>
 
 describe('a semantic item', () => {
   it('is checked again when a table is renamed, and when it gets its name back', async () => {
-    const { name, summed, table } = await createSum();
+    const { name, summed, table } = await createSumMetric();
     await table.put({ display_name: `${name}_moved` });
     await expectErrors(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
     await table.put({ display_name: name });
     await expectErrors(summed, []);
     // Checking is no change of the item.
-    expect((await asOwner.get(`${ITEMS_PATH}/${summed}/versions`)).body.total).toBe(1);
+    expect((await ownerCaller.get(`${ITEMS_PATH}/${summed}/versions`)).body.total).toBe(1);
   });
 
   it('is checked again when a table that it names by id is renamed', async () => {
     const name = makeTableName();
-    const id = await createTable(asOwner, name, [column('a', 'integer')]);
+    const id = await createTable(ownerCaller, name, [column('a', 'integer')]);
     const sumItemId = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
-    await createTableClient(asOwner, id).put({ display_name: `${name}_moved` });
+    await createTableClient(ownerCaller, id).put({ display_name: `${name}_moved` });
     await expectErrors(sumItemId, ['does_not_compile']);
   });
 
   it('is checked again when a column is renamed', async () => {
-    const { summed, table } = await createSum();
+    const { summed, table } = await createSumMetric();
     await table.put({ columns: [{ ...column('b', 'integer'), previous_name: 'a' }] });
     await expectErrors(summed, ['unknown_column', 'does_not_compile']);
   });
 
   it('is checked again when a column is deleted, and when it is added', async () => {
-    const { summed, table } = await createSum();
+    const { summed, table } = await createSumMetric();
     await table.put({ columns: [column('b', 'integer')] });
     await expectErrors(summed, ['unknown_column', 'does_not_compile']);
     await table.put({ columns: [column('b', 'integer'), column('a', 'integer')] });
@@ -117,7 +117,7 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when a column gets another type', async () => {
-    const { summed, table } = await createSum();
+    const { summed, table } = await createSumMetric();
     await table.put({ columns: [column('a', 'text')] });
     await expectErrors(summed, ['does_not_compile']);
     expect((await readErrors(summed))[0]?.message).toContain('sum(text)');
@@ -126,20 +126,20 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when a table is deleted, and when a table of its name is created or uploaded', async () => {
-    const { name, summed, table } = await createSum();
+    const { name, summed, table } = await createSumMetric();
     const unknownTableErrors = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
     await expectErrors(summed, unknownTableErrors);
-    const newTableId = await createTable(asOwner, name, [column('a', 'integer')]);
+    const newTableId = await createTable(ownerCaller, name, [column('a', 'integer')]);
     await expectErrors(summed, []);
-    await createTableClient(asOwner, newTableId).delete();
+    await createTableClient(ownerCaller, newTableId).delete();
     await expectErrors(summed, unknownTableErrors);
     await loadFiles(company, [makeFile('again.csv', 'a\n1\n2\n')], { display_name: name });
     await expectErrors(summed, []);
   });
 
   it('is checked again when the rows of a table are replaced by an upload', async () => {
-    const { id, name, summed } = await createSum();
+    const { id, name, summed } = await createSumMetric();
     await recordWrongError(summed);
     const loadedJob = await loadFiles(
       company,
@@ -152,9 +152,9 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when only its SQL names the table', async () => {
-    const { name, table } = await createSum();
+    const { name, table } = await createSumMetric();
     const other = makeTableName();
-    await createTable(asOwner, other, [column('x', 'integer')]);
+    await createTable(ownerCaller, other, [column('x', 'integer')]);
     const entityFields = { kind: 'entity', mapped_tables: [other] };
     const formulaItem = await createItem({ ...entityFields, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
     const filter = await createItem({ ...entityFields, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
@@ -165,43 +165,44 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when it is restored', async () => {
-    const { summed, table } = await createSum();
-    await asOwner.delete(`${ITEMS_PATH}/${summed}`);
+    const { summed, table } = await createSumMetric();
+    await ownerCaller.delete(`${ITEMS_PATH}/${summed}`);
     await table.delete();
-    const { body } = await asOwner.patch(`${ITEMS_PATH}/${summed}`, { json: { status: 'draft' } });
+    const { body } = await ownerCaller.patch(`${ITEMS_PATH}/${summed}`, { json: { status: 'draft' } });
     expect(body.validation_errors[0]).toMatchObject({ code: 'unknown_table' });
   });
 });
 
 describe('a change while a semantic item is checked', () => {
   it('of a table is noticed by a check that began before the change', async () => {
-    const { name, summed, table } = await createSum();
+    const { name, summed, table } = await createSumMetric();
     const checkResult = await runInContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
-      let checks = 0;
+      let finishedCheckCount = 0;
       const errors = await recordCheck(ctx, resource, async () => {
         const check = await checkItemNow(ctx, resource.content as SemanticItem);
-        checks += 1;
+        finishedCheckCount += 1;
         // Another check, of the changed table, has the time to note what it found.
-        if (checks === 1) await table.put({ display_name: `${name}_moved` });
-        if (checks === 1) await expectErrors(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
+        if (finishedCheckCount === 1) await table.put({ display_name: `${name}_moved` });
+        if (finishedCheckCount === 1)
+          await expectErrors(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
         return check;
       });
-      return { checks, codes: errors.map(({ code }) => code) };
+      return { checks: finishedCheckCount, codes: errors.map(({ code }) => code) };
     });
     expect(checkResult).toEqual({ checks: 2, codes: ['unknown_table', 'unknown_table', 'nothing_to_compile_on'] });
     expect(await readErrorCodes(summed)).toEqual(checkResult.codes);
   });
 
   it('of the item prevents the outdated check from being recorded', async () => {
-    const { summed } = await createSum();
+    const { summed } = await createSumMetric();
     await runInContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
       await recordCheck(ctx, resource, async () => {
         const check = await checkItemNow(ctx, resource.content as SemanticItem);
-        await asOwner.patch(`${ITEMS_PATH}/${summed}`, { json: { formula: 'sum(b)' } });
+        await ownerCaller.patch(`${ITEMS_PATH}/${summed}`, { json: { formula: 'sum(b)' } });
         return check;
       });
     });
@@ -210,21 +211,21 @@ describe('a change while a semantic item is checked', () => {
 
   it('of a table is noticed by an item that is being created', async () => {
     const name = makeTableName();
-    const id = await createTable(asOwner, name, [column('a', 'integer')]);
+    const id = await createTable(ownerCaller, name, [column('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
     const createdItem = await runInContext(owner, (ctx) => {
       let checkCount = 0;
-      const overtakenDefinition: ResourceDefinition<SemanticItem> = {
+      const racingDefinition: ResourceDefinition<SemanticItem> = {
         ...semanticItem,
         async check(of, content) {
           const check = await checkItem(of, content);
           checkCount += 1;
-          if (checkCount === 1) await createTableClient(asOwner, id).put({ columns: [column('b', 'integer')] });
+          if (checkCount === 1) await createTableClient(ownerCaller, id).put({ columns: [column('b', 'integer')] });
           return check;
         },
       };
-      return createResource(ctx, overtakenDefinition, makeItem({ mapped_tables: [name], formula: 'sum(a)' }) as never);
+      return createResource(ctx, racingDefinition, makeItem({ mapped_tables: [name], formula: 'sum(a)' }) as never);
     });
     expect(createdItem.validationErrors.map(({ code }) => code)).toEqual(['does_not_compile']);
     expect(await readErrorCodes(createdItem.id)).toEqual(['does_not_compile']);
@@ -241,7 +242,7 @@ describe('a recheck of all items', () => {
   }
 
   it('continues in further messages until all are done', async () => {
-    const { name } = await createSum();
+    const { name } = await createSumMetric();
     const ids = await Promise.all(Array.from({ length: 42 }, () => createItem({ mapped_tables: [name] })));
     for (const id of ids) await recordWrongError(id);
     const queue = createQueue();
@@ -257,9 +258,9 @@ describe('a recheck of all items', () => {
   });
 
   it('is retried until the database is reached', async () => {
-    const { name } = await createSum();
+    const { name } = await createSumMetric();
     const queue = createQueue();
-    const { body } = await asOwner.post(ITEMS_PATH, {
+    const { body } = await ownerCaller.post(ITEMS_PATH, {
       json: makeItem({ mapped_tables: [name], formula: 'sum(a)' }),
       env: { ...UNREACHABLE_ENV, ...queue.env } as never,
     });

@@ -5,30 +5,30 @@ import { acceptSuggestion, createPromotion, createSuggestion, SUGGESTIONS_PATH }
 import { createItem, KNOWLEDGE_PATH, makeName, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
-const readConcept = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
+const readConcept = async (id: string) => (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
 
 describe('the acceptance of a suggestion', () => {
   it('adds a version that names the suggestion', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner, 'Better.');
-    const { status, body } = await acceptSuggestion(asOwner, id);
+    const { id, conceptId } = await createSuggestion(ownerCaller, 'Better.');
+    const { status, body } = await acceptSuggestion(ownerCaller, id);
     expect(status).toBe(200);
     expect(body.resource).toMatchObject({ _id: conceptId, description: 'Better.', version: 2, suggestion_id: id });
     expect(body.suggestion).toMatchObject({ status: 'accepted', reviewed_by_user_id: company.owner.id });
-    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}/versions`)).body;
+    const { records } = (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}/versions`)).body;
     expect(records[0]).toMatchObject({ version: 2, suggestion_id: id, changed_by_user_id: company.owner.id });
-    expect((await asOwner.get(`${SUGGESTIONS_PATH}?status=accepted`)).body.records[0]._id).toBe(id);
+    expect((await ownerCaller.get(`${SUGGESTIONS_PATH}?status=accepted`)).body.records[0]._id).toBe(id);
   });
 
   it('applies the changes of the reviewer', async () => {
-    const { id } = await createSuggestion(asOwner, 'Better.');
-    const { body } = await acceptSuggestion(asOwner, id, {
+    const { id } = await createSuggestion(ownerCaller, 'Better.');
+    const { body } = await acceptSuggestion(ownerCaller, id, {
       override_payload: { description: 'Mine.', status: 'active' },
     });
     expect(body.resource).toMatchObject({ description: 'Mine.', status: 'active' });
@@ -36,26 +36,26 @@ describe('the acceptance of a suggestion', () => {
   });
 
   it('validates the changes of the reviewer', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner);
-    const invalidAnswer = await acceptSuggestion(asOwner, id, {
+    const { id, conceptId } = await createSuggestion(ownerCaller);
+    const invalidAnswer = await acceptSuggestion(ownerCaller, id, {
       override_payload: { description: 'x'.repeat(4097), status: 'archived' },
     });
     expect(readInvalidFields(invalidAnswer).sort()).toEqual([
       'override_payload.description',
       'override_payload.status',
     ]);
-    const mistypedAnswer = await acceptSuggestion(asOwner, id, { override_payload: { descripton: 'Mine.' } });
+    const mistypedAnswer = await acceptSuggestion(ownerCaller, id, { override_payload: { descripton: 'Mine.' } });
     expect([mistypedAnswer.status, readInvalidFields(mistypedAnswer)]).toEqual([422, ['override_payload.descripton']]);
     expect((await readConcept(conceptId)).version).toBe(1);
-    expect((await acceptSuggestion(asOwner, id)).status).toBe(200);
+    expect((await acceptSuggestion(ownerCaller, id)).status).toBe(200);
   });
 
   it('is refused with the differences if the target has changed since the suggestion', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner, 'Better.');
-    await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${conceptId}`, {
+    const { id, conceptId } = await createSuggestion(ownerCaller, 'Better.');
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${conceptId}`, {
       json: { description: 'Mine.', tags: ['new'], status: 'active' },
     });
-    const answer = await acceptSuggestion(asOwner, id);
+    const answer = await acceptSuggestion(ownerCaller, id);
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     const { difference, ...versions } = answer.body.details;
     expect(versions).toEqual({ version_suggested_for: 1, version_now: 2 });
@@ -67,26 +67,28 @@ describe('the acceptance of a suggestion', () => {
       ]),
     );
     expect((await readConcept(conceptId)).description).toBe('Mine.');
-    expect((await asOwner.get(SUGGESTIONS_PATH)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
+    expect((await ownerCaller.get(SUGGESTIONS_PATH)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
   });
 
   it('is refused if the target has been archived since the suggestion', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`);
-    expect(readStatusAndCode(await acceptSuggestion(asOwner, id))).toEqual([409, 'SUGGESTION_STALE']);
+    const { id, conceptId } = await createSuggestion(ownerCaller);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`);
+    expect(readStatusAndCode(await acceptSuggestion(ownerCaller, id))).toEqual([409, 'SUGGESTION_STALE']);
   });
 
   it('is refused if the name has been taken since the suggestion', async () => {
     const name = makeName('Taken');
-    const { id } = await createPromotion(asOwner, { kind: 'entity', name, description: 'x' });
-    await createItem(asOwner, { kind: 'entity', name });
-    expect(readStatusAndCode(await acceptSuggestion(asOwner, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
-    expect((await acceptSuggestion(asOwner, id, { override_payload: { name: makeName('Other') } })).status).toBe(200);
+    const { id } = await createPromotion(ownerCaller, { kind: 'entity', name, description: 'x' });
+    await createItem(ownerCaller, { kind: 'entity', name });
+    expect(readStatusAndCode(await acceptSuggestion(ownerCaller, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
+    expect((await acceptSuggestion(ownerCaller, id, { override_payload: { name: makeName('Other') } })).status).toBe(
+      200,
+    );
   });
 
   it('needs the permission for the target, too', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner);
-    const { id: promotionId } = await createPromotion(asOwner, { name: makeName('New'), description: 'x' });
+    const { id, conceptId } = await createSuggestion(ownerCaller);
+    const { id: promotionId } = await createPromotion(ownerCaller, { name: makeName('New'), description: 'x' });
     const createReviewer = async (...can: string[]) =>
       (await createAllowedUser(company, { can: ['knowledge_reviews:review', ...can] })).as;
     const limitedReviewer = await createReviewer('concepts:create', 'semantic:update');
@@ -108,23 +110,23 @@ describe('the acceptance of a suggestion', () => {
 
 describe('the rejection of a suggestion', () => {
   it('records the reviewer, the time and the note', async () => {
-    const { id, conceptId } = await createSuggestion(asOwner);
-    const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}/${id}/reject`, {
+    const { id, conceptId } = await createSuggestion(ownerCaller);
+    const { status, body } = await ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/reject`, {
       json: { review_note: 'Too long.' },
     });
     expect([status, body.status, body.review_note]).toEqual([200, 'rejected', 'Too long.']);
     expect(body).toMatchObject({ reviewed_by_user_id: company.owner.id, reviewed_at: expect.any(String) });
-    expect(readStatusAndCode(await asOwner.post(`${SUGGESTIONS_PATH}/${id}/reject`))).toEqual([
+    expect(readStatusAndCode(await ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/reject`))).toEqual([
       409,
       'SUGGESTION_NOT_PENDING',
     ]);
-    expect(readStatusAndCode(await acceptSuggestion(asOwner, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(readStatusAndCode(await acceptSuggestion(ownerCaller, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await readConcept(conceptId)).version).toBe(1);
   });
 
   it('needs no note, and accepts one of up to 4096 characters', async () => {
     const rejectSuggestion = async (json?: unknown) =>
-      asOwner.post(`${SUGGESTIONS_PATH}/${(await createSuggestion(asOwner)).id}/reject`, { json });
+      ownerCaller.post(`${SUGGESTIONS_PATH}/${(await createSuggestion(ownerCaller)).id}/reject`, { json });
     expect((await rejectSuggestion()).body.review_note).toBeNull();
     expect((await rejectSuggestion({ review_note: 'x'.repeat(4096) })).status).toBe(200);
     expect(readInvalidFields(await rejectSuggestion({ review_note: 'x'.repeat(4097) }))).toEqual(['review_note']);
@@ -132,13 +134,13 @@ describe('the rejection of a suggestion', () => {
 });
 
 describe('the acceptance of several suggestions', () => {
-  const acceptInBulk = (ids: unknown, caller = asOwner) =>
+  const acceptInBulk = (ids: unknown, caller = ownerCaller) =>
     caller.post(`${SUGGESTIONS_PATH}/bulk-accept`, { json: { ids } });
 
   it('returns a result for each, and does not stop at one that fails', async () => {
-    const validSuggestion = await createSuggestion(asOwner);
-    const staleSuggestion = await createSuggestion(asOwner);
-    await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${staleSuggestion.conceptId}`, { json: { tags: ['x'] } });
+    const validSuggestion = await createSuggestion(ownerCaller);
+    const staleSuggestion = await createSuggestion(ownerCaller);
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${staleSuggestion.conceptId}`, { json: { tags: ['x'] } });
     const { status, body } = await acceptInBulk([
       UNKNOWN_ID,
       staleSuggestion.id,
@@ -157,7 +159,7 @@ describe('the acceptance of several suggestions', () => {
       [staleSuggestion.id, 'SUGGESTION_STALE'],
     ]);
     expect(body.failed[0].message).toEqual('There is no such suggestion.');
-    const spanishAnswer = await asOwner.post(`${SUGGESTIONS_PATH}/bulk-accept`, {
+    const spanishAnswer = await ownerCaller.post(`${SUGGESTIONS_PATH}/bulk-accept`, {
       json: { ids: [UNKNOWN_ID] },
       headers: { 'accept-language': 'es' },
     });
@@ -166,8 +168,8 @@ describe('the acceptance of several suggestions', () => {
 
   it('fails only for suggestions that the caller may not accept', async () => {
     const { as: reviewer } = await createAllowedUser(company, { can: ['knowledge_reviews:review', 'concepts:update'] });
-    const concept = await createSuggestion(asOwner);
-    const item = await createPromotion(asOwner, { name: makeName('New'), description: 'x' });
+    const concept = await createSuggestion(ownerCaller);
+    const item = await createPromotion(ownerCaller, { name: makeName('New'), description: 'x' });
     const { body } = await acceptInBulk([item.id, concept.id], reviewer);
     expect(body.accepted).toHaveLength(1);
     expect(body.failed).toEqual([expect.objectContaining({ id: item.id, error: 'FORBIDDEN' })]);

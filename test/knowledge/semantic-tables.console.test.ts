@@ -5,16 +5,16 @@ import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let concept: string;
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
-  concept = await createConcept(asOwner);
+  ownerCaller = company.as;
+  concept = await createConcept(ownerCaller);
 });
 
-const postItem = (fields: Record<string, unknown>, caller = asOwner) =>
+const postItem = (fields: Record<string, unknown>, caller = ownerCaller) =>
   caller.post(ITEMS_PATH, {
     json: { kind: 'metric', name: makeName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
@@ -28,11 +28,11 @@ const readInvalidFields = async (fields: Record<string, unknown>): Promise<strin
 describe('the mapping of a semantic item to tables', () => {
   let ordersTableId: string;
   beforeAll(async () => {
-    ordersTableId = await createTable(asOwner, 'orders', [
+    ordersTableId = await createTable(ownerCaller, 'orders', [
       column('total', 'decimal'),
       column('customer_id', 'integer'),
     ]);
-    await createTable(asOwner, 'customers', [column('name')]);
+    await createTable(ownerCaller, 'customers', [column('name')]);
   });
 
   it('is valid when tables, by name or id, and columns exist', async () => {
@@ -107,7 +107,7 @@ describe('the mapping of a semantic item to tables', () => {
     "repeat('x', 2000000000) || total",
   ])('does not run SQL that a formula injects: %s', async (formula) => {
     expect(await readInvalidFields({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
-    expect((await createTableClient(asOwner, ordersTableId).get()).status).toBe(200);
+    expect((await createTableClient(ownerCaller, ordersTableId).get()).status).toBe(200);
   });
 
   it('is refused with the message of Postgres', async () => {

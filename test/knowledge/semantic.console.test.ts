@@ -5,16 +5,16 @@ import { createConcept, createItem, KNOWLEDGE_PATH, makeName, readInvalidFields,
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let concept: string;
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
-  concept = await createConcept(asOwner);
+  ownerCaller = company.as;
+  concept = await createConcept(ownerCaller);
 });
 
-const postItem = (fields: Record<string, unknown>, caller = asOwner) =>
+const postItem = (fields: Record<string, unknown>, caller = ownerCaller) =>
   caller.post(ITEMS_PATH, {
     json: { kind: 'metric', name: makeName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
@@ -39,33 +39,33 @@ describe('a semantic item', () => {
       mapped_relations: [],
       source_concept_ids: [concept],
       depends_on_concepts: [concept],
-      depends_on_metrics: [await createItem(asOwner, { kind: 'metric' })],
-      depends_on_entities: [await createItem(asOwner, { kind: 'entity' })],
+      depends_on_metrics: [await createItem(ownerCaller, { kind: 'metric' })],
+      depends_on_entities: [await createItem(ownerCaller, { kind: 'entity' })],
     };
-    const { status, body } = await asOwner.post(ITEMS_PATH, { json: fields });
+    const { status, body } = await ownerCaller.post(ITEMS_PATH, { json: fields });
     expect([status, body]).toEqual([201, expect.objectContaining({ ...fields, validation_errors: [] })]);
   });
 
   it.each(['entity', 'metric', 'dimension'])('of kind %s needs a source concept', async (kind) => {
     expect(readInvalidFields(await postItem({ kind, source_concept_ids: [] }))).toEqual(['source_concept_ids']);
     const { body } = await postItem({ kind });
-    const patchAnswer = await asOwner.patch(`${ITEMS_PATH}/${body._id}`, { json: { source_concept_ids: [] } });
-    expect(readInvalidFields(patchAnswer)).toEqual(['source_concept_ids']);
+    const answerToPatch = await ownerCaller.patch(`${ITEMS_PATH}/${body._id}`, { json: { source_concept_ids: [] } });
+    expect(readInvalidFields(answerToPatch)).toEqual(['source_concept_ids']);
   });
 
   it('of kind mapping needs no source concept, and does not change its kind without one', async () => {
     const { status, body } = await postItem({ kind: 'mapping', source_concept_ids: [] });
     expect(status).toBe(201);
-    expect(readInvalidFields(await asOwner.patch(`${ITEMS_PATH}/${body._id}`, { json: { kind: 'entity' } }))).toEqual([
-      'source_concept_ids',
-    ]);
+    expect(
+      readInvalidFields(await ownerCaller.patch(`${ITEMS_PATH}/${body._id}`, { json: { kind: 'entity' } })),
+    ).toEqual(['source_concept_ids']);
   });
 
   it('may refer only to existing resources of the right type', async () => {
     const foreignConcept = await createConcept((await createOwnedCompany()).as);
     const [metric, entity] = [
-      await createItem(asOwner, { kind: 'metric' }),
-      await createItem(asOwner, { kind: 'entity' }),
+      await createItem(ownerCaller, { kind: 'metric' }),
+      await createItem(ownerCaller, { kind: 'entity' }),
     ];
     expect(readInvalidFields(await postItem({ source_concept_ids: [concept, foreignConcept] }))).toEqual([
       'source_concept_ids.1',
@@ -78,21 +78,21 @@ describe('a semantic item', () => {
   });
 
   it('never depends on itself, even through other items', async () => {
-    const a = await createItem(asOwner, { kind: 'metric' });
-    const b = await createItem(asOwner, { kind: 'metric', depends_on_metrics: [a] });
-    const patchAnswer = await asOwner.patch(`${ITEMS_PATH}/${a}`, { json: { depends_on_metrics: [b] } });
-    expect(readInvalidFields(patchAnswer)).toEqual(['depends_on_metrics']);
+    const a = await createItem(ownerCaller, { kind: 'metric' });
+    const b = await createItem(ownerCaller, { kind: 'metric', depends_on_metrics: [a] });
+    const answerToPatch = await ownerCaller.patch(`${ITEMS_PATH}/${a}`, { json: { depends_on_metrics: [b] } });
+    expect(readInvalidFields(answerToPatch)).toEqual(['depends_on_metrics']);
     // Nor by metrics and entities in turn.
-    const entityId = await createItem(asOwner, { kind: 'entity', depends_on_metrics: [b] });
-    const circularAnswer = await asOwner.patch(`${ITEMS_PATH}/${a}`, {
+    const entityId = await createItem(ownerCaller, { kind: 'entity', depends_on_metrics: [b] });
+    const circularAnswer = await ownerCaller.patch(`${ITEMS_PATH}/${a}`, {
       json: { depends_on_entities: [entityId], depends_on_metrics: [] },
     });
     expect(readInvalidFields(circularAnswer)).toEqual(['depends_on_entities']);
     const bothDependencies = { depends_on_entities: [entityId], depends_on_metrics: [b] };
-    expect(readInvalidFields(await asOwner.patch(`${ITEMS_PATH}/${a}`, { json: bothDependencies })).sort()).toEqual(
+    expect(readInvalidFields(await ownerCaller.patch(`${ITEMS_PATH}/${a}`, { json: bothDependencies })).sort()).toEqual(
       Object.keys(bothDependencies).sort(),
     );
-    const selfAnswer = await asOwner.patch(`${ITEMS_PATH}/${a}`, { json: { depends_on_metrics: [a] } });
+    const selfAnswer = await ownerCaller.patch(`${ITEMS_PATH}/${a}`, { json: { depends_on_metrics: [a] } });
     expect(readInvalidFields(selfAnswer)).toEqual(['depends_on_metrics']);
   });
 
@@ -104,10 +104,10 @@ describe('a semantic item', () => {
       409,
       'SEMANTIC_ITEM_DUPLICATE',
     ]);
-    const total = async (query: string) => (await asOwner.get(`${ITEMS_PATH}?${query}`)).body.total;
+    const countRecords = async (query: string) => (await ownerCaller.get(`${ITEMS_PATH}?${query}`)).body.total;
     const search = `search=${encodeURIComponent(name.toLowerCase())}`;
-    expect(await total(search)).toBe(2);
-    expect(await total(`${search}&kind=metric`)).toBe(1);
-    expect(await total(`${search}&status=active`)).toBe(1);
+    expect(await countRecords(search)).toBe(2);
+    expect(await countRecords(`${search}&kind=metric`)).toBe(1);
+    expect(await countRecords(`${search}&status=active`)).toBe(1);
   });
 });

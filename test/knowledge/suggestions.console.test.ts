@@ -3,7 +3,7 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createModel, makeProposal, NO_MODEL } from './model.ts';
+import { createModel, makeProposal, NO_MODEL_ENV } from './model.ts';
 import { acceptSuggestion, createPromotion, SUGGESTIONS_PATH } from './suggesting.ts';
 import {
   createConcept,
@@ -16,24 +16,24 @@ import {
 } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
-const readConcept = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
+const readConcept = async (id: string) => (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
 
 describe('a request for a suggestion', () => {
   it('returns a pending suggestion and its explanation, and changes nothing', async () => {
     const name = makeName('Churn');
-    const conceptId = await createConcept(asOwner, { name, description: 'x', tags: ['kept'] });
+    const conceptId = await createConcept(ownerCaller, { name, description: 'x', tags: ['kept'] });
     const conceptBefore = await readConcept(conceptId);
     const { env } = await createModel(
       makeProposal({ description: 'Customers who leave.', tags: null, aliases: ['Evasão'] }),
     );
-    const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${conceptId}/generate`, { env });
+    const { status, body } = await ownerCaller.post(`${SUGGESTIONS_PATH}/concepts/${conceptId}/generate`, { env });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
@@ -62,33 +62,37 @@ describe('a request for a suggestion', () => {
       updated_at: expect.any(String),
     });
     expect(await readConcept(conceptId)).toStrictEqual(conceptBefore);
-    const suggestionList = await asOwner.get(`${SUGGESTIONS_PATH}?target_type=concept`);
+    const suggestionList = await ownerCaller.get(`${SUGGESTIONS_PATH}?target_type=concept`);
     expect(suggestionList.body.records).toContainEqual(body);
   });
 
   it('works for every type of resource', async () => {
-    const [a, b] = [await createNode(asOwner), await createNode(asOwner)];
+    const [a, b] = [await createNode(ownerCaller), await createNode(ownerCaller)];
     const cases = [
-      ['semantic', `/semantic/${await createItem(asOwner)}/generate`, { description: 'new', grain: 'day' }],
+      ['semantic', `/semantic/${await createItem(ownerCaller)}/generate`, { description: 'new', grain: 'day' }],
       ['ontology_node', `/ontology/nodes/${a}/generate`, { attributes: ['x'] }],
       [
         'ontology_relation',
-        `/ontology/relations/${await createRelation(asOwner, a, 'has', b)}/generate`,
+        `/ontology/relations/${await createRelation(ownerCaller, a, 'has', b)}/generate`,
         { cardinality: '1:N' },
       ],
     ] as const;
     for (const [type, path, payload] of cases) {
       const { env } = await createModel(makeProposal(payload));
-      const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}${path}`, { env });
+      const { status, body } = await ownerCaller.post(`${SUGGESTIONS_PATH}${path}`, { env });
       expect([status, body.target_type, body.suggested_payload]).toEqual([201, type, payload]);
-      expect((await acceptSuggestion(asOwner, body._id)).body.resource).toMatchObject(payload);
+      expect((await acceptSuggestion(ownerCaller, body._id)).body.resource).toMatchObject(payload);
     }
   });
 
   it('can turn a concept into a semantic item or an ontology node', async () => {
-    const item = await createPromotion(asOwner, { kind: 'dimension', name: makeName('Region'), description: 'Where.' });
+    const item = await createPromotion(ownerCaller, {
+      kind: 'dimension',
+      name: makeName('Region'),
+      description: 'Where.',
+    });
     expect(item.body).toMatchObject({ target_type: 'semantic_create', target_id: null, concept_id: item.conceptId });
-    const createdItem = (await acceptSuggestion(asOwner, item.id)).body;
+    const createdItem = (await acceptSuggestion(ownerCaller, item.id)).body;
     expect(createdItem.resource).toMatchObject({
       kind: 'dimension',
       status: 'draft',
@@ -98,12 +102,12 @@ describe('a request for a suggestion', () => {
     });
     expect(createdItem.suggestion).toMatchObject({ status: 'accepted', resource_id: createdItem.resource._id });
     const nodeSuggestion = await createPromotion(
-      asOwner,
+      ownerCaller,
       { node_type: 'event', description: 'It happens.' },
       'promote-ontology',
     );
     expect(nodeSuggestion.body.target_type).toBe('ontology_node_create');
-    const { resource } = (await acceptSuggestion(asOwner, nodeSuggestion.id)).body;
+    const { resource } = (await acceptSuggestion(ownerCaller, nodeSuggestion.id)).body;
     expect(resource).toMatchObject({
       node_type: 'event',
       source_concepts: [nodeSuggestion.conceptId],
@@ -120,9 +124,9 @@ describe('a request for a suggestion', () => {
     );
     const { body } = await as.post(`${SUGGESTIONS_PATH}/concepts/${conceptId}/promote-semantic`, { env: model.env });
     expect((await model.asked())[0]?.messages[1]?.content).toContain('orders (0 rows): total decimal "total"');
-    const acceptAnswer = await acceptSuggestion(as, body._id);
-    expect(acceptAnswer.body.resource).toMatchObject({ kind: 'metric', mapped_tables: ['orders'] });
-    expect(acceptAnswer.body.resource.validation_errors[0]).toMatchObject({
+    const acceptanceAnswer = await acceptSuggestion(as, body._id);
+    expect(acceptanceAnswer.body.resource).toMatchObject({ kind: 'metric', mapped_tables: ['orders'] });
+    expect(acceptanceAnswer.body.resource.validation_errors[0]).toMatchObject({
       field: 'formula',
       code: 'does_not_compile',
     });
@@ -157,8 +161,8 @@ describe('a request for a suggestion', () => {
     'reads explanation, evidence and confidence in the forms that models use: %j',
     async (modelFields, shownFields) => {
       const { env } = await createModel(makeProposal({ description: 'Clear.' }, modelFields));
-      const { status, body } = await asOwner.post(
-        `${SUGGESTIONS_PATH}/concepts/${await createConcept(asOwner)}/generate`,
+      const { status, body } = await ownerCaller.post(
+        `${SUGGESTIONS_PATH}/concepts/${await createConcept(ownerCaller)}/generate`,
         {
           env,
         },
@@ -176,7 +180,9 @@ describe('a request for a suggestion', () => {
       '/ontology/nodes/{id}/generate',
       '/ontology/relations/{id}/generate',
     ]) {
-      const answer = await asOwner.post(`${SUGGESTIONS_PATH}${path.replace('{id}', UNKNOWN_ID)}`, { env: NO_MODEL });
+      const answer = await ownerCaller.post(`${SUGGESTIONS_PATH}${path.replace('{id}', UNKNOWN_ID)}`, {
+        env: NO_MODEL_ENV,
+      });
       expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     }
   });
@@ -185,14 +191,13 @@ describe('a request for a suggestion', () => {
     const { env } = await createModel(makeProposal({ description: 'y' }));
     const foreignConcept = await createConcept((await createOwnedCompany()).as);
     for (const id of [UNKNOWN_ID, foreignConcept]) {
-      expect(readStatusAndCode(await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${id}/generate`, { env }))).toEqual([
-        404,
-        'CONCEPT_NOT_FOUND',
-      ]);
+      expect(readStatusAndCode(await ownerCaller.post(`${SUGGESTIONS_PATH}/concepts/${id}/generate`, { env }))).toEqual(
+        [404, 'CONCEPT_NOT_FOUND'],
+      );
     }
-    const archivedConcept = await createConcept(asOwner);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
-    const answer = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${archivedConcept}/generate`, { env });
+    const archivedConcept = await createConcept(ownerCaller);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
+    const answer = await ownerCaller.post(`${SUGGESTIONS_PATH}/concepts/${archivedConcept}/generate`, { env });
     expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
   });
 });
@@ -202,7 +207,9 @@ describe('an AI provider that fails', () => {
   const requestSuggestion = async (steps: Parameters<typeof createModel>, variables: Record<string, string> = {}) => {
     const model = await createModel(...steps);
     const env = { ...model.env, ...variables };
-    const answer = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${await createConcept(asOwner)}/generate`, { env });
+    const answer = await ownerCaller.post(`${SUGGESTIONS_PATH}/concepts/${await createConcept(ownerCaller)}/generate`, {
+      env,
+    });
     return { answer, asked: (await model.asked()).length };
   };
 
@@ -244,7 +251,7 @@ describe('an AI provider that fails', () => {
   ])('is called again after the time of its Retry-After: %s', async (delay, minMs, maxMs) => {
     const retryAfter = typeof delay === 'function' ? delay() : delay;
     const model = await createModel({ status: 429, retryAfter }, validAnswer);
-    const answer = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${await createConcept(asOwner)}/generate`, {
+    const answer = await ownerCaller.post(`${SUGGESTIONS_PATH}/concepts/${await createConcept(ownerCaller)}/generate`, {
       env: model.env,
     });
     expect(answer.status).toBe(201);

@@ -153,11 +153,11 @@ describe('the list of permissions', () => {
     for (let count = 0; count < 21; count += 1) createdIds.push(await createPermission(crowdedCompany));
     const wholeList = await expectSuccess(crowdedCompany.as.get('/v1/permissions'));
     expect([wholeList.total, wholeList.quantity]).toEqual([21, 21]);
-    const ids = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
-    expect(ids(wholeList).toSorted()).toEqual(createdIds.toSorted());
+    const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
+    expect(listIds(wholeList).toSorted()).toEqual(createdIds.toSorted());
     const pages = [];
     for (const page of [1, 2, 3])
-      pages.push(...ids(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
-    expect(pages).toEqual(ids(wholeList));
+      pages.push(...listIds(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
+    expect(pages).toEqual(listIds(wholeList));
   });
 });

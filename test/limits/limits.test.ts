@@ -6,7 +6,7 @@ import { resetClock } from '../support/clock.ts';
 
 afterEach(resetClock);
 
-const text = (bytes: number): string => 'x'.repeat(bytes);
+const makeText = (bytes: number): string => 'x'.repeat(bytes);
 const makeList = <T>(length: number, makeItem: (index: number) => T): T[] =>
   Array.from({ length }, (_, index) => makeItem(index));
 
@@ -35,7 +35,7 @@ async function upload(...sizes: number[]): Promise<void> {
   await multipartUpload.complete(parts);
 }
 
-const MEBIBYTE_BYTES = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 
 /** Calls that the platform accepts, and calls that it refuses. */
 type LimitCase = Record<'taken' | 'refused', readonly (() => unknown)[]>;
@@ -47,15 +47,12 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Limi
     refused: [() => env.FILES.delete([]), () => env.FILES.delete(makeList(1_001, String))],
   },
   keyBytes: {
-    taken: [() => env.FILES.put(text(1_024), 'a')],
-    refused: [() => env.FILES.put(text(1_025), 'a'), () => env.FILES.get('é'.repeat(513))],
+    taken: [() => env.FILES.put(makeText(1_024), 'a')],
+    refused: [() => env.FILES.put(makeText(1_025), 'a'), () => env.FILES.get('é'.repeat(513))],
   },
   partBytes: {
-    taken: [() => upload(5 * MEBIBYTE_BYTES, 5 * MEBIBYTE_BYTES, 1)],
-    refused: [
-      () => upload(5 * MEBIBYTE_BYTES, 6 * MEBIBYTE_BYTES, 1),
-      () => upload(4 * MEBIBYTE_BYTES, 4 * MEBIBYTE_BYTES),
-    ],
+    taken: [() => upload(5 * MIB_BYTES, 5 * MIB_BYTES, 1)],
+    refused: [() => upload(5 * MIB_BYTES, 6 * MIB_BYTES, 1), () => upload(4 * MIB_BYTES, 4 * MIB_BYTES)],
   },
   parameters: {
     taken: [
@@ -68,34 +65,44 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Limi
     ],
   },
   statementBytes: {
-    taken: [() => runStatement(`SELECT 1 /*${text(99_000)}*/`)],
+    taken: [() => runStatement(`SELECT 1 /*${makeText(99_000)}*/`)],
     refused: [
-      () => runStatement(`SELECT 1 /*${text(100_000)}*/`),
-      () => runObjectStatement(`SELECT 1 /*${text(100_000)}*/`),
+      () => runStatement(`SELECT 1 /*${makeText(100_000)}*/`),
+      () => runObjectStatement(`SELECT 1 /*${makeText(100_000)}*/`),
     ],
   },
   patternBytes: {
-    taken: [() => runStatement("SELECT 'a' LIKE ?", text(50)), () => runStatement("SELECT 'a' GLOB ?", text(50))],
+    taken: [
+      () => runStatement("SELECT 'a' LIKE ?", makeText(50)),
+      () => runStatement("SELECT 'a' GLOB ?", makeText(50)),
+    ],
     refused: [
-      () => runStatement("SELECT 'a' LIKE ?", text(51)),
-      () => runStatement("SELECT 'a' GLOB ?", text(51)),
-      () => runObjectStatement("SELECT 'a' LIKE ?", text(51)),
+      () => runStatement("SELECT 'a' LIKE ?", makeText(51)),
+      () => runStatement("SELECT 'a' GLOB ?", makeText(51)),
+      () => runObjectStatement("SELECT 'a' LIKE ?", makeText(51)),
     ],
   },
   valueBytes: {
     taken: [
-      () => runStatement('SELECT length(?)', text(2_000_000)),
-      () => runStatement('SELECT length(?), length(?)', text(1_500_000), text(1_500_000)),
-      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', ...makeList(4, () => text(900_000))),
+      () => runStatement('SELECT length(?)', makeText(2_000_000)),
+      () => runStatement('SELECT length(?), length(?)', makeText(1_500_000), makeText(1_500_000)),
+      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', ...makeList(4, () => makeText(900_000))),
     ],
     refused: [
-      () => runStatement('SELECT length(?)', text(2_000_001)),
+      () => runStatement('SELECT length(?)', makeText(2_000_001)),
       () => runStatement('SELECT length(?)', 'é'.repeat(1_000_001)),
-      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?)', text(1_000_001), text(1_000_000)),
-      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', 'a', 'b', text(1_000_001), text(1_000_000)),
+      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?)', makeText(1_000_001), makeText(1_000_000)),
+      () =>
+        runStatement(
+          'INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)',
+          'a',
+          'b',
+          makeText(1_000_001),
+          makeText(1_000_000),
+        ),
       () => {
-        const large = env.CONTROL_DB.prepare('SELECT length(?)').bind(text(2_000_001));
-        return env.CONTROL_DB.batch([env.CONTROL_DB.prepare('SELECT 1'), large]);
+        const largeStatement = env.CONTROL_DB.prepare('SELECT length(?)').bind(makeText(2_000_001));
+        return env.CONTROL_DB.batch([env.CONTROL_DB.prepare('SELECT 1'), largeStatement]);
       },
     ],
   },
@@ -104,33 +111,33 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Limi
     refused: [() => runInInvocation(() => runQueries(1_001))],
   },
   messageBytes: {
-    taken: [() => env.AUDIT.send(text(127_000))],
-    refused: [() => env.AUDIT.send(text(129_000)), () => env.AUDIT.sendBatch([{ body: text(129_000) }])],
+    taken: [() => env.AUDIT.send(makeText(127_000))],
+    refused: [() => env.AUDIT.send(makeText(129_000)), () => env.AUDIT.sendBatch([{ body: makeText(129_000) }])],
   },
   messagesOfBatch: {
     taken: [() => env.AUDIT.sendBatch(makeList(100, (body) => ({ body })))],
     refused: [() => env.AUDIT.sendBatch(makeList(101, (body) => ({ body }))), () => env.AUDIT.sendBatch([])],
   },
   batchBytes: {
-    taken: [() => env.JOBS.sendBatch(makeList(2, () => ({ body: text(120_000) })))],
-    refused: [() => env.JOBS.sendBatch(makeList(3, () => ({ body: text(90_000) })))],
+    taken: [() => env.JOBS.sendBatch(makeList(2, () => ({ body: makeText(120_000) })))],
+    refused: [() => env.JOBS.sendBatch(makeList(3, () => ({ body: makeText(90_000) })))],
   },
   objectValueBytes: {
     taken: [
-      () => runObjectStatement('SELECT length(?)', text(2_000_000)),
-      () => runObjectStatement('INSERT INTO wide (a, b) VALUES (?, ?)', text(900_000), text(900_000)),
+      () => runObjectStatement('SELECT length(?)', makeText(2_000_000)),
+      () => runObjectStatement('INSERT INTO wide (a, b) VALUES (?, ?)', makeText(900_000), makeText(900_000)),
     ],
     refused: [
-      () => runObjectStatement('SELECT length(?)', text(2_000_001)),
-      () => runObjectStatement('INSERT INTO wide (a, b) VALUES (?, ?)', text(1_000_001), text(1_000_000)),
+      () => runObjectStatement('SELECT length(?)', makeText(2_000_001)),
+      () => runObjectStatement('INSERT INTO wide (a, b) VALUES (?, ?)', makeText(1_000_001), makeText(1_000_000)),
     ],
   },
   objectEntryBytes: {
-    taken: [() => runInLog((storage) => storage.put('key', text(1_900_000)))],
+    taken: [() => runInLog((storage) => storage.put('key', makeText(1_900_000)))],
     refused: [
-      () => runInLog((storage) => storage.put('key', text(2_000_000))),
-      () => runInLog((storage) => storage.put({ one: 1, two: text(2_000_000) })),
-      () => runInLog((storage) => storage.kv.put('key', { of: text(2_000_000) })),
+      () => runInLog((storage) => storage.put('key', makeText(2_000_000))),
+      () => runInLog((storage) => storage.put({ one: 1, two: makeText(2_000_000) })),
+      () => runInLog((storage) => storage.kv.put('key', { of: makeText(2_000_000) })),
     ],
   },
   alarms: {

@@ -12,15 +12,15 @@ afterAll(() => system?.stop(), 180_000);
  * Publishes SQL as a Data API endpoint.
  * @returns functions that begin a job of the endpoint, and read a job's status
  */
-async function publish(person: Client, key: Key, sql: string) {
+async function publishEndpoint(person: Client, key: Key, sql: string) {
   const { _id } = await person.post('/v1/visualizations', { body: { name: 'Published', sql } });
   const body = { name: 'Published', slug: 'published', visualization_id: _id };
   await person.post('/v1/viz-api-endpoints', { body });
-  const robot = createClient({ baseUrl: system.baseUrl, credential: withKey(key) });
+  const keyClient = createClient({ baseUrl: system.baseUrl, credential: withKey(key) });
   const params = { slug: body.slug };
   return {
-    begin: async () => (await robot.post('/data/{slug}/jobs', { params, body: {} })).job_id,
-    statusOf: async (id: string) => (await robot.get('/data/jobs/{job_id}', { params: { job_id: id } })).status,
+    begin: async () => (await keyClient.post('/data/{slug}/jobs', { params, body: {} })).job_id,
+    statusOf: async (id: string) => (await keyClient.get('/data/jobs/{job_id}', { params: { job_id: id } })).status,
   };
 }
 
@@ -36,16 +36,16 @@ it('jobs of one company do not hold up those of another, though a queue hands ov
   };
   const other = await signIn(owner.email, 'other');
   await other.post('/v1/managed-tables/provision');
-  const fast = await publish(other, api_key, 'SELECT 1 AS one');
-  const busy = await signIn(system.owner.email, system.owner.company_slug);
-  const slow = await publish(busy, system.serviceAccount, 'SELECT pg_sleep(60)::text AS slept');
+  const fastEndpoint = await publishEndpoint(other, api_key, 'SELECT 1 AS one');
+  const busyClient = await signIn(system.owner.email, system.owner.company_slug);
+  const slowEndpoint = await publishEndpoint(busyClient, system.serviceAccount, 'SELECT pg_sleep(60)::text AS slept');
 
-  const running = [await slow.begin(), await slow.begin(), await slow.begin()];
-  const statuses = async () => Promise.all(running.map(slow.statusOf));
+  const running = [await slowEndpoint.begin(), await slowEndpoint.begin(), await slowEndpoint.begin()];
+  const statuses = async () => Promise.all(running.map(slowEndpoint.statusOf));
   await expect
     .poll(async () => (await statuses()).toSorted(), { timeout: 30_000 })
     .toEqual(['queued', 'running', 'running']);
-  const id = await fast.begin();
-  await expect.poll(() => fast.statusOf(id), { timeout: 30_000 }).toBe('succeeded');
+  const id = await fastEndpoint.begin();
+  await expect.poll(() => fastEndpoint.statusOf(id), { timeout: 30_000 }).toBe('succeeded');
   expect((await statuses()).toSorted()).toEqual(['queued', 'running', 'running']);
 }, 120_000);

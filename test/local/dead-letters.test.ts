@@ -35,8 +35,8 @@ const runDeadLetters = async (...options: string[]): Promise<string> =>
   (await callCommand('dead-letters', options, { LOCAL_STATE_DIR: folder })).output;
 
 it('npm run dead-letters lists dead letters, and has one or all of them sent again', async () => {
-  const listOutput = await runCommand('dead-letters', ['list'], { LOCAL_STATE_DIR: folder });
-  expect(listOutput.output).toContain(
+  const deadLetterListing = await runCommand('dead-letters', ['list'], { LOCAL_STATE_DIR: folder });
+  expect(deadLetterListing.output).toContain(
     'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
   );
   expect(await runDeadLetters('replay', '--id', 'm-2')).toBe('1 message will be sent again within a minute.\n');

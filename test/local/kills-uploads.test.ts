@@ -7,8 +7,8 @@ import { type System, startSystem } from '../../bench/system.ts';
 import { type CuttingProxy, startCuttingProxy } from '../packages/cutting-proxy.ts';
 import { createRandomChoices, type RandomChoices } from '../support/random.ts';
 
-const MIB = 1024 * 1024;
-const PART_BYTES = 8 * MIB;
+const MIB_BYTES = 1024 * 1024;
+const PART_BYTES = 8 * MIB_BYTES;
 /** The number of uploads; for more: `RANDOM_UPLOADS=1000 npx vitest run test/local/kills-uploads.test.ts`. */
 const UPLOAD_COUNT = Number(process.env.RANDOM_UPLOADS ?? 60);
 /** The number of uploads of which one kills the runtime, which takes seconds to start again. */
@@ -38,19 +38,19 @@ for (let at = 0; at < FILE_BYTES.length; at += 1)
 /** Disturbances of an upload: connections are cut, its client dies and another one continues, or the runtime is killed. */
 interface Disturbances {
   /** For each of the next connections, the number of bytes after which it is cut. */
-  cutAfterBytes: number[];
+  cutOffsets: number[];
   /** For each client, the number of sent bytes after which it dies. */
-  dieAfterBytes: number[];
+  clientAbortOffsets: number[];
   /** The number of sent bytes after which workerd is killed, and the delay in milliseconds. */
-  killedAt?: { bytes: number; delayMs: number };
+  killPoint?: { bytes: number; delayMs: number };
 }
 
 function makeDisturbances(random: RandomChoices, length: number, isKilled: boolean): Disturbances {
   const makeByteCounts = (maxCount: number) => Array.from({ length: random.upTo(maxCount) }, () => random.upTo(length));
   return {
-    cutAfterBytes: makeByteCounts(3).map((bytes) => bytes + random.upTo(2_000)),
-    dieAfterBytes: makeByteCounts(2),
-    ...(isKilled && { killedAt: { bytes: random.upTo(length), delayMs: random.upTo(100) } }),
+    cutOffsets: makeByteCounts(3).map((bytes) => bytes + random.upTo(2_000)),
+    clientAbortOffsets: makeByteCounts(2),
+    ...(isKilled && { killPoint: { bytes: random.upTo(length), delayMs: random.upTo(100) } }),
   };
 }
 
@@ -66,13 +66,13 @@ async function sendBytes(
   bytes: Buffer,
   token: string,
   random: RandomChoices,
-  { cutAfterBytes, dieAfterBytes, killedAt }: Disturbances,
+  { cutOffsets, clientAbortOffsets, killPoint }: Disturbances,
   counts: { kills: number; deaths: number },
 ): Promise<string> {
-  proxy.cutAfterBytes = cutAfterBytes;
+  proxy.cutOffsets = cutOffsets;
   let address: string | null = null;
   for (;;) {
-    const dieAfter = dieAfterBytes.shift();
+    const clientAbortOffset = clientAbortOffsets.shift();
     const outcome = await new Promise<'whole' | 'dead'>((resolve, reject) => {
       const upload: Upload = new Upload(bytes, {
         endpoint: `${proxy.url}/v1/managed-tables/uploads`,
@@ -85,13 +85,13 @@ async function sendBytes(
           address = upload.url;
         },
         onProgress: (sentBytes) => {
-          if (killedAt && sentBytes >= killedAt.bytes) {
-            const { delayMs } = killedAt;
-            killedAt = undefined;
+          if (killPoint && sentBytes >= killPoint.bytes) {
+            const { delayMs } = killPoint;
+            killPoint = undefined;
             counts.kills += 1;
             pendingRestart = sleep(delayMs).then(killRuntime);
           }
-          if (dieAfter !== undefined && sentBytes >= dieAfter && address)
+          if (clientAbortOffset !== undefined && sentBytes >= clientAbortOffset && address)
             void upload.abort().then(() => resolve('dead'), reject);
         },
         onError: reject,
@@ -110,7 +110,7 @@ async function sendBytes(
 const MAX_TOKEN_AGE_MS = 5 * 60_000;
 
 /** Computes the SHA-256 of the stored bytes of a job. */
-async function digestStored(jobId: string): Promise<string> {
+async function computeStoredDigest(jobId: string): Promise<string> {
   const { rows } = await postgres.query('SELECT files FROM console.upload_jobs WHERE id = $1', [jobId]);
   return (await system.call('POST', '/digest', rows[0].files[0])).digest;
 }
@@ -137,7 +137,7 @@ it(
       const connectionsBefore = proxy.cutCount;
       const jobId = await sendBytes(bytes, token, random, makeDisturbances(random, length, isKilled), counts);
       counts.cuts += proxy.cutCount - connectionsBefore;
-      if ((await digestStored(jobId)) !== createHash('sha256').update(bytes).digest('hex'))
+      if ((await computeStoredDigest(jobId)) !== createHash('sha256').update(bytes).digest('hex'))
         failedUploads.push(`seed ${seed + uploadNumber}, ${length} bytes`);
     }
     console.log(`${UPLOAD_COUNT} uploads: ${JSON.stringify(counts)}`);

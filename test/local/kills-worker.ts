@@ -8,7 +8,7 @@ import { listSegments, type StoredFile } from '../../src/modules/uploads/receive
 export * from '../../src/api.ts';
 
 const MINUTE_MS = 60_000;
-const realNow = clock.now;
+const readRealTime = clock.now;
 
 /**
  * The API's Worker, with a route `/sweep?minutes=` that makes the scheduled run as if that many minutes had passed, and
@@ -19,7 +19,7 @@ export default {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/digest') return Response.json({ digest: await digestFile(env.FILES, await request.json()) });
     if (pathname !== '/sweep') return worker.fetch(request, env, execution);
-    const scheduledTime = realNow() + Number(searchParams.get('minutes')) * MINUTE_MS;
+    const scheduledTime = readRealTime() + Number(searchParams.get('minutes')) * MINUTE_MS;
     clock.now = () => scheduledTime;
     try {
       await runScheduled(
@@ -28,7 +28,7 @@ export default {
         execution,
       );
     } finally {
-      clock.now = realNow;
+      clock.now = readRealTime;
     }
     return Response.json({});
   },

@@ -40,7 +40,7 @@ interface TableLoad {
   mode: string;
   table: string;
   /** The number of rows in the table before the load. */
-  rowsBefore: number;
+  rowCountBefore: number;
 }
 
 /** Begins a load: in turn, it creates a table, appends rows to it, or replaces its rows. */
@@ -50,12 +50,12 @@ async function beginLoad(count: number, last: TableLoad | undefined): Promise<Ta
   if (mode !== 'create') form.append('mode', mode);
   form.append('files', file);
   const table = mode === 'create' || !last ? `pedidos_${count}` : last.table;
-  const rowsBefore = mode === 'create' ? 0 : await countRows(table);
+  const rowCountBefore = mode === 'create' ? 0 : await countRows(table);
   const { records } = await system.call('GET', '/v1/managed-tables');
   const id = records.find(({ display_name: name }: { display_name: string }) => name === table)?._id;
   const path = id === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${id}/upload`;
   const { job_id: jobId } = await system.call('POST', path, form);
-  return { jobId, mode, table, rowsBefore };
+  return { jobId, mode, table, rowCountBefore };
 }
 
 async function countRows(table: string): Promise<number> {
@@ -80,7 +80,7 @@ async function followJob({ jobId, table }: TableLoad): Promise<void> {
 }
 
 /** Requires that the job has ended correctly: all of its rows are there, once and in their order, or none of them. */
-async function checkJob({ jobId, mode, table, rowsBefore }: TableLoad): Promise<string> {
+async function checkJob({ jobId, mode, table, rowCountBefore: rowsBefore }: TableLoad): Promise<string> {
   const job = await system.call('GET', formatJobPath(jobId));
   const { rows: leftoverTables } = await postgres.query(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'`,
@@ -128,7 +128,7 @@ it(
     let load = await beginLoad(0, undefined);
     const startedAt = Date.now();
     await followJob(load);
-    const duration = Date.now() - startedAt;
+    const durationMs = Date.now() - startedAt;
     expect(await checkJob(load)).toBe('done');
 
     const counts: Record<string, number> = {};
@@ -138,7 +138,7 @@ it(
     for (let count = 1, killCount = 0, isUnfinished = false; killCount < KILL_COUNT; ) {
       if (!isUnfinished) load = await beginLoad(count++, load);
       const pendingFollower = followJob(load).catch(() => undefined);
-      await sleep(Math.random() * duration);
+      await sleep(Math.random() * durationMs);
       process.kill(await system.workerd(), 'SIGKILL');
       await pendingFollower;
       const status = await readStatus(load.jobId);

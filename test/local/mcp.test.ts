@@ -110,7 +110,7 @@ describe('the official conformance suite for MCP servers', () => {
     // Whatever a scenario is about, what is sent must be the protocol's.
     check === 'wire-schema-valid'
       ? undefined
-      : excusedChecks.find((each) => [scenario, `${scenario}: ${check}`].includes(each));
+      : excusedChecks.find((excusedName) => [scenario, `${scenario}: ${check}`].includes(excusedName));
 
   const failedExcuses = new Set<string>();
   it.each(RUN_OPTIONS.map((options) => [options.join(' '), options] as const))(
@@ -135,7 +135,7 @@ describe('the official conformance suite for MCP servers', () => {
   it('has the checks that are not offered listed in docs/mcp.md', async () => {
     const rows = MISSING_FEATURES.map(
       ({ title, reason, scenarios }) =>
-        `| ${title}: ${reason} | ${scenarios.map((each) => `\`${each}\``).join(', ')} |`,
+        `| ${title}: ${reason} | ${scenarios.map((listedScenario) => `\`${listedScenario}\``).join(', ')} |`,
     );
     const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
     const [, listed = ''] =
@@ -188,7 +188,7 @@ describe('the official conformance suite for MCP authorization servers', () => {
   it('has its list of passed scenarios in docs/mcp.md', async () => {
     const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
     const [, said = ''] = /\nAs `authorization` [^\n]+ passes:\s([^:]+):/.exec(document) ?? [];
-    expect(said).toBe(AUTHORIZATION_SCENARIOS.map((each) => `\`${each}\``).join(', '));
+    expect(said).toBe(AUTHORIZATION_SCENARIOS.map((scenario) => `\`${scenario}\``).join(', '));
   });
 });
 

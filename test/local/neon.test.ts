@@ -185,16 +185,16 @@ describe('the local Neon', () => {
     await owner.end();
     expect((await request('DELETE', `/projects/${id}`)).status).toBe(200);
     expect(await api.findProject(projectInput.name, getDeadline())).toBeNull();
-    const superuser = new Client({ connectionString: postgres.url });
-    await superuser.connect();
+    const superuserClient = new Client({ connectionString: postgres.url });
+    await superuserClient.connect();
     try {
-      const left = await superuser.query(
+      const remainingDatabases = await superuserClient.query(
         `SELECT datname AS name FROM pg_database WHERE datname = 'database_a'
          UNION ALL SELECT rolname FROM pg_roles WHERE rolname LIKE 'role\\_a%'`,
       );
-      expect(left.rows).toEqual([]);
+      expect(remainingDatabases.rows).toEqual([]);
     } finally {
-      await superuser.end();
+      await superuserClient.end();
     }
   });
 });

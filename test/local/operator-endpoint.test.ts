@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openOperatorEndpoint } from '../../local/operator-endpoint.ts';
-import { connectToStart, ENDPOINT_FILE, type OperatorQuery } from '../../operations/local-endpoint.ts';
+import { connectToLocalSystem, ENDPOINT_FILE, type OperatorQuery } from '../../operations/local-endpoint.ts';
 import { runCommand } from '../operations/command.ts';
 
 let folder: string;
@@ -50,12 +50,12 @@ it('the operators’ endpoint refuses requests without its token, which only its
 });
 
 it('the operators’ endpoint reports the error of a statement, and is not used once it no longer answers', async () => {
-  const sendQuery = await connectToStart(folder);
+  const sendQuery = await connectToLocalSystem(folder);
   await expect(sendQuery?.({ binding: 'CONTROL_DB', statement: 'broken', values: [] })).rejects.toThrow('syntax error');
-  const left = await readFile(join(folder, ENDPOINT_FILE), 'utf8');
+  const endpointFileText = await readFile(join(folder, ENDPOINT_FILE), 'utf8');
   await endpoint.close();
-  expect(await connectToStart(folder)).toBeUndefined();
+  expect(await connectToLocalSystem(folder)).toBeUndefined();
   // What a start that was killed leaves behind.
-  await writeFile(join(folder, ENDPOINT_FILE), left);
-  expect(await connectToStart(folder)).toBeUndefined();
+  await writeFile(join(folder, ENDPOINT_FILE), endpointFileText);
+  expect(await connectToLocalSystem(folder)).toBeUndefined();
 });

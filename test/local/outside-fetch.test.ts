@@ -66,7 +66,7 @@ beforeEach(() => {
   lookedUpNames = [];
 });
 
-async function fetchBy(fetchMethod: string, url: string, at = 0): Promise<unknown> {
+async function fetchWithMethod(fetchMethod: string, url: string, at = 0): Promise<unknown> {
   const answer = await miniflare.dispatchFetch('http://worker.test', {
     method: 'POST',
     body: JSON.stringify({ way: fetchMethod, url, at }),
@@ -83,7 +83,7 @@ describe('a host name in a URL that customers choose', () => {
   it('is called when it resolves to public addresses, and is resolved again every 30 seconds', async () => {
     records = { 'steady.example.com': PUBLIC_ADDRESSES };
     for (const at of [0, 29_999, 30_000]) {
-      expect(await fetchBy('webhook', 'https://steady.example.com/', at)).toEqual(SENT_RESULT);
+      expect(await fetchWithMethod('webhook', 'https://steady.example.com/', at)).toEqual(SENT_RESULT);
     }
     expect(calledHosts).toHaveLength(3);
     expect(lookedUpNames).toHaveLength(4);
@@ -91,9 +91,9 @@ describe('a host name in a URL that customers choose', () => {
 
   it('is refused as soon as it resolves to a private address, even if it was public before', async () => {
     records = { 'rebound.example.com': PUBLIC_ADDRESSES };
-    expect(await fetchBy('webhook', 'https://rebound.example.com/')).toEqual(SENT_RESULT);
+    expect(await fetchWithMethod('webhook', 'https://rebound.example.com/')).toEqual(SENT_RESULT);
     records = { 'rebound.example.com': ['10.0.0.1'] };
-    expect(await fetchBy('webhook', 'https://rebound.example.com/', 30_001)).toEqual(REFUSED_RESULT);
+    expect(await fetchWithMethod('webhook', 'https://rebound.example.com/', 30_001)).toEqual(REFUSED_RESULT);
     expect(calledHosts).toHaveLength(1);
   });
 
@@ -109,30 +109,32 @@ describe('a host name in a URL that customers choose', () => {
   ])('is refused when it resolves to %s', async (foundAddresses) => {
     const name = `n${foundAddresses.replace(/[^a-z0-9]/g, 'x')}.example.com`;
     records = { [name]: foundAddresses.split(' ') };
-    expect(await fetchBy('webhook', `https://${name}/`)).toEqual(REFUSED_RESULT);
-    expect(await fetchBy('file', `https://${name}/`)).toBe('the address failed: refused');
-    expect(await fetchBy('provider', `https://${name}/`)).toBe('The address must be on a public host.');
+    expect(await fetchWithMethod('webhook', `https://${name}/`)).toEqual(REFUSED_RESULT);
+    expect(await fetchWithMethod('file', `https://${name}/`)).toBe('the address failed: refused');
+    expect(await fetchWithMethod('provider', `https://${name}/`)).toBe('The address must be on a public host.');
     expect(calledHosts).toEqual([]);
   });
 
   it('is refused when a redirect leads to a name with a private address', async () => {
     records = { 'first.example.com': PUBLIC_ADDRESSES, 'second.example.com': ['10.0.0.1'] };
-    expect(await fetchBy('file', 'https://first.example.com/second.example.com')).toBe('the address failed: refused');
+    expect(await fetchWithMethod('file', 'https://first.example.com/second.example.com')).toBe(
+      'the address failed: refused',
+    );
     expect(calledHosts).toEqual(['first.example.com']);
   });
 
   it('is not called when it is unknown or the name service is down', async () => {
     records = { 'away.example.com': null };
     for (const name of ['unknown', 'away']) {
-      expect(await fetchBy('webhook', `https://${name}.example.com/`)).toEqual(UNREACHED_RESULT);
-      expect(await fetchBy('file', `https://${name}.example.com/`)).toBe('the address failed: lost');
+      expect(await fetchWithMethod('webhook', `https://${name}.example.com/`)).toEqual(UNREACHED_RESULT);
+      expect(await fetchWithMethod('file', `https://${name}.example.com/`)).toBe('the address failed: lost');
     }
     expect(calledHosts).toEqual([]);
   });
 
   it('is not resolved when it is an IP address, nor in development', async () => {
-    expect(await fetchBy('webhook', 'https://93.184.216.34/')).toEqual(SENT_RESULT);
-    expect(await fetchBy('development', 'https://unknown.example.com/')).toBe(200);
+    expect(await fetchWithMethod('webhook', 'https://93.184.216.34/')).toEqual(SENT_RESULT);
+    expect(await fetchWithMethod('development', 'https://unknown.example.com/')).toBe(200);
     expect(lookedUpNames).toEqual([]);
   });
 });

@@ -7,8 +7,8 @@ import { postWebhook } from '../../src/platform/webhooks.ts';
 const start = Date.now();
 
 const FETCH_METHODS: Record<string, (address: string) => Promise<unknown>> = {
-  webhook: (address) => postWebhook(address, {}, '{}', { allowPrivate: false, now: clock.now() }),
-  file: async (address) => (await openOutsideFile(address, {}, { allowPrivate: false, silenceMs: 10_000 })).status,
+  webhook: (address) => postWebhook(address, {}, '{}', { allowPrivateHosts: false, now: clock.now() }),
+  file: async (address) => (await openOutsideFile(address, {}, { allowPrivateHosts: false, silenceMs: 10_000 })).status,
   provider: async (address) => (await createOutboundFetch(false)(address)).status,
   development: async (address) => (await fetchOutside(address, {}, true)).status,
 };

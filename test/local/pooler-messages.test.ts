@@ -16,8 +16,8 @@ it.each([1, 2, 3, 7, 1_000])(
     const chunks = Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
       stream.subarray(at * size, (at + 1) * size),
     );
-    const readMessages = chunks.flatMap((chunk) => [...messages.splitChunk(chunk)]);
-    expect(readMessages.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
-    expect(readMessages.map(({ bytes }) => bytes)).toEqual(SENT_MESSAGES);
+    const parsedMessages = chunks.flatMap((chunk) => [...messages.splitChunk(chunk)]);
+    expect(parsedMessages.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
+    expect(parsedMessages.map(({ bytes }) => bytes)).toEqual(SENT_MESSAGES);
   },
 );

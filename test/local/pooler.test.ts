@@ -138,13 +138,13 @@ function definePoolerTests(
     });
 
     it('refuses all waiting callers with the reason when no connection is left and none can be opened', async () => {
-      const holders = [await connectLimited(), await connectLimited()];
-      for (const client of holders) await client.query('BEGIN');
+      const busyClients = [await connectLimited(), await connectLimited()];
+      for (const client of busyClients) await client.query('BEGIN');
       const refusals = Array.from({ length: 3 }, () => connectLimited().catch(({ code }) => code));
       await expect(Promise.race([...refusals, sleep(500, 'waits')])).resolves.toBe('waits');
       const admin = await connectClient();
       await admin.query(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
-      for (const client of holders) await client.end();
+      for (const client of busyClients) await client.end();
       expect(await Promise.all(refusals)).toEqual(['53300', '53300', '53300']);
     });
   });

@@ -30,7 +30,7 @@ describe('the local PostgreSQL', () => {
     return postgres;
   }
 
-  async function query(url: string, text: string): Promise<unknown[]> {
+  async function runQuery(url: string, text: string): Promise<unknown[]> {
     const client = new Client({ connectionString: url });
     await client.connect();
     try {
@@ -42,16 +42,16 @@ describe('the local PostgreSQL', () => {
 
   it('keeps its data from one start to the next, and does not run after it was stopped', async () => {
     const first = await start();
-    expect(await query(first.url, 'SHOW server_version_num')).toEqual([
+    expect(await runQuery(first.url, 'SHOW server_version_num')).toEqual([
       { server_version_num: expect.stringMatching(/^18/) },
     ]);
-    await query(first.url, 'CREATE TABLE t AS SELECT 1 AS n');
+    await runQuery(first.url, 'CREATE TABLE t AS SELECT 1 AS n');
     await first.stop();
     await first.stop();
     expect(isAlive(first.pid)).toBe(false);
     const secondServer = await start();
     try {
-      expect(await query(secondServer.url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
+      expect(await runQuery(secondServer.url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
     } finally {
       await secondServer.stop();
     }
@@ -72,7 +72,7 @@ describe('the local PostgreSQL', () => {
     await chmod(parent, 0o700);
     const postgres = await start();
     try {
-      expect(await query(postgres.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+      expect(await runQuery(postgres.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
     } finally {
       await postgres.stop();
     }

@@ -39,7 +39,7 @@ describe('npm start', () => {
   afterAll(async () => {
     for (const child of startedProcesses) child.kill('SIGKILL');
     const outsideFolder = await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '');
-    await waitUntilGone();
+    await waitForProcessExits();
     for (const folder of [stateDir, outsideFolder.trim()])
       if (folder) await rm(folder, { recursive: true, force: true });
   });
@@ -103,7 +103,7 @@ describe('npm start', () => {
   }
 
   /** Waits until none of the processes runs any more. */
-  async function waitUntilGone(pids?: number[]): Promise<void> {
+  async function waitForProcessExits(pids?: number[]): Promise<void> {
     const deadline = Date.now() + 120_000;
     for (const pid of pids ?? (await listChildren())) {
       while (isAlive(pid)) {
@@ -113,7 +113,7 @@ describe('npm start', () => {
     }
   }
 
-  async function rows(): Promise<number> {
+  async function countRows(): Promise<number> {
     const { postgres_url } = await readDemo();
     const client = new Client({ connectionString: postgres_url });
     await client.connect();
@@ -136,8 +136,8 @@ describe('npm start', () => {
         expect([pageAnswer.status, pageAnswer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
         const headers = { 'Content-Type': 'application/json' };
         const body = JSON.stringify({ parameters: { state: ['Texas', 'Ohio'], period: { from: '1995-01-01' } } });
-        const executeAnswer = await fetch(`${api}/execute`, { method: 'POST', headers, body });
-        const { results } = (await executeAnswer.json()) as { results: { row_count?: number }[] };
+        const executionAnswer = await fetch(`${api}/execute`, { method: 'POST', headers, body });
+        const { results } = (await executionAnswer.json()) as { results: { row_count?: number }[] };
         return results.map(({ row_count = 0 }) => row_count);
       }),
     );
@@ -153,9 +153,9 @@ describe('npm start', () => {
     expect((await Promise.all(earlyRequests)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const facts = await readDemo();
     expect(facts.base_url).toBe(`http://127.0.0.1:${port}`);
-    const health = await fetch(`${facts.base_url}/health`);
-    expect([health.status, (await health.json()) as unknown]).toMatchObject([200, { status: 'ok' }]);
-    expect(await rows()).toBe(10_000);
+    const healthResponse = await fetch(`${facts.base_url}/health`);
+    expect([healthResponse.status, (await healthResponse.json()) as unknown]).toMatchObject([200, { status: 'ok' }]);
+    expect(await countRows()).toBe(10_000);
     const [embedded, linked] = await countChartRows(facts);
     expect(embedded?.length).toBeGreaterThanOrEqual(4);
     expect(Math.min(...(embedded as number[]))).toBeGreaterThan(0);
@@ -170,7 +170,7 @@ describe('npm start', () => {
     expect(livePids.map(isAlive)).toEqual([true, true]);
     first.process.kill('SIGKILL');
     await first.ended;
-    await waitUntilGone(livePids);
+    await waitForProcessExits(livePids);
 
     const thirdStart = startSystem({}, ['npm', 'start']);
     await waitUntilReady(thirdStart);
@@ -180,7 +180,7 @@ describe('npm start', () => {
       mailbox_url: expect.any(String),
       postgres_url: expect.any(String),
     });
-    expect(await rows()).toBe(10_000);
+    expect(await countRows()).toBe(10_000);
     expect(await countChartRows(facts)).toEqual([embedded, linked]);
     const latePids = await listChildren();
     expect(latePids.map(isAlive)).toEqual([true, true]);
@@ -210,9 +210,9 @@ describe('npm start', () => {
     const demo: Demo & DemoDashboard = await readDemo();
     expect(demo.owner).toEqual(facts.owner);
     for (const url of [demo.embed_url, demo.public_share_url]) expect(new URL(url).origin).toBe(demo.base_url);
-    const organizations = `${demo.base_url}/admin/organizations`;
+    const organizationsUrl = `${demo.base_url}/admin/organizations`;
     const headers = { Authorization: 'Bearer ' };
-    expect((await fetch(organizations, { method: 'POST', headers, body: '{}' })).status).toBe(404);
+    expect((await fetch(organizationsUrl, { method: 'POST', headers, body: '{}' })).status).toBe(404);
     start.process.kill('SIGINT');
     expect(await start.ended).toBe(0);
   }
@@ -225,9 +225,9 @@ describe('npm start', () => {
     const file = join(stateDir, 'company.ndjson');
     let isOver = false;
     const pendingCommands = (async () => {
-      const saveOutput = await runWithState('restore', 'save', facts.company.id, file);
+      const backupOutput = await runWithState('restore', 'save', facts.company.id, file);
       return [
-        saveOutput,
+        backupOutput,
         await runWithState('restore', 'put-back', file),
         await runWithState('dead-letters', 'replay'),
       ];
@@ -359,11 +359,11 @@ describe('npm start', () => {
     const api = await signIn({ base_url, company, owner });
     const { dashboard_id, visualization_id, embed_url, public_share_url } = facts;
     const countCharts = async () => (await api.get('/v1/visualizations')).total;
-    const chartsBefore = await countCharts();
+    const chartCountBefore = await countCharts();
 
     const repeatedDemo = await makeDemoDashboard(base_url, api, {});
     expect(repeatedDemo).toMatchObject({ dashboard_id, visualization_id });
-    expect(await countCharts()).toBe(chartsBefore);
+    expect(await countCharts()).toBe(chartCountBefore);
     expect(repeatedDemo.public_share_url).not.toBe(public_share_url);
     // The link that was never printed opens nothing.
     expect((await fetch(public_share_url.replace('/p/', '/api/v1/public/shares/').concat('/resolve'))).status).toBe(

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/platform/mail.ts';
+import { type Mail, type Mailer, MailRefusedError, parseSender } from '../../src/platform/mail.ts';
 import { createCloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { createResendMailer } from '../../src/platform/mail-resend.ts';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
@@ -28,7 +28,7 @@ async function readRefusal(mailer: Mailer, to: string): Promise<{ code: string; 
     () => null,
     (caughtError: unknown) => caughtError,
   );
-  if (!(error instanceof MailRefused)) throw new Error(`The mailer did not refuse: ${error}`);
+  if (!(error instanceof MailRefusedError)) throw new Error(`The mailer did not refuse: ${error}`);
   return { code: error.code, permanent: error.isPermanent };
 }
 
@@ -89,14 +89,14 @@ describe('a mail service with Resend’s API', () => {
     ['an internal error', {}, 'down@example.com', '500 application_error', false],
   ])(
     'has a refusal reported with its code, and as permanent or not: %s',
-    async (_what, settings, to, code, permanent) => {
+    async (_what, settings, to, code, isPermanent) => {
       const baseUrl = `${inject('mailServiceUrl')}${'baseUrl' in settings ? settings.baseUrl : ''}`;
-      expect(await readRefusal(createMailer({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
+      expect(await readRefusal(createMailer({ ...settings, baseUrl }), to)).toEqual({ code, permanent: isPermanent });
     },
   );
 
   it('that hangs up is not reported as having refused the mail', async () => {
-    await expect(createMailer().send(makeMail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefused);
+    await expect(createMailer().send(makeMail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefusedError);
   });
 
   it('sends the mails of the API when it is configured', async () => {
@@ -135,14 +135,17 @@ describe('Cloudflare Email Sending', () => {
     ['E_DAILY_LIMIT_EXCEEDED', false],
     ['E_DELIVERY_FAILED', false],
     ['E_INTERNAL_SERVER_ERROR', false],
-  ])('has a refusal reported with its code, and as permanent or not: %s', async (code, permanent) => {
-    expect(await readRefusal(createFailingBinding(makeCodedError(code)), 'a@example.com')).toEqual({ code, permanent });
+  ])('has a refusal reported with its code, and as permanent or not: %s', async (code, isPermanent) => {
+    expect(await readRefusal(createFailingBinding(makeCodedError(code)), 'a@example.com')).toEqual({
+      code,
+      permanent: isPermanent,
+    });
   });
 
   it('that fails without a code is not reported as refusing the mail', async () => {
     await expect(
       createFailingBinding(new Error('Network connection lost.')).send(makeMail('a@example.com')),
-    ).rejects.not.toBeInstanceOf(MailRefused);
+    ).rejects.not.toBeInstanceOf(MailRefusedError);
   });
 });
 

@@ -92,18 +92,18 @@ describe('a mail in another language', () => {
       expect(html).toContain(`<html lang="${locale}">`);
       const other = englishMails[at];
       const allowedLines = new Set([other?.subject, ...(other?.text.split('\n') ?? [])]);
-      const left = [subject, ...text.split('\n')].filter(
+      const remainingLines = [subject, ...text.split('\n')].filter(
         (line) => line !== '' && !DATA_LINES.has(line) && allowedLines.has(line),
       );
-      expect(left).toEqual([]);
+      expect(remainingLines).toEqual([]);
       for (const [, label = ''] of html.matchAll(/<a [^>]*>([^<]*)<\/a>/g)) expect(other?.html).not.toContain(label);
     }
   });
 
   it.each(OTHER_LOCALES)('has no English words where names are missing: %s', (locale) => {
-    const withoutNames = { name: ' ', company: ' ', inviter: ' ', by: '' };
-    const words = new Set(composeMails(withoutNames).flatMap(({ text }) => text.split('\n').filter(Boolean)));
-    for (const { subject, text } of composeMails({ ...withoutNames, locale })) {
+    const emptyNames = { name: ' ', company: ' ', inviter: ' ', by: '' };
+    const words = new Set(composeMails(emptyNames).flatMap(({ text }) => text.split('\n').filter(Boolean)));
+    for (const { subject, text } of composeMails({ ...emptyNames, locale })) {
       for (const line of [subject, ...text.split('\n')]) if (!DATA_LINES.has(line)) expect(words).not.toContain(line);
       expect(`${subject} ${text}`).not.toMatch(/\b(there|a company|somebody|service account)\b/i);
     }
@@ -115,9 +115,9 @@ describe('a mail in another language', () => {
     expect(composeNotice('en')).toContain('at May 6, 2026 at 1:05:00 PM UTC.');
     expect(composeNotice('pt-BR')).toContain('em 6 de maio de 2026 às 13:05:00 UTC.');
     expect(composeNotice('es')).toContain(', el 6 de mayo de 2026 a las 13:05:00 UTC.');
-    const singleMinute = { ...receiver, url, minutes: 1 };
+    const resetInput = { ...receiver, url, minutes: 1 };
     const composeReset = (locale: Locale) =>
-      composePasswordResetMail({ ...singleMinute, company: { name: 'Acme', locale } }).text;
+      composePasswordResetMail({ ...resetInput, company: { name: 'Acme', locale } }).text;
     expect(composeReset('en')).toContain('for 1 minute.');
     expect(composeReset('pt-BR')).toContain('por 1 minuto.');
     expect(composeReset('es')).toContain('durante 1 minuto.');
@@ -136,11 +136,11 @@ describe('the mail that asks for consent to scheduled mails', () => {
 
   it('is in the language of the company, with no English line left', () => {
     const englishLines = new Set(question('en').text.split('\n'));
-    for (const locale of LOCALES.filter((each) => each !== 'en')) {
-      const left = question(locale)
+    for (const locale of LOCALES.filter((listedLocale) => listedLocale !== 'en')) {
+      const remainingWords = question(locale)
         .text.split('\n')
         .filter((line) => line !== '' && !DATA_LINES.has(line) && englishLines.has(line));
-      expect(left).toEqual([]);
+      expect(remainingWords).toEqual([]);
     }
   });
 

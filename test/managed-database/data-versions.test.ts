@@ -59,7 +59,7 @@ describe('a cached result of a company’s data', () => {
   }
 
   const tables = fc.oneof(fc.subarray(TABLE_NAMES, { minLength: 1 }), fc.constant([...UNKNOWN_TABLES]));
-  const STEP = fc.oneof(
+  const arbitraryStep = fc.oneof(
     fc.record({ does: fc.constant('begin' as const), tables }),
     fc.record({ does: fc.constant('end' as const), which: fc.nat(10) }),
     fc.record({ does: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 40 }) }),
@@ -70,7 +70,7 @@ describe('a cached result of a company’s data', () => {
     timeout: 120_000,
   }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(arbitraryStep, { minLength: 5, maxLength: 40 }), async (steps) => {
         const ownDatabase = await createDatabase();
         let now = 1_000_000;
         const changes: ModelChange[] = [];

@@ -10,7 +10,7 @@ import { createLocalNeonApi, MemoryLedger, makeTunnelOptions } from '../support/
 const makeControlUrl = (path: string) => new URL(path, inject('neonApiUrl'));
 
 /** Creates a company id and its ledger, with functions that provision it, set faults of Neon, and read Neon's calls. */
-function company() {
+function makeCompany() {
   const companyId = newId(Date.now());
   const project = `console-${companyId}`;
   const ledger = new MemoryLedger();
@@ -41,7 +41,7 @@ async function expectUsable(connection: TenantConnection): Promise<void> {
 
 describe('the provisioning of a company’s database', () => {
   it('creates one project when five calls come at once, and returns the same connection to later calls', async () => {
-    const it = company();
+    const it = makeCompany();
     const answers = await Promise.all(Array.from({ length: 5 }, () => it.provision()));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(await it.provision()).toEqual(answers[0]);
@@ -50,7 +50,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('takes over the project of a call that crashed before it recorded it', async () => {
-    const it = company();
+    const it = makeCompany();
     const crashingApi: NeonApi = {
       ...createLocalNeonApi(),
       waitUntilReady: () => {
@@ -64,7 +64,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('keeps one password of the reader when an earlier call crashed before it was recorded', async () => {
-    const it = company();
+    const it = makeCompany();
     const record = it.ledger.record();
     const crashingApi = {
       ...record,
@@ -82,31 +82,31 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('lets a second call take over an expired lease, and refuses the late result of the first', async () => {
-    const it = company();
-    let overtakingCall: Promise<TenantConnection> | undefined;
+    const it = makeCompany();
+    let concurrentCall: Promise<TenantConnection> | undefined;
     const slowApi: NeonApi = {
       ...createLocalNeonApi(),
       connectionString: async (...args) => {
         it.ledger.expireLease();
-        overtakingCall = it.provision();
-        await overtakingCall;
+        concurrentCall = it.provision();
+        await concurrentCall;
         return createLocalNeonApi().connectionString(...args);
       },
     };
     await expect(it.provision(slowApi)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_pending' });
-    expect(await it.provision()).toEqual(await overtakingCall);
-    await expectUsable((await overtakingCall) as TenantConnection);
+    expect(await it.provision()).toEqual(await concurrentCall);
+    await expectUsable((await concurrentCall) as TenantConnection);
   });
 
   it('finds the project again when the answer to its creation is lost', async () => {
-    const it = company();
+    const it = makeCompany();
     await it.lay({ call: 'create_project', lose_answer: true });
     await expectUsable(await it.provision());
     expect((await it.calls()).create_project).toBe(1);
   });
 
   it('keeps the lease when it stays unknown whether a project was created', async () => {
-    const it = company();
+    const it = makeCompany();
     const silentApi: NeonApi = {
       ...createLocalNeonApi(),
       createProject: () => Promise.reject(new NeonProblem('create project: no answer', true)),
@@ -123,7 +123,7 @@ describe('the provisioning of a company’s database', () => {
 
   for (const status of [423, 429, 503]) {
     it(`repeats every call after ${status}`, async () => {
-      const it = company();
+      const it = makeCompany();
       for (const apiCall of ['list_projects', 'create_project', 'list_operations', 'connection_uri'] as const) {
         await it.lay({ call: apiCall, status, times: 2 });
       }
@@ -138,7 +138,7 @@ describe('the provisioning of a company’s database', () => {
   }
 
   it('waits as long as Retry-After says', async () => {
-    const it = company();
+    const it = makeCompany();
     await it.lay({ call: 'create_project', status: 429, retry_after: 1 });
     const startedAt = Date.now();
     await it.provision();
@@ -146,7 +146,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('waits for slow operations', async () => {
-    const it = company();
+    const it = makeCompany();
     await it.lay({ call: 'create_project', operations_ms: 1_500 });
     const startedAt = Date.now();
     await expectUsable(await it.provision());
@@ -155,7 +155,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('gives up after its time limit, and a later call continues', async () => {
-    const it = company();
+    const it = makeCompany();
     await it.lay({ call: 'create_project', operations_ms: 3_000 });
     await expect(it.provision(createLocalNeonApi(), 1_000)).rejects.toMatchObject({
       kind: 'unavailable',
@@ -167,7 +167,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('creates no project with a wrong API key, and releases the lease', async () => {
-    const it = company();
+    const it = makeCompany();
     await expect(it.provision(createLocalNeonApi('wrong'))).rejects.toMatchObject({
       reason: 'tenant_sql.provisioning_failed',
     });
@@ -177,7 +177,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('takes over the oldest of several projects of the same name, and no project whose name only contains that name', async () => {
-    const it = company();
+    const it = makeCompany();
     const createdIds = [];
     for (const suffix of ['a', 'b']) {
       const projectInput = { name: it.project, database: `${suffix}_${it.project}`, role: `${suffix}_${it.project}` };

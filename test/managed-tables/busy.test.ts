@@ -3,8 +3,8 @@ import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { createHeldQueue, runSweep } from '../uploads/support.ts';
-import { column, createTable, createTableClient, runBehindApi } from './support.ts';
+import { createTestQueue, runSweep } from '../uploads/support.ts';
+import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
@@ -29,8 +29,8 @@ const writeTable = (tx: TenantTx) => tx.execute(`INSERT INTO public.${name} (n) 
 const readOtherTable = (tx: TenantTx) => tx.query('SELECT count(*) FROM console.managed_tables');
 
 /** Runs `work` while another transaction is open that has first run `firstStep`. */
-const runBesideTransaction = <T>(firstStep: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
-  runBehindApi(company.id, (database) =>
+const runDuringTransaction = <T>(firstStep: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
+  runInCompanyDatabase(company.id, (database) =>
     database.transaction(
       async (tx) => {
         await firstStep(tx);
@@ -41,7 +41,7 @@ const runBesideTransaction = <T>(firstStep: (tx: TenantTx) => Promise<unknown>, 
   );
 
 /** Sends a request, requires an answer within the time limit, and returns it. */
-async function awaitInTime(request: () => Promise<ApiResponse>): Promise<ApiResponse> {
+async function awaitAnswerInTime(request: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const startedAt = Date.now();
   const answer = await request();
   expect(Date.now() - startedAt).toBeLessThan(MAX_ANSWER_MS);
@@ -54,7 +54,7 @@ function expectRefused({ status, body, headers }: ApiResponse): void {
 
 /** Lists the table's indexes in Postgres, usable or not, except the primary key. */
 const listIndexes = () =>
-  runBehindApi(company.id, (database) =>
+  runInCompanyDatabase(company.id, (database) =>
     database.query(`SELECT indisvalid FROM pg_index WHERE indrelid = 'public.${name}'::regclass AND NOT indisprimary`),
   );
 
@@ -66,7 +66,7 @@ describe('a change of a table that another transaction reads', () => {
     ['deleted', () => table.delete()],
   ])('is refused after a time limit with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, changeTable) => {
     const tableBefore = (await table.get()).body;
-    expectRefused(await runBesideTransaction(readTable, () => awaitInTime(changeTable)));
+    expectRefused(await runDuringTransaction(readTable, () => awaitAnswerInTime(changeTable)));
     expect((await table.get()).body).toEqual(tableBefore);
     expect((await table.rows()).body.total).toBe(2);
     expect((await changeTable()).status).toBeLessThan(300);
@@ -74,7 +74,7 @@ describe('a change of a table that another transaction reads', () => {
 
   it('is refused after a time limit, and changes nothing, when it takes too long itself', async () => {
     // Only a change that is to be answered in time is slow.
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.query(`
         CREATE FUNCTION public.slow_${createdCount}(n numeric) RETURNS numeric IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
           IF current_setting('transaction_timeout') <> '0' THEN PERFORM pg_sleep(60); END IF;
@@ -82,7 +82,7 @@ describe('a change of a table that another transaction reads', () => {
         END $$;
         CREATE INDEX ON public.${name} (public.slow_${createdCount}(n))`),
     );
-    expectRefused(await awaitInTime(() => table.put({ columns: [column('n', 'decimal')] })));
+    expectRefused(await awaitAnswerInTime(() => table.put({ columns: [column('n', 'decimal')] })));
     expect((await table.get()).body.columns).toEqual([column('n', 'integer')]);
   });
 });
@@ -91,9 +91,9 @@ describe('an index', () => {
   it.each([
     ['write to the table', writeTable],
     ['keep an older snapshot', readOtherTable],
-  ])('is refused as busy while other transactions are open that %s', async (_what, do_) => {
-    await runBesideTransaction(do_, async () => {
-      expectRefused(await awaitInTime(() => table.index(['n'])));
+  ])('is refused as busy while other transactions are open that %s', async (_what, firstStep) => {
+    await runDuringTransaction(firstStep, async () => {
+      expectRefused(await awaitAnswerInTime(() => table.index(['n'])));
       expect(await listIndexes()).toEqual([]);
     });
     expect((await table.index(['n'])).status).toBe(201);
@@ -101,17 +101,17 @@ describe('an index', () => {
 
   it('is not dropped while another transaction reads the table', async () => {
     const { body } = await table.index(['n']);
-    expectRefused(await runBesideTransaction(readTable, () => awaitInTime(() => table.deleteIndex(body.id))));
+    expectRefused(await runDuringTransaction(readTable, () => awaitAnswerInTime(() => table.deleteIndex(body.id))));
     expect((await table.indexes()).body.records).toEqual([body]);
     expect((await table.deleteIndex(body.id)).status).toBe(204);
   });
 
   it('is dropped when another transaction keeps its build from ending', async () => {
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.transaction(
         async (tx) => {
           const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => readOtherTable(tx));
-          expectRefused(await awaitInTime(() => table.index(['n'])));
+          expectRefused(await awaitAnswerInTime(() => table.index(['n'])));
           await outcome;
           expect(await listIndexes()).toEqual([]);
         },
@@ -121,18 +121,18 @@ describe('an index', () => {
   });
 
   it('is dropped by the sweep when another transaction also kept it from being dropped', async () => {
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.transaction(
         async (tx) => {
           const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => writeTable(tx));
-          expectRefused(await awaitInTime(() => table.index(['n'])));
+          expectRefused(await awaitAnswerInTime(() => table.index(['n'])));
           await outcome;
           expect((await table.indexes()).body.records).toEqual([]);
         },
         { idleTimeoutMs: 120_000 },
       ),
     );
-    await runSweep(createHeldQueue(), 61_000);
+    await runSweep(createTestQueue(), 61_000);
     expect(await listIndexes()).toEqual([]);
   });
 });

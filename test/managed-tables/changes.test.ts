@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { type ColumnInput, column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import {
+  type ColumnInput,
+  column,
+  createTable,
+  createTableClient,
+  listValues,
+  runInCompanyDatabase,
+} from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -114,7 +121,7 @@ describe('a change of the columns', () => {
     expect(convertedValues).toStrictEqual(conversions.map(([from, to, , expected]) => [from, to, expected]));
   });
 
-  const losses: [from: string, to: string, value: unknown][] = [
+  const lossyConversions: [from: string, to: string, value: unknown][] = [
     ['text', 'integer', '1.0'],
     ['text', 'integer', '007'],
     ['text', 'integer', '9223372036854775808'],
@@ -142,14 +149,14 @@ describe('a change of the columns', () => {
     ['datetime', 'date', '2024-01-31T00:00:00.000001Z'],
   ];
   it('refuses conversions that fail or lose digits in any row, names each column and value, and changes nothing', async () => {
-    const makeColumns = (side: 0 | 1) => losses.map((loss, index) => column(`v${index}`, loss[side]));
-    const unconvertibleRow = Object.fromEntries(losses.map(([, , value], index) => [`v${index}`, value]));
+    const makeColumns = (side: 0 | 1) => lossyConversions.map((loss, index) => column(`v${index}`, loss[side]));
+    const unconvertibleRow = Object.fromEntries(lossyConversions.map(([, , value], index) => [`v${index}`, value]));
     const table = await createFilledTable([...makeColumns(0), column('other')], [{ other: 'x' }, unconvertibleRow]);
     const tableBefore = [(await table.get()).body, (await table.rows()).body];
     const refusedAnswer = await table.put({ display_name: 'elsewhere', columns: makeColumns(1) });
     expect(refusedAnswer.status).toBe(422);
     expect(refusedAnswer.body.details).toStrictEqual(
-      losses.map(([, to], index) => ({
+      lossyConversions.map(([, to], index) => ({
         field: `columns.${index}.type`,
         reason: 'conflict',
         message: expect.stringMatching(new RegExp(`^"v${index}" tem ".*", que não pode virar ${to} sem perda$`)),
@@ -222,7 +229,7 @@ describe('a table with an unfinished upload job', () => {
   it.each(statuses)('is locked while the job is %s, except for its rows', async (status) => {
     const table = await createFilledTable([column('a')], [{ a: 'x' }]);
     const { _id: id, display_name: name } = (await table.get()).body;
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.query(
         `INSERT INTO console.upload_jobs (id, company_id, user_table_id, created_by_user_id, mode, status, files, progress, created_at, updated_at)
          VALUES ($1, $2, $3, $4, 'append', $5, '[]', '{}', now(), now())`,
@@ -244,7 +251,7 @@ describe('a table with an unfinished upload job', () => {
     expect((await table.put({ display_name: name, columns: [column('a')] })).status).toBe(200);
     expect((await table.insert([{ a: 'y' }])).status).toBe(201);
 
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.query("UPDATE console.upload_jobs SET status = 'failed' WHERE user_table_id = $1", [id]),
     );
     expect((await table.truncate()).status).toBe(200);
@@ -257,7 +264,7 @@ describe('a deleted table', () => {
     const table = await createFilledTable([column('a')], [{ a: 'kept' }]);
     const { _id: id } = (await table.get()).body;
     expect((await table.delete()).status).toBe(204);
-    const rows = await runBehindApi(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
+    const rows = await runInCompanyDatabase(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
     expect(rows).toStrictEqual([{ a: 'kept' }]);
   });
 });

@@ -57,9 +57,9 @@ describe('the offset and limit of a page of rows', () => {
       for (const limit of [1, 2, 3, 7, 10, 30]) {
         for (let offset = 0; offset <= 30; offset += limit) {
           const window = chooseNearerWindow(total, offset, limit);
-          const orderedRows = window.fromEnd ? rows.toReversed() : rows;
+          const orderedRows = window.isFromEnd ? rows.toReversed() : rows;
           const page = orderedRows.slice(window.offset, window.offset + window.limit);
-          expect(window.fromEnd ? page.reverse() : page).toStrictEqual(rows.slice(offset, offset + limit));
+          expect(window.isFromEnd ? page.reverse() : page).toStrictEqual(rows.slice(offset, offset + limit));
           expect(window.offset <= Math.max(offset, 0)).toBe(true);
         }
       }
@@ -67,13 +67,13 @@ describe('the offset and limit of a page of rows', () => {
   });
 
   it('are counted from the end for the last page', () => {
-    expect(chooseNearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, fromEnd: true });
+    expect(chooseNearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, isFromEnd: true });
   });
 });
 
 describe('the plan of a column change', () => {
   const presentColumns = [column('a'), column('b'), column('c')];
-  const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
+  const listNames = (columns: { name: string }[]) => columns.map(({ name }) => name);
 
   it('reports whether the columns change at all', () => {
     expect(planColumns(presentColumns, presentColumns).hasChanges).toBe(false);
@@ -85,13 +85,13 @@ describe('the plan of a column change', () => {
 
   it('adds, drops and keeps columns by name', () => {
     const plan = planColumns(presentColumns, [column('c'), column('d'), column('a')]);
-    expect(names(plan.droppedColumns)).toStrictEqual(['b']);
+    expect(listNames(plan.droppedColumns)).toStrictEqual(['b']);
     expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['c', 'c'],
       ['a', 'a'],
     ]);
     expect(plan.addedColumns.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['d']);
-    expect(names(plan.columns)).toStrictEqual(['c', 'd', 'a']);
+    expect(listNames(plan.columns)).toStrictEqual(['c', 'd', 'a']);
   });
 
   it('renames by previous_name, also when two columns exchange names', () => {
@@ -103,7 +103,7 @@ describe('the plan of a column change', () => {
       ['a', 'b'],
       ['b', 'a'],
     ]);
-    expect(names(plan.droppedColumns)).toStrictEqual(['c']);
+    expect(listNames(plan.droppedColumns)).toStrictEqual(['c']);
   });
 
   it('can give a new column the name that a rename has freed', () => {

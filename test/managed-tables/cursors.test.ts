@@ -3,8 +3,8 @@ import {
   countRows,
   type PageSource,
   type RowPosition,
-  selectFollowing,
-  selectWindow,
+  selectFollowingRows,
+  selectRowWindow,
 } from '../../src/modules/managed-tables/row-pages.ts';
 import { checkSelection, type SentFilter } from '../../src/modules/managed-tables/selection.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
@@ -12,7 +12,7 @@ import type { TableColumnDefinition } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -137,10 +137,14 @@ describe('pages of rows by cursor', () => {
         }
       }),
     ).map(({ n }) => n as number);
-    const left = records.filter(({ id }: { id: string }) => deletedRows.every((row: { id: string }) => row.id !== id));
+    const remainingRecords = records.filter(({ id }: { id: string }) =>
+      deletedRows.every((row: { id: string }) => row.id !== id),
+    );
     const oldNumbers = readNumbers.filter((n) => n < 100);
     expect(new Set(oldNumbers).size).toBe(oldNumbers.length);
-    expect(left.map(({ n }: { n: number }) => n).filter((n: number) => !oldNumbers.includes(n))).toEqual([]);
+    expect(remainingRecords.map(({ n }: { n: number }) => n).filter((n: number) => !oldNumbers.includes(n))).toEqual(
+      [],
+    );
   });
 
   it('are complete even if the columns of the table change meanwhile', async () => {
@@ -225,12 +229,12 @@ describe('a cursor for pages of rows', () => {
     [undefined, 'id', 'id asc'],
   ])('of the order %s is valid for each spelling of that order', async (...spellings) => {
     const table = await createFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], column('n', 'integer'));
-    const page = (order: string | undefined, cursor: string) =>
+    const readPage = (order: string | undefined, cursor: string) =>
       table.rows(formatQuery({ per_page: '1', cursor, ...(order && { sort_by: order }) }));
     for (const first of spellings) {
-      const { next_cursor: cursor } = (await page(first, '')).body;
-      for (const secondSpelling of spellings) expect((await page(secondSpelling, cursor)).status).toBe(200);
-      expect(await page('-id', cursor)).toMatchObject(CURSOR_REFUSAL);
+      const { next_cursor: cursor } = (await readPage(first, '')).body;
+      for (const secondSpelling of spellings) expect((await readPage(secondSpelling, cursor)).status).toBe(200);
+      expect(await readPage('-id', cursor)).toMatchObject(CURSOR_REFUSAL);
     }
   });
 
@@ -268,16 +272,18 @@ describe('the query plan of a page of rows', () => {
 
   beforeAll(async () => {
     const table = createTableClient(company.as, await createTable(company.as, 'large', columns));
-    await runBehindApi(company.id, async (database) => {
+    await runInCompanyDatabase(company.id, async (database) => {
       await database.execute('INSERT INTO "public"."large" ("k") SELECT n / 4 FROM generate_series(1, 20000) AS n');
       await database.execute('INSERT INTO "public"."large" SELECT FROM generate_series(1, 1000)');
     });
     expect((await table.index(['k'])).status).toBe(201);
-    await runBehindApi(company.id, (database) => database.executeAlone('VACUUM ANALYZE "public"."large"', 10_000));
+    await runInCompanyDatabase(company.id, (database) =>
+      database.executeOutsideTransaction('VACUUM ANALYZE "public"."large"', 10_000),
+    );
   });
 
   async function explainStatement({ text, values }: Statement): Promise<string> {
-    const rows = await runBehindApi(company.id, (database) =>
+    const rows = await runInCompanyDatabase(company.id, (database) =>
       database.query<Record<string, string>>(`EXPLAIN (COSTS OFF) ${text}`, values),
     );
     return rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -300,8 +306,8 @@ describe('the query plan of a page of rows', () => {
     'for the filter %s %s %s uses an index, and so does the query plan of their count',
     async (column, operator, value, index) => {
       const page = makePageSource([{ column, operator, value }]);
-      const window = { limit: 50, offset: 0, fromEnd: false };
-      for (const statement of [selectWindow(page, window), countRows('large', page.rowSelection)]) {
+      const window = { limit: 50, offset: 0, isFromEnd: false };
+      for (const statement of [selectRowWindow(page, window), countRows('large', page.rowSelection)]) {
         const plan = await explainStatement(statement);
         expect(plan).toMatch(index);
         // The other place where the table is read is whether it has any row.
@@ -317,12 +323,12 @@ describe('the query plan of a page of rows', () => {
     ['-k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(k <= '77'/],
   ])('by cursor in the order %s starts in the index at the row of the cursor', async (order, name, index) => {
     const first = await explainStatement(
-      selectFollowing(makePageSource([], order), { limit: 50, afterPosition: null }),
+      selectFollowingRows(makePageSource([], order), { limit: 50, afterPosition: null }),
     );
     expect(first).toMatch(new RegExp(`Index (Only )?Scan (Backward )?using "?${name}\\$`));
     const positionAfter = order?.includes('k') ? CURSOR_POSITION : { ...CURSOR_POSITION, key: null };
     const next = await explainStatement(
-      selectFollowing(makePageSource([], order), { limit: 50, afterPosition: positionAfter }),
+      selectFollowingRows(makePageSource([], order), { limit: 50, afterPosition: positionAfter }),
     );
     expect(next).toMatch(index);
   });
@@ -330,15 +336,15 @@ describe('the query plan of a page of rows', () => {
   it('by cursor among rows without a value starts in the index at the row of the cursor', async () => {
     const positionAfter = { ...CURSOR_POSITION, key: null };
     const plan = await explainStatement(
-      selectFollowing(makePageSource([], 'k'), { limit: 50, afterPosition: positionAfter }),
+      selectFollowingRows(makePageSource([], 'k'), { limit: 50, afterPosition: positionAfter }),
     );
     expect(plan).toMatch(/Index Cond: \(\(k IS NULL\) AND \(id > '0/);
   });
 
   it('by cursor at the end of a large table reads as few blocks as at its beginning', async () => {
     const countBlocks = async (after: RowPosition | null, sortBy: string) => {
-      const { text, values } = selectFollowing(makePageSource([], sortBy), { limit: 50, afterPosition: after });
-      const [row] = await runBehindApi(company.id, (database) =>
+      const { text, values } = selectFollowingRows(makePageSource([], sortBy), { limit: 50, afterPosition: after });
+      const [row] = await runInCompanyDatabase(company.id, (database) =>
         database.query<Record<string, [{ Plan: Record<string, number> }]>>(
           `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${text}`,
           values,
@@ -347,7 +353,7 @@ describe('the query plan of a page of rows', () => {
       const { Plan } = row?.['QUERY PLAN']?.[0] ?? {};
       return Number(Plan?.['Shared Hit Blocks']) + Number(Plan?.['Shared Read Blocks']);
     };
-    const middleRow = (await runBehindApi(company.id, (database) =>
+    const middleRow = (await runInCompanyDatabase(company.id, (database) =>
       database.query<{ id: string; k: string }>('SELECT "id", "k" FROM "public"."large" WHERE "k" = 4900 LIMIT 1'),
     )) as [{ id: string; k: string }];
     const [{ id, k: key }] = middleRow;

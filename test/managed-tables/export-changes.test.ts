@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/modules/managed-tables/export-formats.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, readRaw, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await runSql(`INSERT INTO public.${name} (t, d) SELECT n, n FROM generate_series(1, ${ROW_COUNT}) AS n`);
 });
 
-const runSql = (text: string) => runBehindApi(company.id, (database) => database.query(text));
+const runSql = (text: string) => runInCompanyDatabase(company.id, (database) => database.query(text));
 
 /** Functions that count the rows of a complete file with other readers, by format. */
 const ROW_COUNTERS: Record<ExportFormat, (file: ArrayBuffer) => number> = {
@@ -48,10 +48,10 @@ const beginExport = (format: ExportFormat, extraQuery = '') =>
   readRaw(company, table.exportPath(`?format=${format}${extraQuery}`));
 
 describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
-  const readStatement = format === 'ndjson' ? /AS batch/ : READ_STATEMENT_PATTERN;
+  const rowsStatementPattern = format === 'ndjson' ? /AS batch/ : READ_STATEMENT_PATTERN;
 
   it.each(['delete', 'truncate'] as const)('is complete before another request can %s the table', async (change) => {
-    const concurrentChange = await runBeforeNextStatement(company.id, readStatement, () => table[change]());
+    const concurrentChange = await runBeforeNextStatement(company.id, rowsStatementPattern, () => table[change]());
     const response = await beginExport(format);
     expect([response.status, ROW_COUNTERS[format](await response.arrayBuffer())]).toEqual([200, ROW_COUNT]);
     expect([200, 204]).toContain((await concurrentChange.outcome).status);

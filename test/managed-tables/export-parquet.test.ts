@@ -2,7 +2,7 @@ import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, createTableClient, readRaw, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 
@@ -59,7 +59,7 @@ describe('an export as Parquet', () => {
       column('__proto__'),
     ];
     const table = createTableClient(company.as, await createTable(company.as, 'typed', columns));
-    const insertAnswer = await table.insert([
+    const insertionAnswer = await table.insert([
       { t: 'São "Paulo", 😀\r\n', i: 10, d: '0.10', b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
       {
         t: '',
@@ -73,7 +73,7 @@ describe('an export as Parquet', () => {
       { t: '=1+1', i: null, d: null, b: false, day: '9999-12-31', at: '9999-12-31T23:59:59.999999Z' },
       { t: '-', i: 0, d: '-0.5', b: true, day: '1969-12-31', at: '1969-12-31T23:59:59.5Z' },
     ]);
-    expect(insertAnswer.status).toBe(201);
+    expect(insertionAnswer.status).toBe(201);
     const ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
     const { response, types, rows } = await readExportedFile(table);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/vnd.apache.parquet']);
@@ -152,7 +152,7 @@ describe('an export as Parquet', () => {
       company.as,
       await createTable(company.as, 'many', [column('n', 'integer'), column('t')]),
     );
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.many (n, t) SELECT n, 'x' || n FROM generate_series(1, 45000) AS n`),
     );
     const { rows, groups } = await readExportedFile(largeTable, '&filter[n][gt]=10&sort_by=-n&fields=n');
@@ -181,7 +181,7 @@ describe('an export as Parquet', () => {
       Array.from({ length: 999 }, (_, at) => column(`c${at}`)),
     );
     const rows = Math.floor(MAX_PARTS / 1000) * 88 + 1;
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`UPDATE console.managed_tables SET row_count = $2 WHERE id = $1`, [id, rows]),
     );
     const { status, body } = await createTableClient(company.as, id).export('?format=parquet');

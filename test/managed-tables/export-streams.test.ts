@@ -9,8 +9,8 @@ import { BASE_URL } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { createHeldQueue, runSweep } from '../uploads/support.ts';
-import { column, createTable, createTableClient, runBehindApi } from './support.ts';
+import { createTestQueue, runSweep } from '../uploads/support.ts';
+import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 /** More rows than two batches of an export. */
 const ROW_COUNT = 45_000;
@@ -40,14 +40,14 @@ beforeEach(async () => {
   await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROW_COUNT})`);
 });
 
-const runSql = (text: string) => runBehindApi(company.id, (database) => database.execute(text));
+const runSql = (text: string) => runInCompanyDatabase(company.id, (database) => database.execute(text));
 
 /** Replaces the table by one with the given number of rows of a kilobyte each. */
-async function fillTable(rows: number): Promise<void> {
+async function fillTable(rowCount: number): Promise<void> {
   await table.delete();
   tableId = await createTable(company.as, `${name}_filled`, [column('n', 'integer'), column('t')]);
   table = createTableClient(company.as, tableId);
-  const values = `SELECT n, repeat('x', 1000) FROM generate_series(1, ${rows}) AS n`;
+  const values = `SELECT n, repeat('x', 1000) FROM generate_series(1, ${rowCount}) AS n`;
   await runSql(`INSERT INTO public.${name}_filled (n, t) ${values}`);
 }
 
@@ -63,7 +63,7 @@ async function beginExport(query = '', envChanges: Record<string, unknown> = {})
 }
 
 /** Ends everything that may take as long as an export after the given number of milliseconds. */
-function shortenExports(milliseconds: number): void {
+function shortenExportTimeout(milliseconds: number): void {
   const { setTimeout } = globalThis;
   const spy = vi.spyOn(globalThis, 'setTimeout');
   spy.mockImplementation(((work: () => void, delay?: number) =>
@@ -106,7 +106,7 @@ async function readUntilItBreaks(body: ReadableStream<Uint8Array>): Promise<numb
 
 /** Lists the open idle transactions in the company's database, except the transaction of this query. */
 const listOpenTransactions = () =>
-  runBehindApi(company.id, (database) =>
+  runInCompanyDatabase(company.id, (database) =>
     database.query<{ query: string; waited: number }>(`
       SELECT query, extract(epoch FROM clock_timestamp() - state_change)::float8 AS waited FROM pg_stat_activity
       WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()`),
@@ -127,7 +127,7 @@ describe('an export of a table', () => {
   it('is refused with 503 while the table stays locked', async () => {
     const tableLocked = Promise.withResolvers<void>();
     const exportAnswered = Promise.withResolvers<void>();
-    const pendingLock = runBehindApi(company.id, (database) =>
+    const pendingLock = runInCompanyDatabase(company.id, (database) =>
       database.transaction(async (tx) => {
         await tx.query(`LOCK TABLE public.${name}`);
         tableLocked.resolve();
@@ -167,8 +167,8 @@ describe('an export of a table', () => {
     const decoder = new TextDecoder();
     let body = '';
     const requestedLimits: number[] = [];
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      body += decoder.decode(part.value, { stream: true });
+    for (let readResult = await reader.read(); !readResult.done; readResult = await reader.read()) {
+      body += decoder.decode(readResult.value, { stream: true });
       if (body.length < (PAUSE_AFTER_BYTES[requestedLimits.length] as number)) continue;
       // In the middle of a batch that does not fit into memory.
       await expect.poll(async () => (await listOpenTransactions())[0]?.waited ?? 0).toBeGreaterThan(0.5);
@@ -191,7 +191,7 @@ describe('an export of a table', () => {
     await fillTable(40_000);
     const tripCounts: number[] = [];
     // A busy machine takes some of them slowly.
-    for (let tryCount = 0; tryCount < 5 && !tripCounts.some((each) => each <= 14); tryCount += 1) {
+    for (let tryCount = 0; tryCount < 5 && !tripCounts.some((tripCount) => tripCount <= 14); tryCount += 1) {
       const exportOutcome = await runWithLatency(company.id, 1, () => table.export());
       expect(countRows(exportOutcome.outcome.body)).toBe(40_000);
       tripCounts.push(exportOutcome.trips);
@@ -204,13 +204,13 @@ describe('an export of a table', () => {
     ['csv', LATER_BATCH_PATTERN],
     ['ndjson', LATER_ROWS_PATTERN],
   ])('ends as a broken stream, and releases the table, when it takes too long (%s)', async (format, statement) => {
-    shortenExports(3000);
-    const cut = Promise.withResolvers<void>();
-    const { outcome } = await runBeforeNextStatement(company.id, statement, () => cut.promise);
+    shortenExportTimeout(3000);
+    const exportEnd = Promise.withResolvers<void>();
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => exportEnd.promise);
     const { response, ended } = await beginExport(`?format=${format}`);
     expect(response.status).toBe(200);
     await readUntilItBreaks(response.body as ReadableStream);
-    cut.resolve();
+    exportEnd.resolve();
     await Promise.all([outcome, ended()]);
     await expect.poll(listOpenTransactions, { timeout: 10_000 }).toEqual([]);
     expect((await table.delete()).status).toBe(204);
@@ -256,7 +256,7 @@ const listBufferedParts = async (): Promise<string[]> =>
 const waitForNoTransaction = () => {
   const OPEN_TRANSACTIONS_SQL = `SELECT query FROM pg_stat_activity
     WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`;
-  const findTransactions = () => runBehindApi(company.id, (database) => database.query(OPEN_TRANSACTIONS_SQL));
+  const findTransactions = () => runInCompanyDatabase(company.id, (database) => database.query(OPEN_TRANSACTIONS_SQL));
   return expect.poll(findTransactions, { timeout: 30_000 }).toEqual([]);
 };
 
@@ -339,7 +339,7 @@ describe('an export whose client does not read for a while', () => {
   );
 
   it('has its leftover R2 objects deleted after a day', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await runSweep(queue);
     const DAY_MS = 86_400_000;
     const [old, young] = [newId(Date.now() - DAY_MS - 60_000), newId(Date.now() - DAY_MS / 2)];

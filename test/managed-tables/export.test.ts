@@ -2,7 +2,7 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
-import { column, createTable, createTableClient, readRaw, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 let tableId: string;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
 });
 
-const lines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
+const joinLines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
 const formatQuery = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
 
 describe('an export of a table', () => {
@@ -44,7 +44,7 @@ describe('an export of a table', () => {
       `attachment; filename="exported.csv"; filename*=UTF-8''exported.csv`,
     );
     expect(body).toBe(
-      lines(
+      joinLines(
         'id,t,i,d,b,day,at,__proto__',
         `${ids[0]},São Paulo,10,10.0,true,2024-01-31,2024-01-31T10:00:00Z,`,
         `${ids[1]},"a,b ""c""\r\nd",-3,0.10,false,0001-01-01,2024-02-29T00:00:00.000001Z,`,
@@ -73,7 +73,9 @@ describe('an export of a table', () => {
       expect(listedRows).toHaveLength(1);
       const { body } = await table.export(formatQuery({ ...selection, format }));
       const [{ id, d, t }] = listedRows;
-      expect(body).toBe(format === 'csv' ? lines('id,d,t', `${id},${d}.0,${t}`) : `${JSON.stringify({ id, d, t })}\n`);
+      expect(body).toBe(
+        format === 'csv' ? joinLines('id,d,t', `${id},${d}.0,${t}`) : `${JSON.stringify({ id, d, t })}\n`,
+      );
     },
   );
 
@@ -100,7 +102,7 @@ describe('an export of a table', () => {
     await formulas.insert(['=1', '+1', '-1', '@a', '\ta', '\ra', 'a=1', "'=1", '', null].map((t) => ({ t, i: -1 })));
     const { body } = await formulas.export('?safe=true');
     const texts = ["'=1", "'+1", "'-1", "'@a", "'\ta", `"'\ra"`, 'a=1', "'=1", '""', ''];
-    expect(body.replace(/^[0-9a-f-]{36},/gm, '')).toBe(lines('id,t,i', ...texts.map((t) => `${t},-1`)));
+    expect(body.replace(/^[0-9a-f-]{36},/gm, '')).toBe(joinLines('id,t,i', ...texts.map((t) => `${t},-1`)));
   });
 
   it('can be uploaded again as the same rows and types', async () => {
@@ -130,11 +132,17 @@ describe('an export of a table', () => {
     const job = await loadFiles(company, [makeFile('there.csv', body)], { display_name: 'back' });
     const reloadedTable = await createTableClient(company.as, job.user_table_id).get();
     const typesByName = new Map(
-      reloadedTable.body.columns.map((each: { name: string; type: string }) => [each.name, each.type]),
+      reloadedTable.body.columns.map((listedColumn: { name: string; type: string }) => [
+        listedColumn.name,
+        listedColumn.type,
+      ]),
     );
     expect(columns.map((name) => typesByName.get(name))).toEqual(types);
-    const values = (records: Record<string, unknown>[]) => records.map((each) => columns.map((name) => each[name]));
-    expect(values(await readRows(company, job.user_table_id))).toEqual(values((await sourceTable.rows()).body.records));
+    const listValues = (records: Record<string, unknown>[]) =>
+      records.map((record) => columns.map((name) => record[name]));
+    expect(listValues(await readRows(company, job.user_table_id))).toEqual(
+      listValues((await sourceTable.rows()).body.records),
+    );
   });
 
   it.each([
@@ -211,7 +219,7 @@ describe('an export as a workbook', () => {
   it('is refused before it begins if a text in any row is longer than a cell can hold', async () => {
     const longTableId = await createTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
     const longTable = createTableClient(company.as, longTableId);
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.long_texts (n) SELECT generate_series(1, 20001)`),
     );
     const longestText = '😀'.repeat(16_383);
@@ -221,13 +229,13 @@ describe('an export as a workbook', () => {
       { n: 3, t: `${longestText}xx` },
     ]);
     const message = '"t" tem um texto de mais de 32767 caracteres, que nenhuma célula comporta';
-    const tooLong = { field: 'fields', reason: 'too_long', message, limits: { max: 32_767 } };
+    const tooLongDetail = { field: 'fields', reason: 'too_long', message, limits: { max: 32_767 } };
     const readAnswer = async (extraQuery: string) => {
       const { status, body } = await longTable.export(`?format=xlsx${extraQuery}`);
       return [status, body.details];
     };
-    expect(await readAnswer('')).toEqual([422, [tooLong]]);
-    expect(await readAnswer('&safe=true&filter[n][eq]=2')).toEqual([422, [tooLong]]);
+    expect(await readAnswer('')).toEqual([422, [tooLongDetail]]);
+    expect(await readAnswer('&safe=true&filter[n][eq]=2')).toEqual([422, [tooLongDetail]]);
     const [header, row] = await readSheet(longTable, '&filter[n][lt]=2&filter[t][is_null]=false');
     expect([header, row?.[2]]).toEqual([['id', 'n', 't'], `${longestText}x`]);
     expect((await longTable.export('?format=xlsx&fields=n')).status).toBe(200);
@@ -236,10 +244,10 @@ describe('an export as a workbook', () => {
   it('is refused with more rows than a sheet can have', async () => {
     const longTableId = await createTable(company.as, 'too_long', [column('n', 'integer')]);
     const longTable = createTableClient(company.as, longTableId);
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.too_long (n) SELECT generate_series(1, 1048576)`),
     );
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`UPDATE console.managed_tables SET row_count = 1048576 WHERE id = $1`, [longTableId]),
     );
     for (const extraQuery of ['', '&filter[n][gte]=1']) {
@@ -258,7 +266,7 @@ describe('an export of many rows', () => {
 
   beforeAll(async () => {
     largeTable = createTableClient(company.as, await createTable(company.as, 'large', [column('n', 'integer')]));
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.large (n) SELECT generate_series(1, ${LARGE_ROW_COUNT})`),
     );
   });
@@ -281,7 +289,7 @@ describe('an export of many rows', () => {
   it('is complete when its rows are much larger than their stored size', async () => {
     const compressedId = await createTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
     const compressed = createTableClient(company.as, compressedId);
-    const [stored] = await runBehindApi(company.id, async (database) => {
+    const [stored] = await runInCompanyDatabase(company.id, async (database) => {
       await database.execute(
         `INSERT INTO public.compressed (n, t) SELECT n, CASE WHEN n > 1000 THEN repeat('"', 100000) END FROM generate_series(1, 1100) AS n`,
       );
@@ -300,7 +308,7 @@ describe('an export of many rows', () => {
   it('is complete when its rows have large values', async () => {
     const wideTableId = await createTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
     const wideTable = createTableClient(company.as, wideTableId);
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.wide (n, t) SELECT n, repeat('"', 1500000) FROM generate_series(1, 7) AS n`),
     );
     for (const order of ['', '&sort_by=n']) {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 let table: ReturnType<typeof createTableClient>;
@@ -184,11 +184,11 @@ describe('a filter of rows', () => {
   });
 
   it('keeps the total and the pages exact', async () => {
-    const page = (number: number) =>
+    const readPage = (number: number) =>
       table.rows(
         formatQuery([...parseFilters('i is_null false'), ['per_page', '2'], ['page', `${number}`], ['sort_by', '-i']]),
       );
-    const pages = [await page(1), await page(2), await page(3), await page(4)];
+    const pages = [await readPage(1), await readPage(2), await readPage(3), await readPage(4)];
     expect(pages.map(({ body }) => body.total)).toEqual([5, 5, 5, 5]);
     expect(pages.map((answer) => listValues(answer, 'n'))).toEqual([[3, 1], [6, 5], [2], []]);
   });
@@ -280,7 +280,7 @@ describe('a filter of rows', () => {
 
 it('a search of rows that takes too long is refused with MANAGED_TABLE_QUERY_TIMEOUT', async () => {
   const slowTable = createTableClient(company.as, await createTable(company.as, 'slow', [column('t')]));
-  await runBehindApi(company.id, (database) =>
+  await runInCompanyDatabase(company.id, (database) =>
     database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
       SELECT uuidv7() AS id, pg_sleep(60)::text AS t`),
   );

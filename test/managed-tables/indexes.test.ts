@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -19,7 +19,7 @@ async function createFilledTable(rows: Record<string, unknown>[], ...columns: Re
 
 /** Lists all indexes of a table in Postgres, usable or not, except the primary key. */
 const listStoredIndexes = (table: string) =>
-  runBehindApi(company.id, (database) =>
+  runInCompanyDatabase(company.id, (database) =>
     database.query<{ name: string; valid: boolean }>(
       `SELECT relname::text AS name, indisvalid AS valid FROM pg_index JOIN pg_class ON oid = indexrelid
        WHERE indrelid = to_regclass($1) AND NOT indisprimary`,
@@ -28,8 +28,8 @@ const listStoredIndexes = (table: string) =>
   );
 
 /** Makes a random text of 512 characters times `times`, which cannot be compressed. */
-const makeNoise = (times: number) =>
-  Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+const makeRandomText = (repeatCount: number) =>
+  Array.from({ length: repeatCount }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
 
 describe('an index', () => {
   it('is created, listed and deleted', async () => {
@@ -143,9 +143,9 @@ describe('an index', () => {
     ['when it has begun', 'true', `query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`],
   ])(
     'does not block writers while its build waits for transactions that began earlier (%s)',
-    async (_when, hasBuildBegun, waitsFor) => {
+    async (_when, hasBuildBegun, waitCondition) => {
       const table = await createFilledTable([{ a: 'x' }], column('a'));
-      await runBehindApi(company.id, async (database) => {
+      await runInCompanyDatabase(company.id, async (database) => {
         const buildResult = await database.transaction(async (tx) => {
           const writeRow = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
           const isBefore = hasBuildBegun === 'false';
@@ -154,10 +154,11 @@ describe('an index', () => {
             : await runBeforeNextStatement(company.id, /CREATE UNIQUE/, writeRow);
           const index = table.index(['a'], true);
           if (typeof concurrentWrite === 'object') await concurrentWrite.outcome;
-          const WAITING_SQL = `SELECT FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${waitsFor}`;
-          const listWaiting = () => runBehindApi(company.id, (other) => other.query(WAITING_SQL));
-          await expect.poll(async () => (await listWaiting()).length, { timeout: 20_000 }).toBe(1);
+          const WAITING_SESSIONS_SQL = `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${waitCondition}`;
+          const listWaitingSessions = () =>
+            runInCompanyDatabase(company.id, (other) => other.query(WAITING_SESSIONS_SQL));
+          await expect.poll(async () => (await listWaitingSessions()).length, { timeout: 20_000 }).toBe(1);
           expect((await table.insert([{ a: 'y' }])).status).toBe(201);
           return { index };
         });
@@ -170,9 +171,9 @@ describe('an index', () => {
 
   it('is not listed after its build failed, and is dropped when another one is created', async () => {
     const table = await createFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
-    await runBehindApi(company.id, async (database) => {
+    await runInCompanyDatabase(company.id, async (database) => {
       const BROKEN_INDEX_SQL = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
-      await database.executeAlone(BROKEN_INDEX_SQL, 10_000).catch(() => undefined);
+      await database.executeOutsideTransaction(BROKEN_INDEX_SQL, 10_000).catch(() => undefined);
     });
     expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${'0'.repeat(24)}`, valid: false }]);
     expect((await table.indexes()).body.total).toBe(0);
@@ -228,8 +229,10 @@ describe('a unique index', () => {
     const columns = [column('a'), column('b', 'boolean'), column('d', 'datetime'), column('n', 'decimal')];
     const table = await createFilledTable([row, row, { b: false }], ...columns);
     const value = 'x, t, true, 2030-01-01T00:00:00.000Z, 1.5';
-    const refused = await table.index(['a', 'b', 'd', 'n'], true);
-    expect(refused.body.details).toEqual([expect.objectContaining({ message: expect.stringMatching(`: ${value}$`) })]);
+    const refusedAnswer = await table.index(['a', 'b', 'd', 'n'], true);
+    expect(refusedAnswer.body.details).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(`: ${value}$`) }),
+    ]);
 
     const { records } = (await table.rows()).body;
     await table.updateRow(records[0].id, { a: 'y' });
@@ -262,7 +265,7 @@ describe('a value that is too long for an index', () => {
     const table = await createFilledTable(
       [
         { a: 'x', b: 'y' },
-        { a: makeNoise(1), b: makeNoise(8) },
+        { a: makeRandomText(1), b: makeRandomText(8) },
       ],
       column('a'),
       column('b'),
@@ -275,7 +278,10 @@ describe('a value that is too long for an index', () => {
   });
 
   it('prevents the index, and is reported with its row, if it is too long for any index', async () => {
-    const table = await createFilledTable([{ a: 'x' }, { a: makeNoise(40) }, { a: makeNoise(8) }], column('a'));
+    const table = await createFilledTable(
+      [{ a: 'x' }, { a: makeRandomText(40) }, { a: makeRandomText(8) }],
+      column('a'),
+    );
     const { records } = (await table.rows()).body;
     const { status, body } = await table.index(['a']);
     const message = expect.stringMatching(new RegExp(`"a".*${records[1].id}`));
@@ -285,7 +291,11 @@ describe('a value that is too long for an index', () => {
   it('is refused with its row and field in an insert, if it is too long for any index', async () => {
     const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
-    const refusedAnswer = await table.insert([{ b: makeNoise(80) }, { a: 'y' }, { b: 'z', a: makeNoise(40) }]);
+    const refusedAnswer = await table.insert([
+      { b: makeRandomText(80) },
+      { a: 'y' },
+      { b: 'z', a: makeRandomText(40) },
+    ]);
     expect([refusedAnswer.status, refusedAnswer.body.details]).toEqual([
       422,
       [expect.objectContaining({ row: 2, field: 'a' })],
@@ -295,8 +305,8 @@ describe('a value that is too long for an index', () => {
   it('is refused in a row that is inserted or updated', async () => {
     const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
-    const longValue = makeNoise(8);
-    const refusedAnswer = await table.insert([{ b: makeNoise(20) }, { a: 'y' }, { b: 'z', a: longValue }]);
+    const longValue = makeRandomText(8);
+    const refusedAnswer = await table.insert([{ b: makeRandomText(20) }, { a: 'y' }, { b: 'z', a: longValue }]);
     expect([refusedAnswer.status, refusedAnswer.body.details]).toEqual([
       422,
       [expect.objectContaining({ row: 2, field: 'a', message: expect.stringMatching(/"a"/) })],

@@ -4,7 +4,7 @@ import type { NeonFault } from '../../local/neon/faults.ts';
 import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
 import { createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { column, createTable } from './support.ts';
 
 const PROVISION_PATH = '/v1/managed-tables/provision';
@@ -83,7 +83,7 @@ describe('the provisioning of a company’s database', () => {
     const company = await createOwnedCompany();
     const provisionCompany = (env: Record<string, string> = {}) => company.as.post(PROVISION_PATH, { env });
     const first: unknown[] = [];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "managed_databases"/,
       async () => first.push((await provisionCompany()).body),
       provisionCompany,
@@ -101,7 +101,7 @@ describe('the provisioning of a company’s database', () => {
       const db = openControlDb(env.CONTROL_DB);
       leaseResults.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
     };
-    const answer = await sendOvertaken(/"neon_project_id" = \?/, tryLease, (env) =>
+    const answer = await sendDuringRace(/"neon_project_id" = \?/, tryLease, (env) =>
       company.as.post(PROVISION_PATH, { env }),
     );
     expect([answer.status, leaseResults]).toStrictEqual([200, [false]]);
@@ -115,7 +115,7 @@ describe('the provisioning of a company’s database', () => {
       env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
         .bind(company.id)
         .run();
-    const answer = await sendOvertaken(/"neon_project_id" = \?/, takeOverLease, (env) =>
+    const answer = await sendDuringRace(/"neon_project_id" = \?/, takeOverLease, (env) =>
       company.as.post(PROVISION_PATH, { env }),
     );
     expect(answer.status).toBe(503);

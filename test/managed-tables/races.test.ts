@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runEachBeforeStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -67,9 +67,9 @@ describe('rows that are inserted while their column is converted', () => {
     const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () =>
       table.put({ columns: [column('v', 'integer')] }),
     );
-    const insertAnswer = await table.insert([{ v: 1.5 }]);
+    const insertionAnswer = await table.insert([{ v: 1.5 }]);
     expect((await outcome).status).toBe(200);
-    expect(insertAnswer).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
+    expect(insertionAnswer).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
     expect(await table.rows()).toMatchObject({ body: { total: 1 } });
   });
 });
@@ -108,7 +108,7 @@ describe('rows of a table whose columns change during the request', () => {
   it('are answered with 500 when the database differs from the catalogue without a change', async () => {
     const table = await createFilledTable('integer', [1]);
     const { body } = await table.get();
-    await runBehindApi(company.id, (database) =>
+    await runInCompanyDatabase(company.id, (database) =>
       database.execute(`ALTER TABLE "public"."${body.display_name}" RENAME COLUMN "v" TO "elsewhere"`),
     );
     expect((await table.rows()).status).toBe(500);
@@ -150,23 +150,29 @@ describe('the row count of a table', () => {
     const { outcome } = await runBeforeStatement(statement, writeRows);
     const { status } = writeKind === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(one.id);
     expect([status, ...(await outcome)]).toStrictEqual([writeKind === 'inserted' ? 201 : 204, 201, 204]);
-    const left = writeKind === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
+    const remainingNumbers = writeKind === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
     const answer = await table.rows();
-    expect(listValues(answer, 'v').toSorted()).toStrictEqual(left);
-    expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
+    expect(listValues(answer, 'v').toSorted()).toStrictEqual(remainingNumbers);
+    expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([
+      remainingNumbers.length,
+      remainingNumbers.length,
+    ]);
   });
 
   it.each([
     ['truncated before rows are inserted', LOCK_STATEMENT_PATTERN, [2]],
     ['truncated before rows are written', /INSERT INTO "public"/, [2]],
     ['truncated when rows are written', /COMMIT/, []],
-  ])('is exact when the table is %s', async (_when, statement, left) => {
+  ])('is exact when the table is %s', async (_when, statement, remainingNumbers) => {
     const table = await createFilledTable('integer', [1]);
     const { outcome } = await runBeforeStatement(statement, () => table.truncate());
     expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
     const answer = await table.rows();
-    expect(listValues(answer, 'v')).toStrictEqual(left);
-    expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
+    expect(listValues(answer, 'v')).toStrictEqual(remainingNumbers);
+    expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([
+      remainingNumbers.length,
+      remainingNumbers.length,
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
 const TABLE_COLUMNS = [column('a', 'integer', false), column('b')];
@@ -60,10 +60,12 @@ describe('a deleted table', () => {
     expect([refusedAnswer.status, refusedAnswer.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
     await other.put({ display_name: `${name}_outra` });
 
-    await runBehindApi(company.id, (database) => database.execute(`CREATE VIEW public.${name} AS SELECT 1 AS one`));
+    await runInCompanyDatabase(company.id, (database) =>
+      database.execute(`CREATE VIEW public.${name} AS SELECT 1 AS one`),
+    );
     expect(await routes.restore()).toMatchObject({ status: 409, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
     expect(listIds(await listDeleted())).toContain(before._id);
-    await runBehindApi(company.id, (database) => database.execute(`DROP VIEW public.${name}`));
+    await runInCompanyDatabase(company.id, (database) => database.execute(`DROP VIEW public.${name}`));
     expect((await routes.restore()).status).toBe(200);
     expect(listValues(await routes.rows(), 'b')).toEqual(['x', null]);
   });
@@ -71,7 +73,7 @@ describe('a deleted table', () => {
   it('can be listed and restored for 30 days', async () => {
     const { id, routes } = await createDeletedTable();
     const setDeletedBefore = (time: string) =>
-      runBehindApi(company.id, (database) =>
+      runInCompanyDatabase(company.id, (database) =>
         database.execute(`UPDATE console.managed_tables SET deleted_at = now() - interval '${time}' WHERE id = $1`, [
           id,
         ]),

@@ -12,21 +12,21 @@ beforeAll(async () => {
   company = await createProvisionedCompany();
 });
 
-const runWithFarDatabase = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
+const runWithDatabaseLatency = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
 
-async function createNumberedTable(name: string, rows: number) {
+async function createNumberedTable(name: string, rowCount: number) {
   const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
   const table = createTableClient(company.as, id);
-  await table.insert(Array.from({ length: rows }, (_, index) => ({ n: index + 1, m: 'x' })));
+  await table.insert(Array.from({ length: rowCount }, (_, index) => ({ n: index + 1, m: 'x' })));
   return table;
 }
 
 it('a page of rows takes one round trip more than the connection, or two when the isolate has not cached the table', async () => {
   const table = await createNumberedTable('far_pages', 5);
-  const first = await runWithFarDatabase(() => table.rows('?sort_by=-n&per_page=2'));
+  const first = await runWithDatabaseLatency(() => table.rows('?sort_by=-n&per_page=2'));
   expect(listValues(first.outcome, 'n')).toEqual([5, 4]);
   expect(first.trips).toBe(5);
-  const secondPage = await runWithFarDatabase(() => table.rows('?sort_by=n&per_page=2&page=2'));
+  const secondPage = await runWithDatabaseLatency(() => table.rows('?sort_by=n&per_page=2&page=2'));
   expect(listValues(secondPage.outcome, 'n')).toEqual([3, 4]);
   expect(secondPage.trips).toBe(4);
 });
@@ -34,24 +34,28 @@ it('a page of rows takes one round trip more than the connection, or two when th
 it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
   const table = await createNumberedTable('far_filters', 9);
   await table.rows();
-  const filteredPage = await runWithFarDatabase(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
+  const filteredPage = await runWithDatabaseLatency(() =>
+    table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'),
+  );
   expect([filteredPage.outcome.body.total, listValues(filteredPage.outcome, 'n')]).toEqual([2, [3, 4]]);
   expect(filteredPage.trips).toBe(4);
-  const first = await runWithFarDatabase(() =>
+  const first = await runWithDatabaseLatency(() =>
     table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'),
   );
   expect([first.outcome.body.total, listValues(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
   const cursor = encodeURIComponent(first.outcome.body.next_cursor);
-  const next = await runWithFarDatabase(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
+  const next = await runWithDatabaseLatency(() =>
+    table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`),
+  );
   expect(listValues(next.outcome, 'n')).toEqual([5, 4, 3]);
   expect([first.trips, next.trips]).toEqual([4, 4]);
 });
 
 it('a table, the list of tables and the list of its uploads each take one round trip more than the connection', async () => {
   const table = await createNumberedTable('far_tables', 1);
-  expect((await runWithFarDatabase(() => table.get())).trips).toBe(4);
-  expect((await runWithFarDatabase(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
-  expect((await runWithFarDatabase(() => table.loads())).trips).toBe(4);
+  expect((await runWithDatabaseLatency(() => table.get())).trips).toBe(4);
+  expect((await runWithDatabaseLatency(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+  expect((await runWithDatabaseLatency(() => table.loads())).trips).toBe(4);
 });
 
 it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
@@ -73,7 +77,7 @@ it('a change of columns takes as many round trips for a hundred columns as for o
       ),
       previous_name: name,
     }));
-    const { outcome, trips } = await runWithFarDatabase(() => table.put({ columns }));
+    const { outcome, trips } = await runWithDatabaseLatency(() => table.put({ columns }));
     expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
     return trips;
   };
@@ -89,17 +93,17 @@ it('reading requests use one pooled connection, and writing requests one direct 
   const table = await createNumberedTable('pooled', 1);
   const countConnections = (work: () => Promise<{ status: number }>) =>
     countOpenedConnections(company.id, async () => expect((await work()).status).toBeLessThan(300));
-  const readConnections = { direct: 0, pooled: 1 };
-  expect(await countConnections(() => table.rows())).toEqual(readConnections);
-  expect(await countConnections(() => table.get())).toEqual(readConnections);
-  expect(await countConnections(() => company.as.get('/v1/managed-tables'))).toEqual(readConnections);
+  const expectedReadCounts = { direct: 0, pooled: 1 };
+  expect(await countConnections(() => table.rows())).toEqual(expectedReadCounts);
+  expect(await countConnections(() => table.get())).toEqual(expectedReadCounts);
+  expect(await countConnections(() => company.as.get('/v1/managed-tables'))).toEqual(expectedReadCounts);
   expect(await countConnections(() => company.as.get('/v1/managed-tables/upload-jobs/active'))).toEqual(
-    readConnections,
+    expectedReadCounts,
   );
-  const writeConnections = { direct: 1, pooled: 0 };
-  expect(await countConnections(() => table.insert([{ n: 2 }]))).toEqual(writeConnections);
-  expect(await countConnections(() => table.put({ display_name: 'pooled_too' }))).toEqual(writeConnections);
-  expect(await countConnections(() => table.truncate())).toEqual(writeConnections);
+  const expectedWriteCounts = { direct: 1, pooled: 0 };
+  expect(await countConnections(() => table.insert([{ n: 2 }]))).toEqual(expectedWriteCounts);
+  expect(await countConnections(() => table.put({ display_name: 'pooled_too' }))).toEqual(expectedWriteCounts);
+  expect(await countConnections(() => table.truncate())).toEqual(expectedWriteCounts);
   vi.restoreAllMocks();
 });
 
@@ -114,11 +118,11 @@ it('a page of rows shows the current table, even if the isolate has cached an ol
   expect(listValues(grownPage, 'n')).toEqual([4, 5, 6]);
   expect(grownPage.body.total).toBe(8);
 
-  const columns = (newColumns: unknown[]) => table.put({ columns: newColumns });
-  await columns([column('n', 'decimal'), column('m'), column('added')]);
+  const putColumns = (newColumns: unknown[]) => table.put({ putColumns: newColumns });
+  await putColumns([column('n', 'decimal'), column('m'), column('added')]);
   expect((await page()).body.records[0]).toEqual({ id: expect.any(String), n: expect.anything(), m: 'x', added: null });
   expect((await page('?sort_by=added')).status).toBe(200);
-  await columns([column('m'), column('added')]);
+  await putColumns([column('m'), column('added')]);
   expect((await page()).body.records[0]).toEqual({ id: expect.any(String), m: 'x', added: null });
   expect((await page('?sort_by=n')).status).toBe(422);
 

@@ -3,7 +3,7 @@ import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from '../uploads/staged-job.ts';
-import { column, createTable, createTableClient, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 let company: Company;
 let id: string;
@@ -33,13 +33,13 @@ async function readCounts(): Promise<Set<number>> {
 }
 
 const countPendingChanges = () =>
-  runBehindApi(company.id, async (database) => {
+  runInCompanyDatabase(company.id, async (database) => {
     const rows = await database.query('SELECT FROM console.row_count_changes WHERE table_id = $1', [id]);
     return rows.length;
   });
 
 /** Runs `work` while a transaction that inserted the row -1 waits to commit. @returns whether it waited until `work` ended */
-async function runBesideInsert(work: () => Promise<unknown>): Promise<boolean> {
+async function runDuringInsert(work: () => Promise<unknown>): Promise<boolean> {
   let isAnswered = false;
   const { outcome } = await runBeforeNextStatement(company.id, /COMMIT/, async () => {
     await work();
@@ -57,12 +57,12 @@ describe('rows of one table', () => {
     await insertNumbers(...Array.from({ length: 20 }, (_, n) => n));
     const { records } = (await table.rows()).body as { records: { id: string }[] };
     const ids = records.map((row) => row.id);
-    const hasWaited = await runBesideInsert(async () => {
+    const hasWaited = await runDuringInsert(async () => {
       for (let batchNumber = 0; batchNumber < 10; batchNumber += 1) {
-        const inserts = Array.from({ length: 8 }, (_, n) => insertNumbers(100 + 10 * batchNumber + n));
+        const pendingInserts = Array.from({ length: 8 }, (_, n) => insertNumbers(100 + 10 * batchNumber + n));
         const pendingDeletion = table.deleteRow(ids[batchNumber] as string).then(({ status }) => status);
         const pendingUpdate = table.updateRow(ids[10 + batchNumber] as string, { n: 7 }).then(({ status }) => status);
-        expect(await Promise.all([...inserts, pendingDeletion, pendingUpdate])).toEqual([
+        expect(await Promise.all([...pendingInserts, pendingDeletion, pendingUpdate])).toEqual([
           ...Array(8).fill(201),
           204,
           200,
@@ -75,7 +75,7 @@ describe('rows of one table', () => {
 
   it('are counted exactly before and after the next write merges pending count changes', async () => {
     await insertNumbers(1, 2);
-    await runBesideInsert(async () => {
+    await runDuringInsert(async () => {
       await insertNumbers(3);
       await table.deleteRow(await findRowId(1));
     });
@@ -94,7 +94,7 @@ describe('rows of one table', () => {
       await insertNumbers(1, 2);
       const job = await createStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
       let pendingLoad: Promise<unknown> = Promise.resolve();
-      await runBesideInsert(async () => {
+      await runDuringInsert(async () => {
         await insertNumbers(3);
         pendingLoad = job.publish();
       });
@@ -105,7 +105,7 @@ describe('rows of one table', () => {
   );
 
   it('are counted exactly with pending count changes when the table is deleted, restored and truncated', async () => {
-    await runBesideInsert(() => insertNumbers(1, 2));
+    await runDuringInsert(() => insertNumbers(1, 2));
     expect((await table.delete()).status).toBe(204);
     expect((await table.restore()).body.row_count).toBe(3);
     expect(await readCounts()).toEqual(new Set([3]));
@@ -116,7 +116,7 @@ describe('rows of one table', () => {
 
   it('prevent a new column that is not nullable while their count changes are pending', async () => {
     await insertNumbers(0);
-    await runBesideInsert(() => insertNumbers(1, 2));
+    await runDuringInsert(() => insertNumbers(1, 2));
     for (const n of [0, -1]) await table.deleteRow(await findRowId(n));
     const { status } = await table.put({ columns: [column('n', 'integer'), column('m', 'integer', false)] });
     expect(status).toBe(422);
@@ -148,8 +148,8 @@ const PREVIOUS_STATEMENTS: Record<string, (tx: TenantTx) => Promise<unknown>> = 
 };
 
 async function readLockedCount(tx: TenantTx): Promise<number> {
-  const select = 'SELECT row_count FROM console.managed_tables WHERE id = $1 FOR NO KEY UPDATE';
-  const [row] = await tx.query<{ row_count: string }>(select, [id]);
+  const selectSql = 'SELECT row_count FROM console.managed_tables WHERE id = $1 FOR NO KEY UPDATE';
+  const [row] = await tx.query<{ row_count: string }>(selectSql, [id]);
   return Number(row?.row_count);
 }
 
@@ -159,10 +159,11 @@ const setCount = (tx: TenantTx, count: number) =>
 describe.each(Object.entries(PREVIOUS_STATEMENTS))(
   'a table in which the previous version of the Worker %s',
   (_what, runStatements) => {
-    const runAsPreviousVersion = () => runBehindApi(company.id, (database) => database.transaction(runStatements));
+    const runAsPreviousVersion = () =>
+      runInCompanyDatabase(company.id, (database) => database.transaction(runStatements));
 
     it('has an exact row count, even with pending count changes', async () => {
-      await runBesideInsert(() => insertNumbers(1, 2, 3));
+      await runDuringInsert(() => insertNumbers(1, 2, 3));
       expect(await countPendingChanges()).toBe(1);
       await runAsPreviousVersion();
       const [count] = await readCounts();

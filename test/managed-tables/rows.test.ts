@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let company: Company;
@@ -365,7 +365,7 @@ describe('the list of rows', () => {
     await table.insert([{ n: 1, t: 'x', u: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
     const GROW_SQL = `UPDATE public.t${createdCount} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
-    await runBehindApi(company.id, (database) => database.execute(GROW_SQL));
+    await runInCompanyDatabase(company.id, (database) => database.execute(GROW_SQL));
     const refusals = [
       await table.row(id),
       await table.updateRow(id, { n: 2 }),

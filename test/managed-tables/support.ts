@@ -39,8 +39,8 @@ export function createTableClient(as: Caller, id: string) {
     rowPath: (rowId: string) => `${TABLES_PATH}/${id}/data/${rowId}`,
     row: (rowId: string) => as.get(`${TABLES_PATH}/${id}/data/${rowId}`),
     indexes: () => as.get(`${TABLES_PATH}/${id}/indexes`),
-    index: (columns: unknown, unique?: boolean) =>
-      as.post(`${TABLES_PATH}/${id}/indexes`, { json: { columns, unique } }),
+    index: (columns: unknown, isUnique?: boolean) =>
+      as.post(`${TABLES_PATH}/${id}/indexes`, { json: { columns, unique: isUnique } }),
     deleteIndex: (indexId: string) => as.delete(`${TABLES_PATH}/${id}/indexes/${indexId}`),
     insert: (rows: unknown) => as.post(`${TABLES_PATH}/${id}/data`, { json: { rows } }),
     updateRow: (rowId: string, json: unknown) => as.put(`${TABLES_PATH}/${id}/data/${rowId}`, { json }),
@@ -63,7 +63,10 @@ export const listValues = (answer: ApiResponse, name: string): unknown[] =>
   answer.body.records.map((record: Record<string, unknown>) => record[name]);
 
 /** Runs statements in the company's Postgres, bypassing the API. */
-export async function runBehindApi<T>(companyId: string, work: (database: TenantSql) => Promise<T>): Promise<T> {
+export async function runInCompanyDatabase<T>(
+  companyId: string,
+  work: (database: TenantSql) => Promise<T>,
+): Promise<T> {
   const origin = { env, waitUntil: () => undefined, correlationId: 'test', baseUrl: '', ip: null };
   const { context, close } = openContext(origin, { kind: 'system', companyId });
   try {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, createTableClient, runBehindApi } from './support.ts';
+import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
 let company: Company;
@@ -62,11 +62,11 @@ describe('the creation of a table', () => {
     );
     const table = createTableClient(company.as, id);
     const row = `{${names.map((name) => `"${name}":"${name}!"`).join(',')}}`;
-    const insertAnswer = await company.as.post(`${TABLES_PATH}/${id}/data`, {
+    const insertionAnswer = await company.as.post(`${TABLES_PATH}/${id}/data`, {
       body: `{"rows":[${row}]}`,
       headers: { 'content-type': 'application/json' },
     });
-    expect(insertAnswer.status).toBe(201);
+    expect(insertionAnswer.status).toBe(201);
     for (const name of names) {
       const [record] = (await table.rows(`?sort_by=-${name}`)).body.records;
       expect(Object.getOwnPropertyDescriptor(record, name)?.value).toBe(`${name}!`);
@@ -143,7 +143,9 @@ describe('a view in the database that an operator made', () => {
   it('prevents the creation of a table with its name, and the renaming of a table to it', async () => {
     const takenNameError = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
     const table = createTableClient(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
-    await runBehindApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
+    await runInCompanyDatabase(company.id, (database) =>
+      database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'),
+    );
     expect(await postTable('a_view', [column('a')])).toMatchObject(takenNameError);
     expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(takenNameError);
     expect((await table.get()).body).toMatchObject({ display_name: 'beside_a_view', columns: [column('a')] });
@@ -154,7 +156,7 @@ describe('a view in the database that an operator made', () => {
 describe('a table that an operator dropped in the database', () => {
   it('still prevents the creation of another table with its name', async () => {
     const table = createTableClient(company.as, await createTable(company.as, 'without_relation', [column('a')]));
-    await runBehindApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
+    await runInCompanyDatabase(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
     expect(await postTable('without_relation', [column('a')])).toMatchObject({
       status: 400,
       body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' },
@@ -169,16 +171,16 @@ describe('the list of tables', () => {
     for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs'])
       await createTable(other.as, name, [column('a')]);
     const readList = async (query: string) => (await other.as.get(`${TABLES_PATH}${query}`)).body;
-    const names = async (query: string) =>
+    const listNames = async (query: string) =>
       (await readList(query)).records.map((table: { display_name: string }) => table.display_name);
 
-    expect(await names('')).toStrictEqual(['costs', 'salesx2024', 'sales_2024', 'sales_2023']);
-    expect(await names('?search=SALES_')).toStrictEqual(['sales_2024', 'sales_2023']);
-    expect(await names('?search=%25')).toStrictEqual([]);
-    expect(await names(`?search=${encodeURIComponent("' OR 1=1 --")}`)).toStrictEqual([]);
+    expect(await listNames('')).toStrictEqual(['costs', 'salesx2024', 'sales_2024', 'sales_2023']);
+    expect(await listNames('?search=SALES_')).toStrictEqual(['sales_2024', 'sales_2023']);
+    expect(await listNames('?search=%25')).toStrictEqual([]);
+    expect(await listNames(`?search=${encodeURIComponent("' OR 1=1 --")}`)).toStrictEqual([]);
     expect(await readList('?per_page=2&page=2')).toMatchObject({ total: 4, quantity: 2 });
     expect(await readList('?per_page=2&page=3')).toStrictEqual({ total: 4, quantity: 0, records: [] });
-    expect(await names('?per_page=3&page=2&search=s')).toStrictEqual(['sales_2023']);
+    expect(await listNames('?per_page=3&page=2&search=s')).toStrictEqual(['sales_2023']);
   });
 
   it.each([

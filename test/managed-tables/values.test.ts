@@ -143,8 +143,8 @@ describe('the JSON value of a Postgres value', () => {
   it('keeps every digit of a decimal when a client parses it', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     fc.assert(
-      fc.property(fc.boolean(), digits, digits, (negative, integerDigits, fraction) => {
-        const storedText = `${negative ? '-' : ''}${BigInt(integerDigits)}.${fraction}`;
+      fc.property(fc.boolean(), digits, digits, (isNegative, integerDigits, fraction) => {
+        const storedText = `${isNegative ? '-' : ''}${BigInt(integerDigits)}.${fraction}`;
         const shownValue = toJsonValue('decimal', storedText);
         expect(toScaled(JSON.parse(JSON.stringify(shownValue)))).toBe(toScaled(storedText));
       }),
@@ -167,10 +167,10 @@ describe('the JSON value of a Postgres value', () => {
           : (['decimal'] as const)) {
           const json = JSON.stringify(toJsonValue(type, storedText));
           for (const sentJson of [json, JSON.stringify(JSON.parse(json))]) {
-            const storedAgain = toPostgresText(type, parseExactJson(sentJson));
+            const secondStoredText = toPostgresText(type, parseExactJson(sentJson));
             if (type === 'integer' && BigInt.asIntN(64, BigInt(storedText)) !== BigInt(storedText)) continue;
-            expect(storedAgain).toBeDefined();
-            expect(isSameDecimal(storedAgain as string, storedText)).toBe(true);
+            expect(secondStoredText).toBeDefined();
+            expect(isSameDecimal(secondStoredText as string, storedText)).toBe(true);
           }
         }
       }),

@@ -97,11 +97,11 @@ const tables: string[] = [];
 
 async function prepareTables(system: System): Promise<void> {
   if (tables.length > 0) return;
-  const column = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
+  const makeColumn = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
   const columns = [
-    column('n', 'integer'),
-    column('texto', 'text'),
-    ...SMALL_COLUMNS.map((name) => column(name, 'integer')),
+    makeColumn('n', 'integer'),
+    makeColumn('texto', 'text'),
+    ...SMALL_COLUMNS.map((name) => makeColumn(name, 'integer')),
   ];
   for (const name of ['um', 'dois'])
     tables.push((await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id);

@@ -26,9 +26,9 @@ async function sendScim({ baseUrl, serviceAccount }: System, method: string, pat
 
 async function prepareUsers(system: System): Promise<void> {
   if (groups.length > 0) return;
-  const left = Array.from({ length: USER_COUNT }, (_, index) => index).values();
+  const pendingIndexes = Array.from({ length: USER_COUNT }, (_, index) => index).values();
   const createUsers = async () => {
-    for (const index of left) {
+    for (const index of pendingIndexes) {
       const user = { userName: `p${index}@memory.example`, displayName: `Person ${index}`, externalId: `e${index}` };
       users.push((await sendScim(system, 'POST', 'Users', user)).id);
     }

@@ -3,11 +3,11 @@ import type { System } from '../../bench/system.ts';
 import { makeWordDocument, writeWorkbook } from '../knowledge/files.ts';
 import type { MemoryCase } from './case.ts';
 
-const MIB = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 const JOBS_PATH = '/api/v1/domain-knowledge/concepts/generation/jobs';
 
 /** Environment variables of a model that never answers: the measured work ends before the model is called. */
-export const NO_MODEL = { AI_API_KEY: 'none', AI_BASE_URL: 'http://127.0.0.1:9/v1' };
+export const NO_MODEL_ENV = { AI_API_KEY: 'none', AI_BASE_URL: 'http://127.0.0.1:9/v1' };
 
 const RUNNING_ERROR = 'JOB_RUNNING';
 
@@ -89,13 +89,15 @@ const IMPORT_CASES: MemoryCase[] = [
     JSON.stringify({ concepts: makeConcepts(940) }),
   ),
   makeImportCase('5,000 lines of CSV', 'text/csv', () =>
-    ['name,description', ...makeConcepts(4_999).map((each) => `${each.name},"${each.description}"`)].join('\n'),
+    ['name,description', ...makeConcepts(4_999).map((concept) => `${concept.name},"${concept.description}"`)].join(
+      '\n',
+    ),
   ),
 ];
 
 export const DOCUMENT_CASES: MemoryCase[] = [
   ...IMPORT_CASES,
-  makeDocumentCase('10 MiB of text.txt', () => SENTENCE.repeat(MIB / 4).slice(0, 9.4 * MIB)),
+  makeDocumentCase('10 MiB of text.txt', () => SENTENCE.repeat(MIB_BYTES / 4).slice(0, 9.4 * MIB_BYTES)),
   makeDocumentCase('19 MiB in paragraphs.docx', () =>
     makeWordDocument(...Array.from({ length: 60_000 }, (_, n) => `${n} ${SENTENCE}`)),
   ),

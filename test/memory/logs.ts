@@ -4,7 +4,7 @@ import { downloadAnswer, type MemoryCase } from './case.ts';
 
 /** The number of records in one file of R2. */
 const RECORD_COUNT = 20_000;
-const OLD_DAYS = 100;
+const OLD_RECORD_DAYS = 100;
 
 const fillLog = ({ call }: System, name: string, daysAgo: number) =>
   call(
@@ -20,7 +20,7 @@ function makeExportCase(format: string): MemoryCase {
     name: `export of ${2 * RECORD_COUNT} records of a log as ${format}, taken at 1 MB a second`,
     prepare: async (system) => {
       const { user } = await system.call('GET', '/v1/auth/me');
-      await fillLog(system, user.company_id, OLD_DAYS);
+      await fillLog(system, user.company_id, OLD_RECORD_DAYS);
       await moveRecords(system, user.company_id);
       await fillLog(system, user.company_id, 1);
     },
@@ -36,7 +36,7 @@ export const LOG_CASES: MemoryCase[] = [
   {
     name: `moving ${RECORD_COUNT} records of a log to R2`,
     prepare: async (system) => {
-      for (const runNumber of [0, 1]) await fillLog(system, `moved-${runNumber}`, OLD_DAYS);
+      for (const runNumber of [0, 1]) await fillLog(system, `moved-${runNumber}`, OLD_RECORD_DAYS);
     },
     run: (system, runNumber) => moveRecords(system, `moved-${runNumber}`),
   },

@@ -6,7 +6,7 @@ import type { MemoryCase } from './case.ts';
 const mailService = startMailService();
 
 /** Starts using a mail service with Resend's API, and returns its environment variables. */
-export const useResend = async (): Promise<Record<string, string>> => ({
+export const createResendVariables = async (): Promise<Record<string, string>> => ({
   MAIL_PROVIDER: 'resend',
   MAIL_API_URL: (await mailService).url,
   MAIL_API_KEY: MAIL_KEY,
@@ -40,10 +40,10 @@ export async function sendMail(system: System, dashboard: string | undefined, fo
 /** SQL for a text of 960 characters per row that a workbook can hardly compress. */
 const TEXT_SQL = `(SELECT string_agg(md5(n::text || '-' || k), '') FROM generate_series(1, 30) AS k)`;
 
-const MIB = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 
 /** Makes two charts with some 20 MiB of results: one as CSV, or both as XLSX, nearly reach the mail limit of Resend. */
-function makeAttachmentCase(format: 'csv' | 'xlsx', rows: number): MemoryCase {
+function makeAttachmentCase(format: 'csv' | 'xlsx', rowCount: number): MemoryCase {
   let dashboard: string;
   return {
     name: `mailed by Resend with 10 MiB of ${format}`,
@@ -51,7 +51,7 @@ function makeAttachmentCase(format: 'csv' | 'xlsx', rows: number): MemoryCase {
     prepare: async ({ call }) => {
       const layout = [];
       for (const n of [0, 1]) {
-        const sql = `SELECT n, ${TEXT_SQL} AS texto FROM generate_series(1, ${rows}) AS n -- ${n}`;
+        const sql = `SELECT n, ${TEXT_SQL} AS texto FROM generate_series(1, ${rowCount}) AS n -- ${n}`;
         const { _id } = await call('POST', '/v1/visualizations', { name: `Anexo ${n}`, sql });
         layout.push({ visualization_id: _id, x: 0, y: n, w: 1, h: 1 });
       }
@@ -62,7 +62,7 @@ function makeAttachmentCase(format: 'csv' | 'xlsx', rows: number): MemoryCase {
       const acceptedMails = (await (await fetch(`${(await mailService).url}/taken`)).json()) as AcceptedMail[];
       const files = acceptedMails.at(-1)?.attachments?.filter(({ filename }) => filename.endsWith(format)) ?? [];
       const bytes = files.reduce((sum, { content }) => sum + (content.length / 4) * 3, 0);
-      if (bytes < 9 * MIB) throw new Error(`a mail had ${bytes} bytes of files`);
+      if (bytes < 9 * MIB_BYTES) throw new Error(`a mail had ${bytes} bytes of files`);
     },
   };
 }

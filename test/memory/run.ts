@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSystem } from '../../bench/system.ts';
 import type { MemoryCase } from './case.ts';
 import { MEMORY_CASES } from './cases.ts';
-import { NO_MODEL } from './knowledge.ts';
-import { stopMailService, useResend } from './mails.ts';
+import { NO_MODEL_ENV } from './knowledge.ts';
+import { createResendVariables, stopMailService } from './mails.ts';
 import { type MemoryPeak, type MemoryPeaks, makeV8Flags, watchMemory } from './watch.ts';
 
 /** The limit of heap and buffers together, in megabytes. */
@@ -24,7 +24,7 @@ const PRINCIPAL_COUNT = 20_000;
 
 const nameFilters = process.argv.slice(2);
 const selectedCases = MEMORY_CASES.filter(
-  ({ name }) => nameFilters.length === 0 || nameFilters.some((part) => name.includes(part)),
+  ({ name }) => nameFilters.length === 0 || nameFilters.some((nameFilter) => name.includes(nameFilter)),
 );
 
 const formatPeak = ({ heap, total }: MemoryPeak) => `${total.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
@@ -37,7 +37,7 @@ process.env.MINIFLARE_WORKERD_V8_FLAGS = makeV8Flags(HEAP_CAP_MB);
 const casesByMailer = Map.groupBy(selectedCases, ({ mailer }) => mailer);
 try {
   for (const [mailer, cases] of casesByMailer)
-    await measureCases(cases, { ...NO_MODEL, ...(mailer && (await useResend())) });
+    await measureCases(cases, { ...NO_MODEL_ENV, ...(mailer && (await createResendVariables())) });
 } finally {
   await stopMailService();
   // Sockets to an isolate that was killed.

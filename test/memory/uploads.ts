@@ -18,7 +18,7 @@ import type { MemoryCase } from './case.ts';
 
 type FileContent = string | Blob | Uint8Array<ArrayBuffer>;
 
-const MIB = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 
 /** Uploads files, and waits until they are analysed and loaded. */
 async function loadNewTable(system: System, name: string, contents: FileContent[]) {
@@ -90,8 +90,8 @@ function makeTextsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
 /** Makes an Excel 97 workbook of shared texts in its container; it has at most 65,536 rows. */
 function makeOldTextsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
   const texts = makeTexts(bytes);
-  const columns = 8;
-  const cells = texts.map((_, n) => makeSharedTextRecord(Math.floor(n / columns), n % columns, n));
+  const columnCount = 8;
+  const cells = texts.map((_, n) => makeSharedTextRecord(Math.floor(n / columnCount), n % columnCount, n));
   const container = CFB.utils.cfb_new();
   CFB.utils.cfb_add(container, '/Workbook', makeWorkbookOfRecords(cells, makeSharedTexts(texts)));
   return Uint8Array.from(CFB.write(container, { type: 'array' }) as Uint8Array);
@@ -99,9 +99,10 @@ function makeOldTextsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
 
 /** Makes an Excel 97 workbook of about the given number of bytes, with as many cells as possible, and its last row first. */
 function makeUnorderedWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
-  const columns = 256;
-  const rows = Math.floor(bytes / (columns * 6 + 10)) - 1;
-  const makeRowValues = (row: number) => Array.from({ length: columns }, (_, n) => 1_000_000 + row * columns + n);
+  const columnCount = 256;
+  const rows = Math.floor(bytes / (columnCount * 6 + 10)) - 1;
+  const makeRowValues = (row: number) =>
+    Array.from({ length: columnCount }, (_, n) => 1_000_000 + row * columnCount + n);
   return makeWorkbookOfRecords(
     Array.from({ length: rows }, (_, n) => makeNumbersRecord(rows - n, makeRowValues(rows - n))),
   );
@@ -166,15 +167,15 @@ function makeTusCase(title: string, kind: FileKind): MemoryCase {
 }
 
 export const UPLOAD_CASES: MemoryCase[] = [
-  upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => makeCsv(99 * MIB)),
-  upload('ten CSVs, 99 MiB', 'parte.csv', () => makeCsv(9.85 * MIB), 10),
-  upload('ZIP of ten CSVs, 99 MiB unpacked', 'partes.zip', () => makeArchive(99 * MIB)),
-  makeUpsertCase('upsert of a CSV of 20 MiB', 20 * MIB),
+  upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => makeCsv(99 * MIB_BYTES)),
+  upload('ten CSVs, 99 MiB', 'parte.csv', () => makeCsv(9.85 * MIB_BYTES), 10),
+  upload('ZIP of ten CSVs, 99 MiB unpacked', 'partes.zip', () => makeArchive(99 * MIB_BYTES)),
+  makeUpsertCase('upsert of a CSV of 20 MiB', 20 * MIB_BYTES),
   upload('XLSX of 100,000 rows', 'pedidos.xlsx', () => writeOrdersWorkbook(100_000)),
-  upload('XLSX with 46 MiB of shared texts', 'textos.xlsx', () => makeTextsWorkbook(46 * MIB)),
-  upload('XLS with 46 MiB of shared texts', 'textos.xls', () => makeOldTextsWorkbook(46 * MIB)),
-  upload('XLS of 4 MiB out of order', 'desordem.xls', () => makeUnorderedWorkbook(4 * MIB)),
-  makeUndoCase('undo of a load of 99 MiB', 99 * MIB),
+  upload('XLSX with 46 MiB of shared texts', 'textos.xlsx', () => makeTextsWorkbook(46 * MIB_BYTES)),
+  upload('XLS with 46 MiB of shared texts', 'textos.xls', () => makeOldTextsWorkbook(46 * MIB_BYTES)),
+  upload('XLS of 4 MiB out of order', 'desordem.xls', () => makeUnorderedWorkbook(4 * MIB_BYTES)),
+  makeUndoCase('undo of a load of 99 MiB', 99 * MIB_BYTES),
   makeTusCase('CSV of 1 GiB by tus', 'csv'),
   makeTusCase('NDJSON of 1 GiB by tus', 'ndjson'),
   makeTusCase('Parquet of 10 million rows by tus', 'parquet'),

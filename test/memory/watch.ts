@@ -67,7 +67,9 @@ export async function watchMemory(system: System) {
       await flushAllLogs();
       const from = (await stat(system.logFile)).size;
       let isBusy = true;
-      const pendingCollections = WORKER_NAMES.map((worker) => collectWhile(inspectorCalls[worker], () => isBusy));
+      const pendingCollections = WORKER_NAMES.map((worker) =>
+        collectGarbageWhile(inspectorCalls[worker], () => isBusy),
+      );
       try {
         await work();
       } finally {
@@ -105,7 +107,7 @@ function findMostFrequent(isolates: string[]): string {
   return isolate;
 }
 
-async function collectWhile(ask: SendCommand, isBusy: () => boolean): Promise<void> {
+async function collectGarbageWhile(ask: SendCommand, isBusy: () => boolean): Promise<void> {
   let isAnswered = true;
   for (; isBusy(); await sleep(POLL_INTERVAL_MS)) {
     if (!isAnswered) continue;

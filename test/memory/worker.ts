@@ -27,9 +27,9 @@ const TEST_ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Pro
   /** Allocates memory for a second, so that the test can check whether it notices. */
   async '/probe'(query) {
     const allocate = ALLOCATORS[query.get('kind') ?? ''];
-    const heldMemory = Array.from({ length: Number(query.get('megabytes')) }, (_, index) => allocate?.(index));
+    const allocatedMemory = Array.from({ length: Number(query.get('megabytes')) }, (_, index) => allocate?.(index));
     await scheduler.wait(1000);
-    return heldMemory.length;
+    return allocatedMemory.length;
   },
   /** Fills the isolate's cache with the given number of principals. */
   async '/principals'(query) {

@@ -6,7 +6,7 @@ import { configureSso, requestSignInStart } from '../single-sign-on/support.ts';
 import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   authorize,
@@ -214,16 +214,16 @@ describe('a redirect URI', () => {
 
   it('on the user’s own machine may have any port', async () => {
     const ownClientId = await registerClient(['http://127.0.0.1/callback']);
-    const redirect = 'http://127.0.0.1:51004/callback';
-    expect((await authorizeOauthClient(owner, { client: ownClientId, redirect })).tokens.access_token).toEqual(
-      expect.any(String),
-    );
+    const redirectUri = 'http://127.0.0.1:51004/callback';
+    expect(
+      (await authorizeOauthClient(owner, { client: ownClientId, redirect: redirectUri })).tokens.access_token,
+    ).toEqual(expect.any(String));
   });
 
   it('with a port that does not exist is answered by the page with 400, whatever else the request lacks', async () => {
     const ownClientId = await registerClient(['http://127.0.0.1/callback']);
-    for (const lacking of [{}, { code_challenge: undefined }]) {
-      const query = { redirect: 'http://127.0.0.1:99999/callback', ...lacking };
+    for (const missingParameters of [{}, { code_challenge: undefined }]) {
+      const query = { redirect: 'http://127.0.0.1:99999/callback', ...missingParameters };
       const answer = await authorize(await makeAuthorizationQuery(ownClientId, query));
       expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
       expect(readPageData(answer).problem).toBe('redirect');
@@ -275,7 +275,7 @@ describe('the consent of a user', () => {
       expect([isAllowed, status, body.error]).toEqual([isAllowed, 409, 'OAUTH_REQUEST_ENDED']);
     }
     const { records } = await expectSuccess(owner.get('/v1/oauth-grants'));
-    expect(records.map((each: { client: { id: string } }) => each.client.id)).not.toContain(client);
+    expect(records.map((record: { client: { id: string } }) => record.client.id)).not.toContain(client);
   });
 
   it('needs a session: it is refused without a token, after a sign-out, and for a form of another site', async () => {
@@ -328,9 +328,9 @@ describe('POST /oauth/register', () => {
     'https://program.example.com\\@evil.example',
     'http://localhost.evil.example/cb',
     '/callback',
-  ])('refuses the redirect URI %s', async (redirect) => {
+  ])('refuses the redirect URI %s', async (redirectUri) => {
     const { status, body } = await registerClientFrom(
-      { redirect_uris: [redirect] },
+      { redirect_uris: [redirectUri] },
       `198.51.100.${Math.floor(Math.random() * 250)}`,
     );
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
@@ -502,14 +502,14 @@ describe('an OAuth client that administrators registered', () => {
         columnName === 'begun_at'
           ? makeExchangeForm(id, code)
           : { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh_token };
-      const { status, body } = await sendOvertaken(
+      const { status, body } = await sendDuringRace(
         new RegExp(`set "${columnName}"`),
         async () => expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(204),
         (variables) => postForm('/oauth/token', tokenForm, {}, variables),
       );
       expect([status, body.error]).toEqual([400, 'invalid_grant']);
       const { records } = await expectSuccess(owner.get('/v1/oauth-grants'));
-      expect(records.filter((each: { client: { id: string } }) => each.client.id === id)).toEqual([]);
+      expect(records.filter((record: { client: { id: string } }) => record.client.id === id)).toEqual([]);
     }
   });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { postForm, REDIRECT_URI, registerClient } from './support.ts';
 
@@ -95,7 +95,7 @@ describe('an OAuth device', () => {
     const { request } = await expectSuccess(findDevice(owner, user_code));
     const person = await createAllowedUser(company);
     const other = await expectSuccess(findDevice(person.as, user_code));
-    const secondAnswer = await sendOvertaken(
+    const secondAnswer = await sendDuringRace(
       /insert into "oauth_grants"/,
       async () => expect((await answerDevice(person.as, other.request)).status).toBe(200),
       (env) => owner.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
@@ -131,17 +131,17 @@ describe('an OAuth device', () => {
 
   it.each(['a person', 'an address'])(
     'has codes that cannot be guessed: only ten wrong codes an hour are accepted from %s',
-    async (guesser) => {
+    async (guessSource) => {
       const sendGuess = async (attempt: number, ip: string, as: Caller) =>
         as.post('/v1/oauth-devices', {
           json: { user_code: `BCDF-GH${attempt}` },
           headers: { 'cf-connecting-ip': ip },
         });
       const people = [await createAllowedUser(company), await createAllowedUser(company)];
-      const address = `192.0.2.${guesser === 'a person' ? 1 : 2}`;
+      const address = `192.0.2.${guessSource === 'a person' ? 1 : 2}`;
       const chooseSender = (attempt: number) =>
-        (guesser === 'a person' ? people[0] : people[attempt % 2])?.as as Caller;
-      const chooseAddress = (attempt: number) => (guesser === 'a person' ? `192.0.3.${attempt}` : address);
+        (guessSource === 'a person' ? people[0] : people[attempt % 2])?.as as Caller;
+      const chooseAddress = (attempt: number) => (guessSource === 'a person' ? `192.0.3.${attempt}` : address);
       for (let attempt = 0; attempt < 10; attempt += 1) {
         expect((await sendGuess(attempt, chooseAddress(attempt), chooseSender(attempt))).status).toBe(400);
       }

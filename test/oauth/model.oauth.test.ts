@@ -1,7 +1,7 @@
 import { beforeAll, expect, inject, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { authorizeOauthClient, REDIRECT_URI, refreshTokens, registerClient } from './support.ts';
 
@@ -21,8 +21,8 @@ interface OAuthModel {
   groupId: string;
   isMember: boolean;
   own: { id: string; clientId: string } | null;
-  dynamic: string;
-  held: ExpectedToken[];
+  dynamicClientId: string;
+  expectedTokens: ExpectedToken[];
 }
 
 let company: Company;
@@ -38,27 +38,34 @@ async function createModel(): Promise<OAuthModel> {
     'select group_id from group_bindings where principal_id = ?',
     person.id,
   );
-  const model = { company, person, groupId: groupBinding?.group_id as string, isMember: true, own: null, held: [] };
-  return { ...model, dynamic: await registerClient() };
+  const model = {
+    company,
+    person,
+    groupId: groupBinding?.group_id as string,
+    isMember: true,
+    own: null,
+    expectedTokens: [],
+  };
+  return { ...model, dynamicClientId: await registerClient() };
 }
 
-const endGrants = (model: OAuthModel, isMatch: (heldToken: ExpectedToken) => boolean = () => true): void => {
-  for (const heldToken of model.held) if (isMatch(heldToken)) heldToken.isEnded = true;
+const endGrants = (model: OAuthModel, isMatch: (expectedToken: ExpectedToken) => boolean = () => true): void => {
+  for (const expectedToken of model.expectedTokens) if (isMatch(expectedToken)) expectedToken.isEnded = true;
 };
 
-type ModelCommand = (model: OAuthModel, nextRandom: (exclusiveMax: number) => number) => Promise<void>;
+type ModelCommand = (model: OAuthModel, pickInteger: (exclusiveMax: number) => number) => Promise<void>;
 
 async function authorizeClient(model: OAuthModel, client: string, scopes: string): Promise<void> {
   const { tokens, program } = await authorizeOauthClient(model.person.as, { client, scope: scopes });
-  endGrants(model, (heldToken) => heldToken.client === client);
-  model.held.push({ client, scopes, refresh: tokens.refresh_token, as: program, isEnded: false });
+  endGrants(model, (expectedToken) => expectedToken.client === client);
+  model.expectedTokens.push({ client, scopes, refresh: tokens.refresh_token, as: program, isEnded: false });
 }
 
-const groups = (model: OAuthModel) => `/v1/users/${model.person.id}/groups`;
+const makeGroupsPath = (model: OAuthModel) => `/v1/users/${model.person.id}/groups`;
 
 const COMMANDS: Record<string, ModelCommand> = {
   'let the program in that registered itself': (model, random) =>
-    authorizeClient(model, model.dynamic, SCOPES[random(SCOPES.length)] as string),
+    authorizeClient(model, model.dynamicClientId, SCOPES[random(SCOPES.length)] as string),
   'let the registered one in': async (model, random) => {
     if (model.own) await authorizeClient(model, model.own.clientId, SCOPES[random(SCOPES.length)] as string);
   },
@@ -84,21 +91,21 @@ const COMMANDS: Record<string, ModelCommand> = {
     endGrants(model, ({ client }) => client === grant.client.id);
   },
   'leave the group': async (model) => {
-    await expectSuccess(model.company.as.delete(groups(model), { json: { group_ids: [model.groupId] } }));
+    await expectSuccess(model.company.as.delete(makeGroupsPath(model), { json: { group_ids: [model.groupId] } }));
     model.isMember = false;
   },
   'come back to the group': async (model) => {
     if (model.isMember) return;
-    await expectSuccess(model.company.as.post(groups(model), { json: { group_ids: [model.groupId] } }));
+    await expectSuccess(model.company.as.post(makeGroupsPath(model), { json: { group_ids: [model.groupId] } }));
     model.isMember = true;
   },
   refresh: async (model, random) => {
-    const heldToken = model.held[random(model.held.length)];
-    if (!heldToken) return;
-    const { status, body } = await refreshTokens(heldToken.client, heldToken.refresh);
-    expect(status).toBe(heldToken.isEnded ? 400 : 200);
-    if (!heldToken.isEnded)
-      Object.assign(heldToken, { refresh: body.refresh_token, as: createCaller(body.access_token) });
+    const expectedToken = model.expectedTokens[random(model.expectedTokens.length)];
+    if (!expectedToken) return;
+    const { status, body } = await refreshTokens(expectedToken.client, expectedToken.refresh);
+    expect(status).toBe(expectedToken.isEnded ? 400 : 200);
+    if (!expectedToken.isEnded)
+      Object.assign(expectedToken, { refresh: body.refresh_token, as: createCaller(body.access_token) });
   },
   'be deactivated and come back': async (model) => {
     await expectSuccess(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));
@@ -112,7 +119,7 @@ const mayList = (scopes: string, resource: string) =>
   scopes === '*:list' || scopes === `${resource}:list` || scopes === `${resource}:*`;
 
 async function expectTokenAccess(model: OAuthModel): Promise<void> {
-  for (const { as, scopes, isEnded } of model.held) {
+  for (const { as, scopes, isEnded } of model.expectedTokens) {
     for (const resource of ['groups', 'users']) {
       const expected = isEnded ? 401 : model.isMember && mayList(scopes, resource) ? 200 : 403;
       expect([resource, scopes, (await as.get(`/v1/${resource}`)).status]).toEqual([resource, scopes, expected]);
@@ -121,7 +128,7 @@ async function expectTokenAccess(model: OAuthModel): Promise<void> {
 }
 
 /** Creates a generator of random numbers that are the same for the same seed. */
-function createRandom(seed: number) {
+function createRandomGenerator(seed: number) {
   let state = seed;
   return (exclusiveMax: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -132,7 +139,7 @@ function createRandom(seed: number) {
 it.each([1, 2, 3])(
   'an OAuth program may do exactly what its grant, client and user allow, after any random steps (%s)',
   async (runNumber) => {
-    const random = createRandom(inject('seed') + runNumber);
+    const random = createRandomGenerator(inject('seed') + runNumber);
     const names = Object.keys(COMMANDS);
     let model = await createModel();
     for (let step = 0; step < 30; step += 1) {
@@ -141,7 +148,7 @@ it.each([1, 2, 3])(
       await expectTokenAccess(model);
       // Whoever was deactivated has no session any more.
       if (name === 'be deactivated and come back') model = await createModel();
-      model.held = model.held.slice(-6);
+      model.expectedTokens = model.expectedTokens.slice(-6);
     }
   },
 );

@@ -4,7 +4,7 @@ import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   authorizeOauthClient,
@@ -70,7 +70,9 @@ describe('an OAuth client with tokens', () => {
   it('loses its tokens on the next request after they are revoked by its person', async () => {
     const { tokens, program, client } = await authorizeOauthClient(owner);
     expect(await readStatus(program)).toBe(200);
-    const grant = (await listGrants(owner)).find((each: { client: { id: string } }) => each.client.id === client);
+    const grant = (await listGrants(owner)).find(
+      (listedGrant: { client: { id: string } }) => listedGrant.client.id === client,
+    );
     expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(204);
     expect(await readStatus(program)).toBe(401);
     expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -107,7 +109,7 @@ describe('an OAuth client with tokens', () => {
     const { client, program } = await authorizeOauthClient(owner);
     await program.get('/v1/groups/ffffffffffffffffffffffff');
     const { records } = await expectSuccess(owner.get('/v1/audit-events?per_page=20'));
-    const record = records.find((each: { credential: string }) => each.credential?.endsWith(client));
+    const record = records.find((listedRecord: { credential: string }) => listedRecord.credential?.endsWith(client));
     expect(record).toMatchObject({ principal_type: 'user', principal_id: company.owner.id, action: 'groups:get' });
     expect(record.credential).toMatch(/^oauth:[a-f0-9]{24}:od_/);
   });
@@ -188,7 +190,7 @@ describe('an authorization code', () => {
   it('that is used twice at the same time issues no tokens, and ends no earlier grant', async () => {
     const { client, program: formerProgram } = await authorizeOauthClient(owner);
     const code = await obtainCode(client);
-    const { status, body } = await sendOvertaken(
+    const { status, body } = await sendDuringRace(
       /set "begun_at"/,
       async () => expect((await exchangeCode(client, code)).status).toBe(400),
       (env) => postForm('/oauth/token', makeExchangeForm(client, code), {}, env),
@@ -202,8 +204,8 @@ describe('an authorization code', () => {
     const person = await createAllowedUser(company, { can: ['groups:list'] });
     const client = await registerClient();
     const request = await readConsentRequest(client);
-    const deactivate = () => expectSuccess(owner.post(`/v1/users/${person.id}/deactivate`));
-    const lateExchange = await sendOvertaken(/insert into "oauth_grants"/, deactivate, (env) =>
+    const deactivatePerson = () => expectSuccess(owner.post(`/v1/users/${person.id}/deactivate`));
+    const lateExchange = await sendDuringRace(/insert into "oauth_grants"/, deactivatePerson, (env) =>
       person.as.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
     );
     expect(lateExchange.status).toBe(409);
@@ -221,7 +223,7 @@ describe('the company of an OAuth grant', () => {
           json: { status },
         }),
       );
-    const { status } = await sendOvertaken(
+    const { status } = await sendDuringRace(
       /set "refresh_digest"/,
       () => setStatus('suspended'),
       (variables) =>
@@ -261,7 +263,7 @@ describe('the company of an OAuth grant', () => {
     const other = await createOwnedCompany();
     const client = await registerClient();
     const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
-    const { status } = await sendOvertaken(
+    const { status } = await sendDuringRace(
       /set "begun_at"/,
       () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
       (variables) => postForm('/oauth/token', makeExchangeForm(client, code), {}, variables),
@@ -279,7 +281,7 @@ describe('a second consent to the same client', () => {
     expect(await readStatus(first.program)).toBe(401);
     expect(await readStatus(createCaller(secondTokens.access_token))).toBe(200);
     const clientGrants = (await listGrants(owner)).filter(
-      (each: { client: { id: string } }) => each.client.id === first.client,
+      (grant: { client: { id: string } }) => grant.client.id === first.client,
     );
     expect(clientGrants.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
   });
@@ -312,17 +314,17 @@ describe('a refresh token', () => {
   it('that is used twice at the same time gets the same response twice, but ends the grant if newer tokens were issued', async () => {
     const { client, tokens } = await authorizeOauthClient(owner);
     const refreshDuring = (concurrentRefresh: () => Promise<unknown>, refresh_token: string) =>
-      sendOvertaken(/set "refresh_digest"/, concurrentRefresh, (env) =>
+      sendDuringRace(/set "refresh_digest"/, concurrentRefresh, (env) =>
         postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token }, {}, env),
       );
     const refreshTokensReceived: string[] = [];
-    const renew = async (token: string) =>
+    const renewTokens = async (token: string) =>
       refreshTokensReceived.push((await expectSuccess(refreshTokens(client, token))).refresh_token);
-    const sameRefresh = await refreshDuring(() => renew(tokens.refresh_token), tokens.refresh_token);
+    const sameRefresh = await refreshDuring(() => renewTokens(tokens.refresh_token), tokens.refresh_token);
     expect([sameRefresh.status, sameRefresh.body.refresh_token]).toEqual([200, refreshTokensReceived[0]]);
     const copiedRefresh = await refreshDuring(async () => {
-      await renew(refreshTokensReceived[0] as string);
-      await renew(refreshTokensReceived[1] as string);
+      await renewTokens(refreshTokensReceived[0] as string);
+      await renewTokens(refreshTokensReceived[1] as string);
     }, refreshTokensReceived[0] as string);
     expect([copiedRefresh.status, copiedRefresh.body.error]).toEqual([400, 'invalid_grant']);
     expect((await refreshTokens(client, refreshTokensReceived[2] as string)).body.error).toBe('invalid_grant');
@@ -395,7 +397,7 @@ describe('a change of a password', () => {
     const { as } = await createAllowedUser(company);
     const json = { current_password: PASSWORD, new_password: NEW_PASSWORD };
     let laterClient: Caller | undefined;
-    const lateChange = await sendOvertaken(
+    const lateChange = await sendDuringRace(
       /^update "users" set "password_hash"/,
       async () => {
         await expectSuccess(as.post('/v1/auth/password', { json }));
@@ -473,10 +475,11 @@ describe('the OAuth grant type client_credentials', () => {
     const { access_key: client_id, secret_key: client_secret } = company.apiKey;
     const grant_type = 'client_credentials';
     expect((await postForm('/oauth/token', { grant_type, client_id, client_secret })).status).toBe(200);
-    const requestScope = (scope: string) => postForm('/oauth/token', { grant_type, client_id, client_secret, scope });
-    expect((await requestScope('nonsense:*')).body.error).toBe('invalid_scope');
-    expect((await requestScope('groups:list '.repeat(1000))).body.error).toBe('invalid_scope');
-    expect((await requestScope('groups:list '.repeat(10_000))).status).toBe(413);
+    const requestTokenForScope = (scope: string) =>
+      postForm('/oauth/token', { grant_type, client_id, client_secret, scope });
+    expect((await requestTokenForScope('nonsense:*')).body.error).toBe('invalid_scope');
+    expect((await requestTokenForScope('groups:list '.repeat(1000))).body.error).toBe('invalid_scope');
+    expect((await requestTokenForScope('groups:list '.repeat(10_000))).status).toBe(413);
     const wrongSecretResponse = await postForm('/oauth/token', { grant_type, client_id, client_secret: 'wrong' });
     expect([
       wrongSecretResponse.status,

@@ -8,12 +8,12 @@ const createRecord = (id: string): AuditRecord => makeAuditRecord({ id, occurred
 
 let limiterCount = 0;
 /**
- * Runs `work` with a new limiter whose queue keeps the records sent. @param whileSent runs while a record is being sent to the
+ * Runs `work` with a new limiter whose queue keeps the records sent. @param runDuringSending runs while a record is being sent to the
  * queue
  */
 function runInLimiter(
   work: (limiter: IpLimiter, sentRecords: AuditRecord[], storage: DurableObjectStorage) => Promise<void>,
-  whileSent: (limiter: IpLimiter) => Promise<void> = async () => {},
+  runDuringSending: (limiter: IpLimiter) => Promise<void> = async () => {},
 ): Promise<void> {
   limiterCount += 1;
   const stub = env.IP_LIMITER.getByName(`strangers-${limiterCount}`) as DurableObjectStub<IpLimiter>;
@@ -21,7 +21,7 @@ function runInLimiter(
     const sentRecords: AuditRecord[] = [];
     const send = async (record: AuditRecord) => {
       sentRecords.push(record);
-      await whileSent(limiter);
+      await runDuringSending(limiter);
     };
     Object.assign(limiter, { env: { AUDIT: { send } } });
     await work(limiter, sentRecords, storage);

@@ -7,11 +7,11 @@ import {
 } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AdmissionRequest, OrganizationGate } from '../../src/objects/organization-gate.ts';
-import { sendWire, signRequest } from '../signature/support.ts';
+import { sendWireRequest, signRequest } from '../signature/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 
-const MARGIN_MS = 15 * 60_000;
+const CLOCK_MARGIN_MS = 15 * 60_000;
 
 let company: Company;
 beforeAll(async () => {
@@ -85,15 +85,15 @@ const getEndOfHour = (time: number) => (Math.floor(time / HOUR_MS) + 1) * HOUR_M
 describe('a signed request', () => {
   it('is accepted once', async () => {
     const signedRequest = await signRequest(company.apiKey);
-    expect((await sendWire(signedRequest)).status).toBe(200);
-    const { status, body } = await sendWire(signedRequest);
+    expect((await sendWireRequest(signedRequest)).status).toBe(200);
+    const { status, body } = await sendWireRequest(signedRequest);
     expect(status).toBe(401);
     expect(body).toMatchObject({ error: 'Unauthorized', details: { reason: 'nonce_reused', field: 'x-nonce' } });
   });
 
   it('is accepted once when a hundred copies arrive together', async () => {
     const signedRequest = await signRequest(company.apiKey);
-    const answers = await Promise.all(Array.from({ length: 100 }, () => sendWire(signedRequest)));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => sendWireRequest(signedRequest)));
     const reasons = answers.map(({ status, body }) => (status === 200 ? 'accepted' : body.details.reason));
     expect(reasons.filter((reason) => reason === 'accepted')).toHaveLength(1);
     expect(reasons.filter((reason) => reason === 'nonce_reused')).toHaveLength(99);
@@ -102,12 +102,12 @@ describe('a signed request', () => {
   it.each([
     ['is evicted', () => evictDurableObject(env.ORGANIZATION_GATE.getByName(company.id))],
     ['is restarted', () => abortAllDurableObjects()],
-  ])('is remembered when the organization’s Durable Object %s', async (_what, interrupt) => {
+  ])('is remembered when the organization’s Durable Object %s', async (_what, interruptGate) => {
     const signedRequest = await signRequest(company.apiKey);
-    expect((await sendWire(signedRequest)).status).toBe(200);
-    await interrupt();
-    expect((await sendWire(signedRequest)).body.details.reason).toBe('nonce_reused');
-    expect((await sendWire(await signRequest(company.apiKey))).status).toBe(200);
+    expect((await sendWireRequest(signedRequest)).status).toBe(200);
+    await interruptGate();
+    expect((await sendWireRequest(signedRequest)).body.details.reason).toBe('nonce_reused');
+    expect((await sendWireRequest(await signRequest(company.apiKey))).status).toBe(200);
   });
 
   it('may have a nonce that another key has used', async () => {
@@ -120,9 +120,9 @@ describe('a signed request', () => {
 
   it('may be sent again when a rate limit refused it', async () => {
     const signedRequest = await signRequest(company.apiKey);
-    expect((await sendWire(signedRequest, { RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' })).status).toBe(429);
-    expect((await sendWire(signedRequest)).status).toBe(200);
-    expect((await sendWire(signedRequest)).status).toBe(401);
+    expect((await sendWireRequest(signedRequest, { RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' })).status).toBe(429);
+    expect((await sendWireRequest(signedRequest)).status).toBe(200);
+    expect((await sendWireRequest(signedRequest)).status).toBe(401);
   });
 });
 
@@ -162,14 +162,14 @@ describe('the withdrawal of an admitted request', () => {
 describe('a nonce', () => {
   it('is deleted with all nonces of its hour when the last of them has expired, and not before', async () => {
     const { gate, ask } = createGate();
-    const goodUntil = getEndOfHour(Date.now()) + HOUR_MS - MARGIN_MS - 1;
+    const goodUntil = getEndOfHour(Date.now()) + HOUR_MS - CLOCK_MARGIN_MS - 1;
     await ask({ nonce: createNonce('a-minute-ago', goodUntil - 60_000) });
     await ask({ nonce: createNonce('last-of-hour', goodUntil) });
     await ask({ nonce: createNonce('next-hour', goodUntil + 1) });
-    stopClockAt(goodUntil + MARGIN_MS);
+    stopClockAt(goodUntil + CLOCK_MARGIN_MS);
     await runDurableObjectAlarm(gate);
     expect(await listNonces(gate)).toEqual(['a-minute-ago', 'last-of-hour', 'next-hour']);
-    stopClockAt(goodUntil + MARGIN_MS + 1);
+    stopClockAt(goodUntil + CLOCK_MARGIN_MS + 1);
     await runDurableObjectAlarm(gate);
     expect(await listNonces(gate)).toEqual(['next-hour']);
     resetClock();
@@ -180,8 +180,8 @@ describe('a nonce', () => {
   it('is deleted by an alarm, which is set again while any nonce is left', async () => {
     const { gate, ask } = createGate();
     const readAlarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
-    const goodUntil = getEndOfHour(Date.now()) + HOUR_MS - MARGIN_MS - 1;
-    const end = goodUntil + MARGIN_MS + 1;
+    const goodUntil = getEndOfHour(Date.now()) + HOUR_MS - CLOCK_MARGIN_MS - 1;
+    const end = goodUntil + CLOCK_MARGIN_MS + 1;
     await ask({ nonce: createNonce('first-nonce', goodUntil) });
     expect(await readAlarm()).toBe(end);
     await evictDurableObject(gate);
@@ -203,7 +203,7 @@ describe('a nonce', () => {
   it('writes one row, also after an eviction', async () => {
     const { gate, ask } = createGate();
     // Of two hours, so that the alarm is for the earlier one.
-    const goodUntil = getEndOfHour(Date.now()) - MARGIN_MS - 1;
+    const goodUntil = getEndOfHour(Date.now()) - CLOCK_MARGIN_MS - 1;
     await ask({ nonce: createNonce('first-nonce', goodUntil + HOUR_MS) });
     await ask({ nonce: createNonce('later-nonce', goodUntil + 2 * HOUR_MS) });
     const countRowsOfTen = (from: string) =>
@@ -268,14 +268,14 @@ describe('a nonce', () => {
 
 describe('a call of the organization’s Durable Object whose answer is lost', () => {
   /** Creates a gate whose first call fails as on the platform, after it did the work if `worked`. */
-  const createFailingGate = (error: object, worked: boolean) => {
+  const createFailingGate = (error: object, didWork: boolean) => {
     let callCount = 0;
     const getByName = (name: string) => ({
       admit: async (admission: AdmissionRequest) => {
         callCount += 1;
         const gate = env.ORGANIZATION_GATE.getByName(name);
         if (callCount > 1) return gate.admit(admission);
-        if (worked) await gate.admit(admission);
+        if (didWork) await gate.admit(admission);
         throw Object.assign(new Error('Durable Object reset because its code was updated.'), error);
       },
     });
@@ -286,12 +286,12 @@ describe('a call of the organization’s Durable Object whose answer is lost', (
   it.each([
     ['the first one did its work', true],
     ['the first one did nothing', false],
-  ])('is made once more when %s', async (_what, worked) => {
-    const { variables, calls } = createFailingGate({ retryable: true }, worked);
+  ])('is made once more when %s', async (_what, didWork) => {
+    const { variables, calls } = createFailingGate({ retryable: true }, didWork);
     const signedRequest = await signRequest(company.apiKey);
-    expect((await sendWire(signedRequest, variables)).status).toBe(200);
+    expect((await sendWireRequest(signedRequest, variables)).status).toBe(200);
     expect(calls()).toBe(2);
-    expect((await sendWire(signedRequest)).body.details.reason).toBe('nonce_reused');
+    expect((await sendWireRequest(signedRequest)).body.details.reason).toBe('nonce_reused');
   });
 
   it.each([
@@ -299,7 +299,7 @@ describe('a call of the organization’s Durable Object whose answer is lost', (
     ['an error that comes again', {}],
   ])('is not made again for %s', async (_what, error) => {
     const { variables, calls } = createFailingGate(error, false);
-    expect((await sendWire(await signRequest(company.apiKey), variables)).status).toBe(503);
+    expect((await sendWireRequest(await signRequest(company.apiKey), variables)).status).toBe(503);
     expect(calls()).toBe(1);
   });
 });

@@ -35,8 +35,8 @@ function runInGate(work: (gate: TestGate) => Promise<void>): Promise<void> {
     };
     const requestSlot = (id: string, viewer: string): SlotRequest => {
       const slotRequest: SlotRequest = { id };
-      void object.enter({ id, viewer }).then((admitted) => {
-        slotRequest.admitted = admitted;
+      void object.enter({ id, viewer }).then((isAdmitted) => {
+        slotRequest.admitted = isAdmitted;
       });
       return slotRequest;
     };

@@ -11,7 +11,7 @@ const HISTORY_MS = 30 * 24 * 60 * 60 * 1000;
 export class TimeTravel {
   readonly #moments: { at: number; bookmark: string; file: Buffer }[] = [];
 
-  remember(sqlite: DatabaseSync): void {
+  saveSnapshot(sqlite: DatabaseSync): void {
     const folder = mkdtempSync(join(tmpdir(), 'd1-'));
     const file = join(folder, 'copy');
     sqlite.exec(`VACUUM INTO '${file}'`);
@@ -20,7 +20,7 @@ export class TimeTravel {
   }
 
   /** Returns the bookmark of the database at a time. @param moment ISO 8601; null for now */
-  bookmarkAt(moment: string | null): string {
+  findBookmark(moment: string | null): string {
     const until = moment === null ? Date.now() : Date.parse(moment);
     if (!(until > Date.now() - HISTORY_MS)) throw new RefusedError(400, 7500, 'timestamp is outside of the retention');
     const foundMoment = this.#moments.findLast(({ at }) => at <= until);
@@ -37,7 +37,7 @@ export class TimeTravel {
     const restoredDatabase = new DatabaseSync(join(folder, 'copy'));
     // Open files outlive their names.
     rmSync(folder, { recursive: true });
-    this.remember(restoredDatabase);
+    this.saveSnapshot(restoredDatabase);
     return restoredDatabase;
   }
 }
@@ -55,6 +55,8 @@ const ONE_LINE_TRIGGER_PATTERN = /^\s*CREATE TRIGGER [^\n]* BEGIN [^\n]*; END;\s
  * splits SQL correctly.
  */
 export function isTriggerCut(sql: string): boolean {
-  const triggers = sql.match(/\bCREATE\s+(TEMP\w*\s+)?TRIGGER\b/gi)?.length ?? 0;
-  return triggers > 0 && (sql.includes('\r') || triggers !== (sql.match(ONE_LINE_TRIGGER_PATTERN)?.length ?? 0));
+  const triggerCount = sql.match(/\bCREATE\s+(TEMP\w*\s+)?TRIGGER\b/gi)?.length ?? 0;
+  return (
+    triggerCount > 0 && (sql.includes('\r') || triggerCount !== (sql.match(ONE_LINE_TRIGGER_PATTERN)?.length ?? 0))
+  );
 }

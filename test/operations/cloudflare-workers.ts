@@ -22,15 +22,15 @@ export interface UploadedWorker {
 }
 
 /** An empty token in the form of a JWT, because wrangler parses it. */
-const ASSETS_TOKEN = ['{}', '{"exp":9999999999}', 'signature'].map((part) => btoa(part)).join('.');
+const ASSETS_TOKEN = ['{}', '{"exp":9999999999}', 'signature'].map((segment) => btoa(segment)).join('.');
 
 /** Lists the routes about Workers: upload, secrets, schedules, address. */
 export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   const { workers, databases, queues, buckets } = account;
   const findWorker = (name: string) => {
-    const found = workers.get(name);
-    if (!found) throw new NotFoundError(10007, 'This Worker does not exist on your account.');
-    return found;
+    const foundWorker = workers.get(name);
+    if (!foundWorker) throw new NotFoundError(10007, 'This Worker does not exist on your account.');
+    return foundWorker;
   };
 
   /** Refuses bindings of resources that do not exist, as Cloudflare does. */
@@ -78,8 +78,8 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
 
   /** Returns a Worker whose secrets may change: only those of the version uploaded last, as at Cloudflare. */
   const findChangeableWorker = (name: string) => {
-    const found = findWorker(name);
-    if (found.rolledBackTo === undefined) return found;
+    const foundWorker = findWorker(name);
+    if (foundWorker.rolledBackTo === undefined) return foundWorker;
     throw new RefusedError(
       400,
       10215,
@@ -91,9 +91,9 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
     [
       /^GET \/workers\/services\/([^/]+)$/,
       ([name = '']) => {
-        const found = workers.get(name);
-        if (!found) throw new NotFoundError(10090, 'workers.api.error.service_not_found');
-        const { tag, migrationTag } = found;
+        const foundWorker = workers.get(name);
+        if (!foundWorker) throw new NotFoundError(10090, 'workers.api.error.service_not_found');
+        const { tag, migrationTag } = foundWorker;
         const script = { id: name, tag, tags: null, last_deployed_from: 'wrangler', migration_tag: migrationTag };
         return { id: name, default_environment: { environment: 'production', script } };
       },

@@ -13,7 +13,7 @@ export interface LocalCloudflare {
   /** D1 databases by name; each one is a real SQLite database. */
   databases: Map<
     string,
-    { uuid: string; sqlite: DatabaseSync; replication?: string; location: StoreLocation; past: TimeTravel }
+    { uuid: string; sqlite: DatabaseSync; replication?: string; location: StoreLocation; timeTravel: TimeTravel }
   >;
   /** Whether R2 was switched on in the dashboard, which only a person can do. */
   hasR2: boolean;
@@ -30,7 +30,7 @@ export interface LocalCloudflare {
   /** Requests that the token is not permitted to make: `GET /queues`. */
   refusedRequests: string[];
   /** Requests that are answered with 503 once, the next time. */
-  failingOnce: Set<string>;
+  requestsFailingOnce: Set<string>;
   /** All requests received: `GET /accounts/…`. */
   receivedRequests: string[];
   /** Requests that no route answers. */
@@ -93,7 +93,7 @@ export async function startCloudflare(): Promise<LocalCloudflare> {
     zones: new Map(),
     subdomain: 'tests',
     refusedRequests: [],
-    failingOnce: new Set(),
+    requestsFailingOnce: new Set(),
     receivedRequests: [],
     unansweredRequests: [],
     close: () =>
@@ -126,7 +126,7 @@ async function handleRequest(
   };
   const refuse = (status: number, code: number, message: string) =>
     sendAnswer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
-  if (state.failingOnce.delete(name)) return refuse(503, 10001, 'Service unavailable');
+  if (state.requestsFailingOnce.delete(name)) return refuse(503, 10001, 'Service unavailable');
   if (state.refusedRequests.includes(name)) return refuse(403, 10000, 'Authentication error');
   if (request.headers.authorization !== `Bearer ${API_TOKEN}` && !path.startsWith('/workers/assets')) {
     return refuse(403, 10000, 'Authentication error');
@@ -208,7 +208,7 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
         if (databases.has(name)) throw new Error(`A database with that name already exists: ${name}`);
         const uuid = crypto.randomUUID();
         const location = { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) };
-        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), location, past: new TimeTravel() });
+        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), location, timeTravel: new TimeTravel() });
         return { name, uuid };
       },
     ],
@@ -230,7 +230,7 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
     [
       /^POST \/d1\/database\/([^/]+)\/query$/,
       ([id = ''], body) => {
-        const { sqlite, past } = findDatabase(id);
+        const { sqlite, timeTravel: past } = findDatabase(id);
         const { sql: text, params = [] } = body.json();
         if (isTriggerCut(text)) throw new Error('incomplete input: SQLITE_ERROR');
         const statementResults = splitSqlQuery(text).map((sql) => ({
@@ -238,20 +238,22 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
           results: sqlite.prepare(sql).all(...params),
           meta: { duration: 0, changes: 0 },
         }));
-        past.remember(sqlite);
+        past.saveSnapshot(sqlite);
         return statementResults;
       },
     ],
     [
       /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
-      ([id = ''], _, url) => ({ bookmark: findDatabase(id).past.bookmarkAt(url.searchParams.get('timestamp')) }),
+      ([id = ''], _, url) => ({
+        bookmark: findDatabase(id).timeTravel.findBookmark(url.searchParams.get('timestamp')),
+      }),
     ],
     [
       /^POST \/d1\/database\/([^/]+)\/time_travel\/restore$/,
       ([id = ''], _, url) => {
-        const { name, past } = findDatabase(id);
+        const { name, timeTravel: past } = findDatabase(id);
         const bookmark = url.searchParams.get('bookmark') ?? '';
-        const previous_bookmark = past.bookmarkAt(null);
+        const previous_bookmark = past.findBookmark(null);
         Object.assign(databases.get(name) ?? {}, { sqlite: past.at(bookmark) });
         return { bookmark, previous_bookmark, message: 'The database was restored.' };
       },

@@ -73,7 +73,7 @@ async function runDeployment(env: NodeJS.ProcessEnv = {}): Promise<string> {
 }
 
 const getWorker = () => cloudflare.workers.get('data-console-staging-api');
-const getBackground = () => cloudflare.workers.get('data-console-staging-background');
+const getBackgroundWorker = () => cloudflare.workers.get('data-console-staging-background');
 
 // wrangler takes ten seconds and more for each of its parts.
 describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
@@ -123,7 +123,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       metadata: backgroundMetadata,
       secrets: backgroundSecrets,
       schedules: backgroundSchedules,
-    } = getBackground() ?? {};
+    } = getBackgroundWorker() ?? {};
     const listBackgroundBindings = (type: string) =>
       backgroundMetadata?.bindings.filter((binding) => binding.type === type) ?? [];
     for (const type of ['queue', 'd1', 'r2_bucket', 'send_email'])
@@ -219,7 +219,11 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
     it('creates no resource again and overwrites no secret', () => {
       expect(cloudflare.unansweredRequests).toEqual([]);
       expect(listCreations()).toEqual(creationsBefore);
-      expect([getWorker()?.secrets, getWorker()?.uploads, getBackground()?.uploads]).toEqual([secretsBefore, 2, 2]);
+      expect([getWorker()?.secrets, getWorker()?.uploads, getBackgroundWorker()?.uploads]).toEqual([
+        secretsBefore,
+        2,
+        2,
+      ]);
       expect(report.match(/none were missing/g)).toHaveLength(1);
       expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
     });
@@ -288,18 +292,23 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
   it('fails with instructions, before it creates anything, when the account has no workers.dev subdomain', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
-    const withoutSubdomain = await readEnvironment('staging', { ...environment.settings, vars });
+    const environmentWithoutUrl = await readEnvironment('staging', { ...environment.settings, vars });
     const requestCount = cloudflare.receivedRequests.length;
     cloudflare.subdomain = null;
-    const deployment = { environment: withoutSubdomain, version: DEPLOYED_VERSION, env: {}, report: () => undefined };
+    const deployment = {
+      environment: environmentWithoutUrl,
+      version: DEPLOYED_VERSION,
+      env: {},
+      report: () => undefined,
+    };
     await expect(deploy(deployment, cloudflare)).rejects.toThrow('The account has no workers.dev subdomain');
     expect(cloudflare.receivedRequests.slice(requestCount)).toEqual(['GET /workers/subdomain']);
   });
 
   it('says to check the token’s permissions when the token is refused', async () => {
-    const wrongAccess = { ...cloudflare, token: 'wrong' };
+    const wrongAccount = { ...cloudflare, token: 'wrong' };
     const deployment = { environment, version: DEPLOYED_VERSION, env: {}, report: () => undefined };
-    await expect(deploy(deployment, wrongAccess)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
+    await expect(deploy(deployment, wrongAccount)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
   });
 });
 
@@ -349,9 +358,15 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
 });
 
 it('a deployment recognizes existing secrets whichever version they have', () => {
-  const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
+  const presentSecrets = [
+    'JWT_PRIVATE_KEYS_5',
+    'ENCRYPTION_KEYS',
+    'EMBED_SECRETS_NEXT_7',
+    'NEON_API_KEY',
+    'AI_API_KEY',
+  ];
   const { secretsToSet } = makeMissingSecrets(
-    present,
+    presentSecrets,
     { PLATFORM_ADMIN_TOKEN: 'the token of the operator' },
     1795309380_000,
   );

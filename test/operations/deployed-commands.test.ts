@@ -19,42 +19,42 @@ afterAll(async () => {
 });
 
 /** Returns the environment with which a command works on the test account. */
-const env = () => ({
+const makeEnv = () => ({
   CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
   CLOUDFLARE_API_TOKEN: cloudflare.token,
   CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
 });
-const runDeployedCommand = (name: string, ...options: string[]) => callCommand(name, options, env());
+const runDeployedCommand = (name: string, ...options: string[]) => callCommand(name, options, makeEnv());
 
 describe('npm run restore', { timeout: 120_000 }, () => {
   const DATABASE_NAME = 'data-console-staging-control';
   let id: string;
-  const account = () => new CloudflareAccount(cloudflare);
-  const rows = () => account().query<{ n: number }>(id, 'SELECT n FROM kept ORDER BY n', []);
+  const createAccount = () => new CloudflareAccount(cloudflare);
+  const readRows = () => createAccount().query<{ n: number }>(id, 'SELECT n FROM kept ORDER BY n', []);
 
   beforeAll(async () => {
-    id = await account().createDatabase(DATABASE_NAME, { hint: 'weur', jurisdiction: null });
-    await account().query(id, 'CREATE TABLE kept (n INTEGER)', []);
-    await account().query(id, 'INSERT INTO kept VALUES (1)', []);
+    id = await createAccount().createDatabase(DATABASE_NAME, { hint: 'weur', jurisdiction: null });
+    await createAccount().query(id, 'CREATE TABLE kept (n INTEGER)', []);
+    await createAccount().query(id, 'INSERT INTO kept VALUES (1)', []);
   });
 
   it('restores the control database of the environment to a time, and prints how to undo it', async () => {
     await sleep(5);
     const moment = new Date().toISOString();
     await sleep(5);
-    await account().query(id, 'DELETE FROM kept', []);
-    await account().query(id, 'INSERT INTO kept VALUES (2)', []);
+    await createAccount().query(id, 'DELETE FROM kept', []);
+    await createAccount().query(id, 'INSERT INTO kept VALUES (2)', []);
 
-    const restoreResult = await runCommand('restore', ['--env', 'staging', '--to', moment], env());
+    const restoreResult = await runCommand('restore', ['--env', 'staging', '--to', moment], makeEnv());
     expect(restoreResult).toEqual({
       code: 0,
       output: expect.stringContaining(`${DATABASE_NAME} is as it was at ${moment}`),
     });
-    expect(await rows()).toEqual([{ n: 1 }]);
+    expect(await readRows()).toEqual([{ n: 1 }]);
 
     const [, back = ''] = /npm run restore -- (.*)$/m.exec(restoreResult.output) ?? [];
     expect((await runDeployedCommand('restore', ...back.split(' '))).code).toBe(0);
-    expect(await rows()).toEqual([{ n: 2 }]);
+    expect(await readRows()).toEqual([{ n: 2 }]);
     expect(cloudflare.unansweredRequests).toEqual([]);
   });
 
@@ -67,12 +67,12 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     [['--env', 'staging', '--to', `00000000-00000000-00000000-${'0'.repeat(32)}`], 'invalid bookmark [7500]'],
     [['--env', 'production', '--to', new Date().toISOString()], 'There is no database data-console-control yet'],
   ])('reports the problem of the options %j, and restores nothing', async (options, message) => {
-    const rowsBefore = await rows();
+    const rowsBefore = await readRows();
     expect(await runDeployedCommand('restore', ...options)).toEqual({
       code: 1,
       output: expect.stringContaining(message),
     });
-    expect(await rows()).toEqual(rowsBefore);
+    expect(await readRows()).toEqual(rowsBefore);
   });
 });
 
@@ -88,9 +88,9 @@ describe('npm run dead-letters', () => {
   });
 
   it('retries a file that it could not read at once', async () => {
-    cloudflare.failingOnce.add(`GET ${LETTER_PATH}`);
-    const listResult = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
-    expect(listResult).toEqual({
+    cloudflare.requestsFailingOnce.add(`GET ${LETTER_PATH}`);
+    const deadLetterListing = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
+    expect(deadLetterListing).toEqual({
       code: 0,
       output: expect.stringContaining('a  2026-01-01T00:00:00.000Z  jobs  5 attempts'),
     });
@@ -99,8 +99,8 @@ describe('npm run dead-letters', () => {
 
   it('says what to check when the token may not read files', async () => {
     cloudflare.refusedRequests.push(`GET ${LETTER_PATH}`);
-    const listResult = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
-    expect(listResult).toEqual({
+    const deadLetterListing = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
+    expect(deadLetterListing).toEqual({
       code: 1,
       output: expect.stringMatching(
         /refused GET .* with 403: Authentication error \[10000\].*Check what CLOUDFLARE_API_TOKEN/,

@@ -10,9 +10,9 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 let state: LocalState;
 let folder: string;
-const query = <Row>(statement: string): Row[] => state.query(statement);
+const queryState = <Row>(statement: string): Row[] => state.query(statement);
 const runStatements = (...statements: string[]): void => {
-  for (const statement of statements) query(statement);
+  for (const statement of statements) queryState(statement);
 };
 
 const makeUserSql = (company: string, id: string) =>
@@ -47,7 +47,7 @@ const runRestore = (...options: string[]) => callCommand('restore', options, { L
 it('npm run restore saves the rows of a company, and restores them without changing anything else', async () => {
   const file = join(folder, 'then.ndjson');
   // readline would take U+2028 for the end of a line.
-  query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
+  queryState("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
   expect(await runCommand('restore', ['save', 'a', file], { LOCAL_STATE_DIR: folder })).toEqual({
     code: 0,
     output: `61 rows are in ${file}.\n`,
@@ -56,8 +56,8 @@ it('npm run restore saves the rows of a company, and restores them without chang
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(text).not.toMatch(/user-b|session-|hash-of/);
   const readAllRows = () => ({
-    users: query('SELECT * FROM users ORDER BY id'),
-    visualizations: query<{ id: string }>('SELECT * FROM visualizations ORDER BY id'),
+    users: queryState('SELECT * FROM users ORDER BY id'),
+    visualizations: queryState<{ id: string }>('SELECT * FROM visualizations ORDER BY id'),
   });
   const rowsBefore = readAllRows();
 
@@ -68,8 +68,8 @@ it('npm run restore saves the rows of a company, and restores them without chang
     makeVisualizationsSql('a', ['newer'], 'Newer'),
   );
   const listOtherRows = () => [
-    query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
-    query('SELECT * FROM users ORDER BY id'),
+    queryState("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
+    queryState('SELECT * FROM users ORDER BY id'),
   ];
   const otherRowsBefore = listOtherRows();
   expect(await runRestore('put-back', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
@@ -95,7 +95,7 @@ it('npm run restore does not resubscribe recipients who had unsubscribed from a 
   await runRestore('save', 'a', file);
   runStatements("UPDATE schedule_recipients SET unsubscribed_at = 7 WHERE subject = 'left-since@x.test'");
   const listRecipients = () =>
-    query('SELECT subject, unsubscribed_at FROM schedule_recipients ORDER BY subject DESC') as unknown[];
+    queryState('SELECT subject, unsubscribed_at FROM schedule_recipients ORDER BY subject DESC') as unknown[];
   expect((await runRestore('put-back', file)).code).toBe(0);
   const [stays, since] = [
     { subject: 'stays@x.test', unsubscribed_at: null },
@@ -116,7 +116,7 @@ it('npm run restore restores permissions only with --access, and never a passwor
     "DELETE FROM users WHERE id = 'gone'",
   );
   const listPeople = () =>
-    query(
+    queryState(
       `SELECT id, is_active, password_hash, mfa_enabled FROM users
        WHERE id IN ('administrator', 'gone') ORDER BY id`,
     );
@@ -133,23 +133,23 @@ it('npm run restore restores permissions only with --access, and never a passwor
     { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
   ]);
   // The counts of the triggers are right.
-  expect(query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
+  expect(queryState("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
 });
 
 it('npm run restore skips and names rows that conflict with existing rows, and restores all the rest', async () => {
   const file = join(folder, 'conflicts.ndjson');
-  const account = (id: string, isDefault: number) =>
+  const insertAccount = (id: string, isDefault: number) =>
     `INSERT INTO accounts (id, company_id, name, is_default, is_active, metadata, created_at, updated_at)
      VALUES ('${id}', 'b', '${id}', ${isDefault}, 1, '{}', 1, 1)`;
   const makeBindingSql = (id: string) =>
     `INSERT INTO group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
      VALUES ('${id}', 'b', 'g', 'user', 'user-b', 'old', 1)`;
-  runStatements(account('old', 1), account('other', 0), makeBindingSql('before'));
+  runStatements(insertAccount('old', 1), insertAccount('other', 0), makeBindingSql('before'));
   await runRestore('save', 'b', file);
   // The default account moved, a membership was made anew, and somebody took a name.
   runStatements(
     "UPDATE accounts SET is_default = 0, name = 'renamed' WHERE id = 'old'",
-    account('newest', 1),
+    insertAccount('newest', 1),
     "DELETE FROM group_bindings WHERE id = 'before'",
     makeBindingSql('after'),
     "DELETE FROM visualizations WHERE id IN ('v-b-0', 'v-b-1')",
@@ -163,8 +163,8 @@ it('npm run restore skips and names rows that conflict with existing rows, and r
   for (const skippedRow of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
     expect(output).toMatch(new RegExp(`^ {2}${skippedRow}.*UNIQUE constraint failed`, 'm'));
   }
-  expect(query('SELECT id FROM group_bindings')).toEqual([{ id: 'after' }]);
-  expect(query("SELECT id FROM visualizations WHERE id IN ('v-b-0', 'v-b-1', 'thief') ORDER BY id")).toEqual([
+  expect(queryState('SELECT id FROM group_bindings')).toEqual([{ id: 'after' }]);
+  expect(queryState("SELECT id FROM visualizations WHERE id IN ('v-b-0', 'v-b-1', 'thief') ORDER BY id")).toEqual([
     { id: 'thief' },
     { id: 'v-b-1' },
   ]);
@@ -176,14 +176,14 @@ it('npm run restore skips and names rows that conflict with existing rows, and r
     "UPDATE accounts SET is_default = 1 WHERE id = 'other'",
   );
   expect((await runRestore('put-back', file, '--access')).output).toContain('2 were skipped');
-  expect(query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
+  expect(queryState('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
 });
 
 it('npm run restore writes nothing from a file that is incomplete or holds rows of another company', async () => {
   const file = join(folder, 'whole.ndjson');
   await runRestore('save', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  query("DELETE FROM visualizations WHERE company_id = 'a'");
+  queryState("DELETE FROM visualizations WHERE company_id = 'a'");
   const brokenFile = join(folder, 'broken.ndjson');
   const foreignLines = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
   for (const [text, message] of [
@@ -194,7 +194,7 @@ it('npm run restore writes nothing from a file that is incomplete or holds rows 
   ] as const) {
     await writeFile(brokenFile, text);
     expect(await runRestore('put-back', brokenFile)).toEqual({ code: 1, output: expect.stringContaining(message) });
-    expect(query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
+    expect(queryState("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
   }
 });
 
@@ -209,7 +209,7 @@ it.each([
 
 it('npm run restore lists only tables that exist and belong to companies', () => {
   for (const table of [...ACCESS_TABLES, ...CONTENT_TABLES]) {
-    const columns = query<{ name: string }>(`PRAGMA table_info(${table})`);
+    const columns = queryState<{ name: string }>(`PRAGMA table_info(${table})`);
     expect(columns.map(({ name }) => name)).toContain('company_id');
   }
 });

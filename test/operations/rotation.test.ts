@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { KEY_NAMES, KEY_VARIABLES, makeKey, makeVersion } from '../../operations/keys.ts';
+import { KEY_NAMES, KEY_VARIABLES, makeKey, makeKeyVersion } from '../../operations/keys.ts';
 import { findUses } from '../../operations/rotation/key-uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { callCommand, runCommand } from './command.ts';
@@ -84,8 +84,8 @@ describe('the removal of an old version of a key', () => {
       output: expect.stringContaining(`1 API key, the last until ${new Date(until).toISOString().slice(0, 10)}`),
     });
     expect(await readSecrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
-    const listResult = await runCommand('rotate-keys', ['list'], { LOCAL_STATE_DIR: folder });
-    expect(listResult.output).toContain('1  needed by 1 API key');
+    const keyListing = await runCommand('rotate-keys', ['list'], { LOCAL_STATE_DIR: folder });
+    expect(keyListing.output).toContain('1  needed by 1 API key');
 
     runStatements('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
     expect((await runRotation('remove', 'key-derivation', '1')).code).toBe(0);
@@ -128,7 +128,7 @@ describe('the removal of an old version of a key', () => {
     );
     const now = Date.now();
     const emptyDatabase = { query: async () => [], close: async () => undefined };
-    const findUsesAfter = (ms: number) => findUses(key, 1, makeVersion(now), emptyDatabase, now + ms);
+    const findUsesAfter = (ms: number) => findUses(key, 1, makeKeyVersion(now), emptyDatabase, now + ms);
     expect(await findUsesAfter(days * DAY_MS)).toHaveLength(1);
     expect(await findUsesAfter(days * DAY_MS + 61_000)).toEqual([]);
   });

@@ -28,7 +28,7 @@ import {
 } from '../support/companies.ts';
 import { makeAuditRecord } from '../support/log.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { createLocalNeonApi } from '../support/tenant.ts';
 import { deliverMessage, uploadFiles } from '../uploads/support.ts';
@@ -164,19 +164,19 @@ describe('an organization that is scheduled for deletion', () => {
       await expectSuccess(deleteOrganization(company, '5'));
       const beginErasure = () =>
         env.CONTROL_DB.prepare("insert into company_ends values (?, 1, null, '{}', null)").bind(company.id).run();
-      const overtakenResult = await sendOvertaken(/^update "companies"/, beginErasure, (changedEnv) =>
+      const racingResult = await sendDuringRace(/^update "companies"/, beginErasure, (changedEnv) =>
         ask(company, changedEnv),
       );
-      expect(readReason(overtakenResult)).toEqual([409, answer]);
+      expect(readReason(racingResult)).toEqual([409, answer]);
       expect(await readStatus(company)).toBe('deleting');
     }
     const company = await createOwnedCompany();
-    const overtakenPatch = await sendOvertaken(
+    const racingPatch = await sendDuringRace(
       /^update "companies"/,
       () => expectSuccess(deleteOrganization(company)),
       (changedEnv) => operator.patch(makePath(company), { json: { status: 'active' }, env: changedEnv }),
     );
-    expect(readReason(overtakenPatch)).toEqual([409, 'deleting']);
+    expect(readReason(racingPatch)).toEqual([409, 'deleting']);
   });
 });
 
@@ -213,7 +213,7 @@ describe('an organization that is erased', () => {
       backups_until: new Date(Date.parse(claims.completed_at) + 30 * DAY_MS).toISOString(),
     });
     const removedCounts = Object.fromEntries(
-      claims.stores.map((each: { store: string; removed: number }) => [each.store, each.removed]),
+      claims.stores.map((store: { store: string; removed: number }) => [store.store, store.removed]),
     );
     expect(removedCounts.database).toBe(1);
     expect(removedCounts.control_records).toBeGreaterThan(10);
@@ -327,13 +327,13 @@ describe('the erasure of an organization', () => {
     await runScheduled(createFailingEnv(/^update "company_ends"/));
     advanceClock(10 * 60 * 1000);
     const { stores } = await decodeClaims(await runErasure(company));
-    const removedRows = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
+    const removedRowCount = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
     // What triggers delete of itself is no row of the count.
     const derivedTables = ['account_users'];
     const countedRows = rows.filter(
       (_, at) => !derivedTables.includes(getControlTableName(CONTROL_TABLES[at] as never)),
     );
-    expect(removedRows).toBe(countedRows.reduce((sum, count) => sum + count, 0));
+    expect(removedRowCount).toBe(countedRows.reduce((sum, count) => sum + count, 0));
     expect(await findStoredPlaces([company.id])).toEqual([]);
   });
 
@@ -341,8 +341,9 @@ describe('the erasure of an organization', () => {
     const company = await createOwnedCompany();
     await deleteAtOnce(company);
     const { id } = company;
-    const insertLate = () => env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
-    await sendOvertaken(/^select .* from "outbox"/, insertLate, (changedEnv) => runScheduled(changedEnv));
+    const insertLateMessage = () =>
+      env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
+    await sendDuringRace(/^select .* from "outbox"/, insertLateMessage, (changedEnv) => runScheduled(changedEnv));
     expect(await readStatus(company)).toBe('deleting');
     await runErasure(company);
     expect(await findStoredPlaces([company.id])).toEqual([]);

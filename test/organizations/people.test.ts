@@ -31,7 +31,7 @@ import {
 } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { readRecords } from '../support/log.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
@@ -59,7 +59,7 @@ const from = (token: string, headers: Record<string, string>): Caller => {
   return Object.fromEntries(entries) as Caller;
 };
 
-interface PlantedPerson {
+interface StoredPerson {
   company: Company;
   id: string;
   email: string;
@@ -70,7 +70,7 @@ interface PlantedPerson {
 }
 
 /** Creates a person with data everywhere: as administrator, creator, inviter, invited, member, recipient and outsider. */
-async function plantPerson(company: Company): Promise<PlantedPerson> {
+async function storePerson(company: Company): Promise<StoredPerson> {
   const { id, email, token } = await createAllowedUser(company, { can: ['*'] });
   createdCount += 1;
   const ip = `203.0.113.${100 + createdCount}`;
@@ -140,11 +140,11 @@ afterEach(resetClock);
 const failToSend = () => Promise.reject(new Error('The queue is away.'));
 
 describe('the stored data about a person', () => {
-  let person: PlantedPerson;
+  let person: StoredPerson;
   let ownUser: Awaited<ReturnType<typeof createAllowedUser>>;
   beforeAll(async () => {
     const company = await createProvisionedCompany();
-    person = await plantPerson(company);
+    person = await storePerson(company);
     ownUser = await createAllowedUser(company, { can: ['users:list'] });
   });
 
@@ -183,8 +183,8 @@ describe('the stored data about a person', () => {
     const names = new Set(ownRecords.flatMap(({ record }) => Object.keys(record)));
     expect([...names].filter((name) => !/^[a-z0-9_]+$/.test(name))).toEqual([]);
     expect(ownRecords.filter(({ record }) => Object.values(record).some((value) => Number(value) > 1e11))).toEqual([]);
-    for (const internal of ['session_epoch', 'counted_as', 'due_at', 'previous_until', 'row']) {
-      expect(names).not.toContain(internal);
+    for (const internalName of ['session_epoch', 'counted_as', 'due_at', 'previous_until', 'row']) {
+      expect(names).not.toContain(internalName);
     }
     const findRecord = (wantedKind: string) => ownRecords.find(({ kind }) => kind === wantedKind)?.record;
     expect(findRecord('users')).toMatchObject({
@@ -211,10 +211,12 @@ describe('the stored data about a person', () => {
   });
 
   it('has columns of its own in every table with rows about persons, none of them a secret', () => {
-    const shownColumns = COMPANY_TABLES.filter(({ makeAboutCondition }) => makeAboutCondition).map(({ table }) => ({
-      table: getControlTableName(table),
-      names: listPersonalColumns(table).map(({ name }) => name),
-    }));
+    const shownColumns = COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition).map(
+      ({ table }) => ({
+        table: getControlTableName(table),
+        names: listPersonalColumns(table).map(({ name }) => name),
+      }),
+    );
     expect(shownColumns.filter(({ names }) => names.length === 0)).toEqual([]);
     expect(
       shownColumns.flatMap(({ names }) => names).filter((name) => /digest|secret|hash|salt|password/.test(name)),
@@ -243,7 +245,7 @@ describe('the erasure of a person', () => {
   it("removes all their data; records that others depend on stay under one pseudonym, and other people's data is unchanged", async () => {
     const company = await createProvisionedCompany();
     const otherCompany = await createOwnedCompany();
-    const person = await plantPerson(company);
+    const person = await storePerson(company);
     const { id, email, outsiderId, name, ip: personIp, agent } = person;
     // Another one, whose address ends alike; and the same address in another company.
     const otherUser = await createAllowedUser(company);
@@ -269,10 +271,12 @@ describe('the erasure of a person', () => {
       expect([kind, erased[kind] > 0]).toEqual([kind, true]);
     }
     // Of the other company, which has the address still, and of no other place.
-    const left = await findStoredPlaces([id, outsiderId, name, personIp, agent]);
+    const remainingPlaces = await findStoredPlaces([id, outsiderId, name, personIp, agent]);
     const platformLogId = env.COMPANY_LOG.idFromName('platform').toString();
     expect(
-      left.filter((storedPlace) => !storedPlace.startsWith('IP_LIMITER') && !storedPlace.includes(platformLogId)),
+      remainingPlaces.filter(
+        (storedPlace) => !storedPlace.startsWith('IP_LIMITER') && !storedPlace.includes(platformLogId),
+      ),
     ).toEqual([]);
     const emails = (await findStoredPlaces([email])).filter((storedPlace) => !storedPlace.endsWith(similarEmail));
     expect(
@@ -289,11 +293,11 @@ describe('the erasure of a person', () => {
       company.id,
     )) as { created_by_user_id: string };
     expect(pseudonym).toMatch(/^[0-9a-f]{24}$/);
-    const audit = await readRecords('audit', company.id);
-    const pseudonymRecords = audit.filter(({ principalId }) => principalId === pseudonym);
+    const auditRecords = await readRecords('audit', company.id);
+    const pseudonymRecords = auditRecords.filter(({ principalId }) => principalId === pseudonym);
     expect(pseudonymRecords.length).toBeGreaterThan(10);
     expect(pseudonymRecords.every(({ ip }) => ip === null)).toBe(true);
-    expect(audit.find(({ principalId }) => principalId === 'another')).toMatchObject({
+    expect(auditRecords.find(({ principalId }) => principalId === 'another')).toMatchObject({
       ip: '198.51.100.1',
       resourceId: `${pseudonym}/x`,
     });
@@ -302,12 +306,12 @@ describe('the erasure of a person', () => {
     expect(
       events.some((event) => event.actorEmail === pseudonym && event.actorId === pseudonym && event.userAgent === null),
     ).toBe(true);
-    const makers = await runInContext({ kind: 'system', companyId: company.id }, async (ctx) =>
+    const creatorRows = await runInContext({ kind: 'system', companyId: company.id }, async (ctx) =>
       (await openDatabaseIfAny(ctx))?.query<{ created_by_user_id: string }>(
         'SELECT created_by_user_id FROM console.managed_tables',
       ),
     );
-    expect(makers).toEqual([{ created_by_user_id: pseudonym }]);
+    expect(creatorRows).toEqual([{ created_by_user_id: pseudonym }]);
     const { description } = (await selectRow<{ description: string }>(
       "select description from groups where company_id = ? and description like 'Ask %'",
       company.id,
@@ -321,14 +325,14 @@ describe('the erasure of a person', () => {
 
   it('is complete after an interruption, and is refused for a person who is activated meanwhile', async () => {
     const company = await createProvisionedCompany();
-    const { id, email, outsiderId } = await plantPerson(company);
+    const { id, email, outsiderId } = await storePerson(company);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
-    const overtakenErasure = await sendOvertaken(
+    const racingErasure = await sendDuringRace(
       /^update "users" set "is_active"/,
       () => expectSuccess(company.as.post(`/v1/users/${id}/activate`)),
       (changedEnv) => company.as.delete(makePath(email), { env: changedEnv }),
     );
-    expect([overtakenErasure.status, overtakenErasure.body.error]).toEqual([409, 'USER_ACTIVE']);
+    expect([racingErasure.status, racingErasure.body.error]).toEqual([409, 'USER_ACTIVE']);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     const failingBinding = {
       ...env.COMPANY_LOG,
@@ -370,8 +374,8 @@ describe('the erasure of a person', () => {
     expect(kinds).toContain('webhook_deliveries');
 
     // What is told meanwhile waits: the queue is away.
-    const heldQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
-    const { erased } = await expectSuccess(company.as.delete(makePath(email), { env: heldQueue }));
+    const failingQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
+    const { erased } = await expectSuccess(company.as.delete(makePath(email), { env: failingQueue }));
     expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
     expect(await countRows("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
     expect(await findStoredPlaces([id, email, 'Petra Pending'])).toEqual([]);
@@ -403,11 +407,11 @@ describe('the erasure of a person', () => {
     const { _id: endpoint } = await createEndpoint(company, receiver);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     await expect.poll(() => countRows('events where company_id = ?', company.id)).toBe(0);
-    const heldQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
-    await expectSuccess(company.as.post(`/v1/users/${id}/activate`, { env: heldQueue }));
-    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`, { env: heldQueue }));
-    const erasePerson = () => expectSuccess(company.as.delete(makePath(email), { env: heldQueue }));
-    await sendOvertaken(query, erasePerson, (changedEnv) =>
+    const failingQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
+    await expectSuccess(company.as.post(`/v1/users/${id}/activate`, { env: failingQueue }));
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`, { env: failingQueue }));
+    const erasePerson = () => expectSuccess(company.as.delete(makePath(email), { env: failingQueue }));
+    await sendDuringRace(query, erasePerson, (changedEnv) =>
       deliverMessage({ type: 'webhooks.tell', companyId: company.id }, changedEnv),
     );
     expect(await countRows('events where company_id = ?', company.id)).toBe(0);
@@ -420,13 +424,13 @@ describe('the erasure of a person', () => {
 
   it('removes them from records that a queue delivers later, but not from records made after they came back', async () => {
     const company = await createProvisionedCompany();
-    const { id, email, outsiderId, ip } = await plantPerson(company);
+    const { id, email, outsiderId, ip } = await storePerson(company);
     const events = await readRecords('share', company.id);
     const personEvents = events.filter(({ actorEmail }) => actorEmail === email);
     const details = { asked: `${email}, as ${outsiderId}` };
     const eventAboutPerson = { ...events[0], actorId: null, actorEmail: null, viewer: 'another', details };
     const records = await readRecords('audit', company.id);
-    const record = records.find((each) => each.principalId === id && each.ip === ip);
+    const record = records.find((listedRecord) => listedRecord.principalId === id && listedRecord.ip === ip);
     expect([personEvents.length > 1, record]).toEqual([true, expect.anything()]);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     await expectSuccess(company.as.delete(makePath(email)));
@@ -439,14 +443,18 @@ describe('the erasure of a person', () => {
     await storeInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
     const storedRecords = await readRecords('share', company.id);
     expect(
-      lateEvents.every((event) => storedRecords.some((each) => each.id === event.id && each.actorEmail !== email)),
+      lateEvents.every((event) =>
+        storedRecords.some((storedRecord) => storedRecord.id === event.id && storedRecord.actorEmail !== email),
+      ),
     ).toBe(true);
     expect(await findStoredPlaces([id, outsiderId, email])).toEqual([]);
-    expect((await readRecords('audit', company.id)).filter((each) => each.ip === ip)).toEqual([]);
+    expect((await readRecords('audit', company.id)).filter((auditRecord) => auditRecord.ip === ip)).toEqual([]);
 
     const laterEvent = { ...lateEvents[0], id: newId(Date.now()), occurredAt: Date.now() + 1000 };
     await deliverMessage({ type: 'share.keep', companyId: company.id, event: laterEvent });
-    const storedLaterEvent = (await readRecords('share', company.id)).find((each) => each.id === laterEvent.id);
+    const storedLaterEvent = (await readRecords('share', company.id)).find(
+      (shareRecord) => shareRecord.id === laterEvent.id,
+    );
     expect(storedLaterEvent?.actorEmail).toBe(email);
   });
 
@@ -458,7 +466,7 @@ describe('the erasure of a person', () => {
     const updateGroup = () =>
       expectSuccess(company.as.put(`/v1/groups/${_id}`, { json: { description: 'Written meanwhile.' } }));
     await expectSuccess(
-      sendOvertaken(/^update "groups"/, updateGroup, (changedEnv) =>
+      sendDuringRace(/^update "groups"/, updateGroup, (changedEnv) =>
         company.as.delete(makePath('x@invited.test'), { env: changedEnv }),
       ),
     );
@@ -512,8 +520,8 @@ describe('the list of stores with data about people', () => {
   it('describes for each store and table which data about people it contains', () => {
     expect(DATA_STORES.filter(({ personData }) => personData === undefined)).toEqual([]);
     expect(
-      COMPANY_TABLES.filter(({ makeAboutCondition }) => makeAboutCondition === undefined).map(({ table }) =>
-        getControlTableName(table),
+      COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition === undefined).map(
+        ({ table }) => getControlTableName(table),
       ),
     ).toEqual([]);
   });

@@ -12,20 +12,20 @@ import {
 import {
   countMailsTo,
   createSchedule,
-  runDue,
+  runDueSchedules,
   SCHEDULES_PATH,
-  createHeldQueue as someSchedules,
+  createTestQueue as someSchedules,
 } from '../schedules/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, PASSWORD } from '../support/companies.ts';
 import { EMAIL } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   makeCsvTable,
@@ -47,7 +47,7 @@ const ROW_COUNT = 300;
 
 /** Creates a confirmed load job whose message is held in the queue of the test. */
 async function createLoad(company: Company) {
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
   const id = await uploadFiles(company, [makeFile('clientes.csv', makeCsvTable(ROW_COUNT))], { env: queue.env });
   await deliverAllMessages(queue);
   const { inferred_schema } = await waitForAnalysis(company, id);
@@ -82,7 +82,7 @@ describe('when a company is suspended meanwhile,', () => {
     const company = await createProvisionedCompany();
     const { id, queue, message } = await createLoad(company);
     const suspendCompany = () => suspend(company);
-    await sendOvertaken(INSERT_OUTBOX_EVENT_PATTERN, suspendCompany, (changedEnv) =>
+    await sendDuringRace(INSERT_OUTBOX_EVENT_PATTERN, suspendCompany, (changedEnv) =>
       deliverMessage(message, { ...queue.env, ...changedEnv }),
     );
     expect((await company.as.get('/v1/managed-tables')).status).toBe(403);
@@ -112,7 +112,7 @@ describe('when a company is suspended meanwhile,', () => {
     const company = await createProvisionedCompany();
     const { id, queue, message } = await createDueSchedule(company);
     const mailCountBefore = countMailsTo(company.owner.email);
-    const deliveryResult = await sendOvertaken(
+    const deliveryResult = await sendDuringRace(
       INSERT_DELIVERY_PATTERN,
       () => suspend(company),
       (changedEnv) => deliverMessage(message, { ...queue.env, ...changedEnv, EMAIL }),
@@ -121,7 +121,7 @@ describe('when a company is suspended meanwhile,', () => {
     await activate(company);
     advanceClock(5 * 60_000);
     try {
-      await runDue();
+      await runDueSchedules();
     } finally {
       resetClock();
     }
@@ -135,7 +135,7 @@ describe('when a company is suspended meanwhile,', () => {
   it('an export waits, and is completed after the suspension', async () => {
     const company = await createOwnedCompany();
     const { id, queue } = await startExport(company);
-    await sendOvertaken(
+    await sendDuringRace(
       SELECT_EXPORTED_GROUPS_PATTERN,
       () => suspend(company),
       (changedEnv) => deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, ...changedEnv }),
@@ -173,7 +173,7 @@ describe('when a company is erased meanwhile,', () => {
     const company = await createProvisionedCompany();
     const { queue, message } = await createLoad(company);
     const eraseMeanwhile = () => eraseCompany(company);
-    await sendOvertaken(INSERT_OUTBOX_EVENT_PATTERN, eraseMeanwhile, (changedEnv) =>
+    await sendDuringRace(INSERT_OUTBOX_EVENT_PATTERN, eraseMeanwhile, (changedEnv) =>
       deliverMessage(message, { ...queue.env, ...changedEnv }),
     );
     expect(await deliverMessage(message, queue.env)).toBe('done');
@@ -185,7 +185,7 @@ describe('when a company is erased meanwhile,', () => {
     const company = await createProvisionedCompany();
     const { queue, message } = await createDueSchedule(company);
     const mailCountBefore = countMailsTo(company.owner.email);
-    await sendOvertaken(
+    await sendDuringRace(
       INSERT_DELIVERY_PATTERN,
       () => eraseCompany(company),
       (changedEnv) => deliverMessage(message, { ...queue.env, ...changedEnv, EMAIL }),
@@ -200,11 +200,11 @@ describe('when a company is erased meanwhile,', () => {
     const { id, queue } = await startExport(company);
     await exportOneFile(company, id);
     const [note] = (await listExportObjects(company)).filter((key) => key.endsWith('/upload-under-way'));
-    const notedUpload = (await (await env.FILES.get(note as string))?.json()) as { key: string; uploadId: string };
-    const { key, uploadId } = notedUpload;
+    const unfinishedUpload = (await (await env.FILES.get(note as string))?.json()) as { key: string; uploadId: string };
+    const { key, uploadId } = unfinishedUpload;
     const message = queue.messages.shift() as JobMessage;
     const eraseMeanwhile = () => eraseCompany(company);
-    await sendOvertaken(SELECT_EXPORTED_GROUPS_PATTERN, eraseMeanwhile, (changedEnv) =>
+    await sendDuringRace(SELECT_EXPORTED_GROUPS_PATTERN, eraseMeanwhile, (changedEnv) =>
       deliverMessage(message, { ...queue.env, ...changedEnv }),
     );
     expect(await deliverMessage(message, queue.env)).toBe('done');
@@ -215,7 +215,7 @@ describe('when a company is erased meanwhile,', () => {
 
   it('a sign-in begins no session', async () => {
     const company = await createOwnedCompany();
-    const lateSignIn = await sendOvertaken(
+    const lateSignIn = await sendDuringRace(
       INSERT_SESSION_PATTERN,
       () => eraseCompany(company),
       (changedEnv) => logIn(company, changedEnv),

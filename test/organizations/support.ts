@@ -38,17 +38,17 @@ export async function listAddresses(companyId: string): Promise<string[]> {
 }
 
 /** Finds where one of these texts is stored, in every store of the local system: tables, keys and bodies. */
-export async function findStoredPlaces(marks: readonly string[]): Promise<string[]> {
+export async function findStoredPlaces(searchedTexts: readonly string[]): Promise<string[]> {
   return [
-    ...(await findInControlRecords(marks)),
-    ...(await findInFiles(marks)),
-    ...(await findInObjects(marks)),
+    ...(await findInControlRecords(searchedTexts)),
+    ...(await findInFiles(searchedTexts)),
+    ...(await findInObjects(searchedTexts)),
   ].toSorted();
 }
 
 /** Returns the marks that a text contains, each with the text before it. */
-const findMarks = (marks: readonly string[], text: string): string[] =>
-  marks.flatMap((mark) => {
+const findExcerpts = (searchedTexts: readonly string[], text: string): string[] =>
+  searchedTexts.flatMap((mark) => {
     const at = text.indexOf(mark);
     return at < 0 ? [] : text.slice(Math.max(0, at - 200), at + mark.length);
   });
@@ -62,13 +62,13 @@ export async function listControlTables(): Promise<string[]> {
   return results.map(({ name }) => name);
 }
 
-async function findInControlRecords(marks: readonly string[]): Promise<string[]> {
+async function findInControlRecords(searchedTexts: readonly string[]): Promise<string[]> {
   const locations: string[] = [];
   for (const table of await listControlTables()) {
     const { results } = await env.CONTROL_DB.prepare(`select * from "${table}"`).all();
     // What stays is the certificate of the id.
     for (const row of table === 'company_ends' ? [] : results) {
-      for (const mark of findMarks(marks, JSON.stringify(row))) locations.push(`D1 ${table}: ${mark}`);
+      for (const mark of findExcerpts(searchedTexts, JSON.stringify(row))) locations.push(`D1 ${table}: ${mark}`);
     }
   }
   return locations;
@@ -85,24 +85,24 @@ export async function listFileKeys(): Promise<string[]> {
   }
 }
 
-async function findInFiles(marks: readonly string[]): Promise<string[]> {
+async function findInFiles(searchedTexts: readonly string[]): Promise<string[]> {
   const locations: string[] = [];
   for (const key of await listFileKeys()) {
     const body = (await env.FILES.get(key))?.body;
     const plainBody = body && key.endsWith('.gz') ? body.pipeThrough(new DecompressionStream('gzip')) : body;
     const text = key + (plainBody ? await new Response(plainBody).text() : '');
-    for (const mark of findMarks(marks, text)) locations.push(`R2 ${key}: ${mark}`);
+    for (const mark of findExcerpts(searchedTexts, text)) locations.push(`R2 ${key}: ${mark}`);
   }
   return locations;
 }
 
-async function findInObjects(marks: readonly string[]): Promise<string[]> {
+async function findInObjects(searchedTexts: readonly string[]): Promise<string[]> {
   const locations: string[] = [];
   for (const name of OBJECT_BINDING_NAMES) {
     const namespace = (env as unknown as Bindings)[name] as DurableObjectNamespace;
     for (const id of await listDurableObjectIds(namespace)) {
       const text = await runInDurableObject(namespace.get(id), readObjectText);
-      for (const mark of findMarks(marks, text)) locations.push(`${name} ${id}: ${mark}`);
+      for (const mark of findExcerpts(searchedTexts, text)) locations.push(`${name} ${id}: ${mark}`);
     }
   }
   return locations;
@@ -120,13 +120,16 @@ async function readObjectText(_: object, { storage }: DurableObjectState): Promi
 }
 
 /** Deletes a company, and expects that no store holds its id, the addresses of its people or `marks` any more. */
-export async function expectNothingLeft(company: { id: string }, marks: readonly string[] = []): Promise<string> {
-  const allMarks = [company.id, ...(await listAddresses(company.id)), ...marks];
-  const placesBefore = await findStoredPlaces(allMarks);
+export async function expectNothingLeft(
+  company: { id: string },
+  searchedTexts: readonly string[] = [],
+): Promise<string> {
+  const allSearchTexts = [company.id, ...(await listAddresses(company.id)), ...searchedTexts];
+  const placesBefore = await findStoredPlaces(allSearchTexts);
   expect(placesBefore.length).toBeGreaterThan(0);
   await deleteAtOnce(company);
   const certificate = await runErasure(company);
-  expect(await findStoredPlaces(allMarks)).toEqual([]);
+  expect(await findStoredPlaces(allSearchTexts)).toEqual([]);
   expect(await createLocalNeonApi().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   return certificate;
 }

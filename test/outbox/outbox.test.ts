@@ -1,28 +1,28 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { createQuestion, createSum } from '../knowledge/questions/support.ts';
+import { createQuestion, createSumMetric } from '../knowledge/questions/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
 import { column, createTableClient } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
 /** Creates a queue that refuses messages until `comesBack` is called. */
 function createUnavailableQueue() {
   const sentMessages: JobMessage[] = [];
-  let isAway = true;
+  let isUnavailable = true;
   const send = async (message: JobMessage) => {
-    if (isAway) throw new Error('The queue is away.');
+    if (isUnavailable) throw new Error('The queue is away.');
     sentMessages.push(message);
   };
   const sendBatch = async (batch: { body: JobMessage }[]) => {
@@ -34,64 +34,64 @@ function createUnavailableQueue() {
     mine: () => sentMessages.filter(({ companyId }) => companyId === company.id),
     env: { RECHECKS: { send, sendBatch } } as unknown as Record<string, string>,
     comesBack: () => {
-      isAway = false;
+      isUnavailable = false;
     },
   };
 }
 
-const countWaiting = () => countRows('outbox where company_id = ?', company.id);
+const countWaitingMessages = () => countRows('outbox where company_id = ?', company.id);
 
 describe('a re-check of knowledge whose message cannot be sent', () => {
   it('is sent by the scheduled run, after a change of an item', async () => {
-    const { item } = await createQuestion(asOwner);
-    await expect.poll(countWaiting).toBe(0);
+    const { item } = await createQuestion(ownerCaller);
+    await expect.poll(countWaitingMessages).toBe(0);
     const queue = createUnavailableQueue();
-    const changedItem = await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
+    const changedItem = await ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
       json: { status: 'draft' },
       env: queue.env,
     });
-    expect([changedItem.status, await countWaiting()]).toEqual([200, 1]);
+    expect([changedItem.status, await countWaitingMessages()]).toEqual([200, 1]);
     await runScheduled(queue.env);
-    expect([await countWaiting(), queue.sent]).toEqual([1, []]);
+    expect([await countWaitingMessages(), queue.sent]).toEqual([1, []]);
     queue.comesBack();
     await runScheduled(queue.env);
-    expect([await countWaiting(), queue.mine()]).toEqual([
+    expect([await countWaitingMessages(), queue.mine()]).toEqual([
       0,
       [expect.objectContaining({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' })],
     ]);
   });
 
   it('is sent by the scheduled run, after a change of a table', async () => {
-    const { table } = await createSum(asOwner);
-    await expect.poll(countWaiting).toBe(0);
+    const { table } = await createSumMetric(ownerCaller);
+    await expect.poll(countWaitingMessages).toBe(0);
     const queue = createUnavailableQueue();
-    const putTable = (json: unknown) => asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
+    const putTable = (json: unknown) => ownerCaller.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
     expect((await putTable({ display_name: `${table.name}_moved` })).status).toBe(200);
-    expect(await countWaiting()).toBe(1);
+    expect(await countWaitingMessages()).toBe(1);
     queue.comesBack();
     await runScheduled(queue.env);
-    expect([await countWaiting(), queue.mine()]).toEqual([
+    expect([await countWaitingMessages(), queue.mine()]).toEqual([
       0,
       [expect.objectContaining({ type: 'knowledge.recheck', companyId: company.id, tables: [] })],
     ]);
   });
 
   it('is stored before the table changes, which fails if it cannot be stored', async () => {
-    const { table } = await createSum(asOwner);
-    await expect.poll(countWaiting).toBe(0);
+    const { table } = await createSumMetric(ownerCaller);
+    await expect.poll(countWaitingMessages).toBe(0);
     const json = { display_name: `${table.name}_moved` };
-    const refusedPut = await asOwner.put(`/v1/managed-tables/${table.id}`, {
+    const refusedPut = await ownerCaller.put(`/v1/managed-tables/${table.id}`, {
       json,
       env: createFailingEnv(/into "outbox"/),
     });
     expect(refusedPut.status).toBe(500);
-    expect((await createTableClient(asOwner, table.id).get()).body.display_name).toBe(table.name);
+    expect((await createTableClient(ownerCaller, table.id).get()).body.display_name).toBe(table.name);
     // What could not be removed is sent in vain after an hour.
-    const unchangedPut = await asOwner.put(`/v1/managed-tables/${table.id}`, {
+    const unchangedPut = await ownerCaller.put(`/v1/managed-tables/${table.id}`, {
       json,
       env: createFailingEnv(/from "outbox"/),
     });
-    expect([unchangedPut.status, await countWaiting()]).toEqual([200, 1]);
+    expect([unchangedPut.status, await countWaitingMessages()]).toEqual([200, 1]);
     const queue = createUnavailableQueue();
     queue.comesBack();
     try {
@@ -102,15 +102,15 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     } finally {
       resetClock();
     }
-    expect([await countWaiting(), queue.mine().length]).toEqual([0, 1]);
+    expect([await countWaitingMessages(), queue.mine().length]).toEqual([0, 1]);
   });
 
   it('is sent by the scheduled run, for an item that could not be checked', async () => {
-    const { table } = await createSum(asOwner);
-    await expect.poll(countWaiting).toBe(0);
+    const { table } = await createSumMetric(ownerCaller);
+    await expect.poll(countWaitingMessages).toBe(0);
     const queue = createUnavailableQueue();
     const unreachableDatabase = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-    const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/concepts`)).body;
+    const { records } = (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts`)).body;
     const fields = {
       kind: 'metric',
       name: makeName('Unchecked'),
@@ -118,8 +118,8 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
       source_concept_ids: [records[0]._id],
     };
     const json = { ...fields, formula: 'sum(a)', mapped_tables: [table.name] };
-    const { status, body } = await asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json, env: unreachableDatabase });
-    expect([status, body.validation_errors[0]?.code, await countWaiting()]).toEqual([201, 'not_checked', 1]);
+    const { status, body } = await ownerCaller.post(`${KNOWLEDGE_PATH}/semantic`, { json, env: unreachableDatabase });
+    expect([status, body.validation_errors[0]?.code, await countWaitingMessages()]).toEqual([201, 'not_checked', 1]);
     queue.comesBack();
     try {
       advanceClock(61_000);
@@ -127,33 +127,33 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     } finally {
       resetClock();
     }
-    expect([await countWaiting(), queue.mine()]).toEqual([
+    expect([await countWaitingMessages(), queue.mine()]).toEqual([
       0,
       [expect.objectContaining({ type: 'knowledge.recheck', companyId: company.id, tables: [table.name] })],
     ]);
   });
 
   it('is stored once if the change is retried because a concurrent change came first', async () => {
-    const { item } = await createQuestion(asOwner);
-    await expect.poll(countWaiting).toBe(0);
+    const { item } = await createQuestion(ownerCaller);
+    await expect.poll(countWaitingMessages).toBe(0);
     const queue = createUnavailableQueue();
     const patchItem = (json: unknown, env: Record<string, string>) =>
-      asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json, env });
+      ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json, env });
     const concurrentQueue = createUnavailableQueue();
     concurrentQueue.comesBack();
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "knowledge_resources"/,
       () => patchItem({ grain: 'day' }, concurrentQueue.env),
       (env) => patchItem({ description: 'Said anew.' }, { ...queue.env, ...env }),
     );
-    expect([answer.status, answer.body.version, await countWaiting()]).toEqual([200, 3, 1]);
+    expect([answer.status, answer.body.version, await countWaitingMessages()]).toEqual([200, 3, 1]);
     queue.comesBack();
     await runScheduled(queue.env);
   });
 
   it('is not stored if the company has no verified question', async () => {
     const other = await createProvisionedCompany();
-    const { item } = await createSum(other.as);
+    const { item } = await createSumMetric(other.as);
     const queue = createUnavailableQueue();
     const patchResponse = await other.as.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
       json: { grain: 'day' },
@@ -163,33 +163,33 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is sent with hundreds of other re-checks by one scheduled run, in batches that the queue accepts', async () => {
-    await expect.poll(countWaiting).toBe(0);
-    const message = (tables: string[]) =>
+    await expect.poll(countWaitingMessages).toBe(0);
+    const makeMessage = (tables: string[]) =>
       JSON.stringify({ type: 'knowledge.recheck', companyId: company.id, tables, after: '' });
     await env.CONTROL_DB.prepare(
       `insert into outbox select lower(hex(randomblob(12))), ?, iif(key < 10, ?, ?), 1 from json_each(?)`,
     )
-      .bind(company.id, message(['é'.repeat(20_000)]), message([]), JSON.stringify(Array(350).fill(0)))
+      .bind(company.id, makeMessage(['é'.repeat(20_000)]), makeMessage([]), JSON.stringify(Array(350).fill(0)))
       .run();
     const batches: { body: JobMessage }[][] = [];
     const sendBatch = async (batch: { body: JobMessage }[]) => void batches.push(batch);
     await runScheduled({ RECHECKS: { sendBatch } });
     const companyBatches = batches.filter(([first]) => first?.body.companyId === company.id);
-    expect([await countWaiting(), companyBatches.flat().length]).toEqual([0, 350]);
+    expect([await countWaitingMessages(), companyBatches.flat().length]).toEqual([0, 350]);
     expect(Math.max(...companyBatches.map(({ length }) => length))).toBeLessThanOrEqual(100);
     expect(Math.max(...companyBatches.map((batch) => Buffer.byteLength(JSON.stringify(batch))))).toBeLessThan(256_000);
     expect(companyBatches.length).toBeLessThan(10);
   });
 
   it('is not sent for a change that is refused, or changes nothing', async () => {
-    const { table } = await createSum(asOwner);
-    await expect.poll(countWaiting).toBe(0);
+    const { table } = await createSumMetric(ownerCaller);
+    await expect.poll(countWaitingMessages).toBe(0);
     const queue = createUnavailableQueue();
-    const putTable = (json: unknown) => asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
+    const putTable = (json: unknown) => ownerCaller.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
     expect((await putTable({ display_name: 'Not a name!' })).status).toBe(422);
     expect((await putTable({ display_name: table.name })).status).toBe(200);
     expect((await putTable({ columns: [column('a', 'integer'), column('b'), column('b')] })).status).toBe(422);
-    await expect.poll(countWaiting).toBe(0);
+    await expect.poll(countWaitingMessages).toBe(0);
     expect(queue.sent).toEqual([]);
   });
 });

@@ -5,13 +5,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface CuttingProxy {
   url: string;
   /** Numbers of bytes from a client after which the next connections are cut, in order; then no more are cut. */
-  cutAfterBytes: number[];
+  cutOffsets: number[];
   /** The number of connections that were cut. */
   cutCount: number;
   close(): void;
 }
 
-/** Starts a proxy that forwards bytes, and destroys connections according to `cutAfterBytes`. */
+/** Starts a proxy that forwards bytes, and destroys connections according to `cutOffsets`. */
 export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -25,10 +25,10 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
     };
     sockets.add(client);
     client.on('data', (bytes: Buffer) => {
-      const [after] = proxy.cutAfterBytes;
+      const [after] = proxy.cutOffsets;
       passedBytes += bytes.length;
       if (after !== undefined && passedBytes > after) {
-        proxy.cutAfterBytes.shift();
+        proxy.cutOffsets.shift();
         proxy.cutCount += 1;
         // What came until then has gone out, and nothing does after it.
         client.removeAllListeners('data').pause();
@@ -49,7 +49,7 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   await once(server, 'listening');
   const proxy: CuttingProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cutAfterBytes: [],
+    cutOffsets: [],
     cutCount: 0,
     close() {
       server.close();

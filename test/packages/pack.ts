@@ -58,17 +58,24 @@ export interface CompileOptions {
   lib?: string;
   types?: string[];
   /** Whether the declarations of packages are not checked, which takes most of the time. */
-  trusts?: boolean;
-  emits?: boolean;
+  skipsLibraryCheck?: boolean;
+  emitsFiles?: boolean;
 }
 
 /** Compiles modules as strictly as possible, declarations of packages included. @throws the compiler's messages */
-export async function compile(
+export async function compileModules(
   folder: string,
   files: string[],
-  { compiler = 'TypeScript 7', resolution, lib = 'es2024', types = [], trusts = false, emits = false }: CompileOptions,
+  {
+    compiler = 'TypeScript 7',
+    resolution,
+    lib = 'es2024',
+    types = [],
+    skipsLibraryCheck: trusts = false,
+    emitsFiles: emits = false,
+  }: CompileOptions,
 ): Promise<void> {
-  const tsc = join(COMPILER_FOLDERS[compiler], 'node_modules/typescript/bin/tsc');
+  const compilerPath = join(COMPILER_FOLDERS[compiler], 'node_modules/typescript/bin/tsc');
   const typeRoots = [join(PROJECT, 'node_modules/@types'), join(PROJECT, 'node_modules')];
   const compilerOptions = {
     strict: true,
@@ -85,7 +92,7 @@ export async function compile(
   };
   const config = `tsconfig.${compiler.at(-1)}-${resolution}-${types.at(-1)?.replaceAll(/\W/g, '') ?? 'none'}.json`;
   await writeFile(join(folder, config), JSON.stringify({ compilerOptions, files }));
-  await runProgram(process.execPath, [tsc, '-p', config], folder);
+  await runProgram(process.execPath, [compilerPath, '-p', config], folder);
 }
 
 /** The versions and paths of the Node that runs the tests and of each other Node on the `PATH`. */

@@ -10,17 +10,24 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
 import { demo } from '../pages/demo-company.ts';
-import { type CompileOptions, compile, createFreshFolder, NODE_PATHS, runProgram, writeExamples } from './pack.ts';
+import {
+  type CompileOptions,
+  compileModules,
+  createFreshFolder,
+  NODE_PATHS,
+  runProgram,
+  writeExamples,
+} from './pack.ts';
 
 let folder: string;
 beforeAll(async () => {
   folder = await createFreshFolder();
-  await compile(folder, ['use.ts', 'node.ts', 'worker.ts', 'page.ts'], {
+  await compileModules(folder, ['use.ts', 'node.ts', 'worker.ts', 'page.ts'], {
     resolution: 'node16',
     lib: 'es2024,dom,dom.iterable',
     types: ['node'],
-    trusts: true,
-    emits: true,
+    skipsLibraryCheck: true,
+    emitsFiles: true,
   });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -61,13 +68,13 @@ describe('an npm package of the clients', () => {
   it.each<[string, CompileOptions]>([
     ['Node, with the types of Node', { resolution: 'node16', types: ['node'] }],
     ['a Worker, with its types', { resolution: 'bundler', types: ['@cloudflare/workers-types'] }],
-    ['TypeScript 5', { compiler: 'TypeScript 5', resolution: 'node16', types: ['node'], trusts: true }],
-  ])('has types that compile in %s', (_, compileOptions) => compile(folder, ['use.ts'], compileOptions));
+    ['TypeScript 5', { compiler: 'TypeScript 5', resolution: 'node16', types: ['node'], skipsLibraryCheck: true }],
+  ])('has types that compile in %s', (_, compileOptions) => compileModules(folder, ['use.ts'], compileOptions));
 
   it('has types with which the examples of its README compile', async () => {
     const examples = await writeExamples(folder);
     expect(examples.length).toBeGreaterThanOrEqual(5);
-    await compile(folder, [...examples, 'page.ts'], {
+    await compileModules(folder, [...examples, 'page.ts'], {
       resolution: 'bundler',
       lib: 'es2024,dom,dom.iterable,dom.asynciterable',
     });

@@ -77,7 +77,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
   }
 
   /** Expects that every byte arrived: the rows are those of the file. */
-  async function expectComplete(at: string, rows = ROW_COUNT) {
+  async function expectCompleteUpload(at: string, rows = ROW_COUNT) {
     const [read, path] = await waitForJob(at);
     expect(read.files[0]?.size_bytes).toBe(makeCsv(rows).length);
     expect(read.inferred_schema?.total_row_count_estimate).toBe(rows);
@@ -115,21 +115,21 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     });
 
   /** Numbers of bytes after which connections are cut: some leave nothing behind, some leave a part of a piece. */
-  const listCuts = () => [100, 300_000, 5_000_000, 8_389_008, 50];
+  const listCutOffsets = () => [100, 300_000, 5_000_000, 8_389_008, 50];
 
   it('by tus-js-client in Node is complete despite cut connections', async () => {
-    proxy.cutAfterBytes = listCuts();
+    proxy.cutOffsets = listCutOffsets();
     const offsets: number[] = [];
     const { at, told } = await uploadByNode({
-      onAfterResponse: (requestSent, answer) => {
-        if (requestSent.getMethod() === 'HEAD') offsets.push(Number(answer.getHeader('Upload-Offset')));
+      onAfterResponse: (sentRequest, answer) => {
+        if (sentRequest.getMethod() === 'HEAD') offsets.push(Number(answer.getHeader('Upload-Offset')));
       },
     });
-    expect(proxy.cutAfterBytes).toEqual([]);
+    expect(proxy.cutOffsets).toEqual([]);
     // What had come of a piece was kept.
     expect(offsets.some((offset) => offset % 8_388_608 > 0)).toBe(true);
     expect(told).toBeGreaterThan(2);
-    await expectComplete(at);
+    await expectCompleteUpload(at);
   });
 
   it.each<[string, Partial<UploadOptions>]>([
@@ -137,19 +137,19 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     ['with the first bytes in the request that begins it', { uploadDataDuringCreation: true, chunkSize: 3_000_000 }],
     ['by POST instead of PATCH', { overridePatchMethod: true, chunkSize: 5_000_000 }],
   ])('by tus-js-client in Node is complete when it is sent %s', async (_, options) => {
-    proxy.cutAfterBytes = [2_000_000, 3_000_000];
+    proxy.cutOffsets = [2_000_000, 3_000_000];
     const { at } = await uploadByNode(options, 60_000);
-    await expectComplete(at, 60_000);
+    await expectCompleteUpload(at, 60_000);
   });
 
   it('by tus-js-client in Node is complete when three run at once', async () => {
-    proxy.cutAfterBytes = listCuts();
+    proxy.cutOffsets = listCutOffsets();
     const uploads = await Promise.all([
       uploadByNode({}, 100_000),
       uploadByNode({}, 100_000),
       uploadByNode({ chunkSize: 2_000_000 }, 100_000),
     ]);
-    for (const { at } of uploads) await expectComplete(at, 100_000);
+    for (const { at } of uploads) await expectCompleteUpload(at, 100_000);
   });
 
   it('by tus-js-client can be aborted and deleted by the client', async () => {
@@ -174,7 +174,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     'in a web page of another origin is complete despite cut connections: %s',
     async (name) => {
       const { page } = await openPage(address, { origins: [address, proxy.url] });
-      proxy.cutAfterBytes = listCuts();
+      proxy.cutOffsets = listCutOffsets();
       const pageUpload = { endpoint: makeEndpoint(), token, rows: ROW_COUNT, chunkSize: 6_000_000 };
       const { at, told } = (await page.evaluate(`${name}(${JSON.stringify(pageUpload)})`)) as {
         at: string;
@@ -183,16 +183,16 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
       expect(proxy.cutCount).toBeGreaterThan(0);
       expect(told).toBeGreaterThan(2);
       await page.context().close();
-      await expectComplete(at);
+      await expectCompleteUpload(at);
     },
   );
 
   /** The rows of a file of more than 50 MB. */
   const LARGE_ROW_COUNT = 600_000;
-  const listLargeCuts = () => [100, 3_000_000, 20_000_000, 50];
+  const listLargeCutOffsets = () => [100, 3_000_000, 20_000_000, 50];
 
   async function expectSent(at: string, progressCount: number) {
-    expect(proxy.cutAfterBytes).toEqual([]);
+    expect(proxy.cutOffsets).toEqual([]);
     expect(progressCount).toBeGreaterThan(5);
     const path = `/v1/managed-tables/upload-jobs/${at}`;
     expect((await retryOnce(() => requestApi<UploadJob>('GET', path))).files[0]?.size_bytes).toBe(
@@ -202,7 +202,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
   }
 
   it('by our typed client in Node is complete despite cut connections', async () => {
-    proxy.cutAfterBytes = listLargeCuts();
+    proxy.cutOffsets = listLargeCutOffsets();
     const person = createClient({ baseUrl: proxy.url, credential: withToken(token) });
     let progressCount = 0;
     const onProgress = () => {
@@ -214,7 +214,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
 
   it('by our typed client in a web page of another origin is complete despite cut connections', async () => {
     const { page } = await openPage(address, { origins: [address, proxy.url] });
-    proxy.cutAfterBytes = listLargeCuts();
+    proxy.cutOffsets = listLargeCutOffsets();
     const pageUpload = { endpoint: makeEndpoint(), token, rows: LARGE_ROW_COUNT, chunkSize: 0 };
     const { at, told } = (await page.evaluate(`byClient(${JSON.stringify(pageUpload)})`)) as {
       at: string;

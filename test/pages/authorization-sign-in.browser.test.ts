@@ -193,8 +193,8 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
       const response = encodeBase64(
         signElement(formatResponse(samlStatement, formatAssertion(samlStatement)), 'Assertion', signer),
       );
-      const field = (name: string, value: string) => `<input type="hidden" name="${name}" value="${value}">`;
-      const fields = field('SAMLResponse', response) + field('RelayState', request.relayState);
+      const makeField = (name: string, value: string) => `<input type="hidden" name="${name}" value="${value}">`;
+      const fields = makeField('SAMLResponse', response) + makeField('RelayState', request.relayState);
       await route.fulfill({
         contentType: 'text/html',
         body: `<form method="post" action="${request.acsUrl}">${fields}<button>Go on</button></form>`,

@@ -33,7 +33,7 @@ export interface OpenPage {
   /** The parameters of every execution that the page requested. */
   executed: unknown[];
   /** The searches for filter options that the page sent. */
-  searched: string[];
+  optionSearches: string[];
   /** Errors, warnings and violations of the page's security policy, and requests to foreign hosts. */
   problems: string[];
 }
@@ -91,7 +91,7 @@ export function useBrowser() {
     contexts.push(context);
     context.setDefaultTimeout(60_000);
     const page = await context.newPage();
-    const openedPage: OpenPage = { page, executed: [], searched: [], problems: [] };
+    const openedPage: OpenPage = { page, executed: [], optionSearches: [], problems: [] };
     page.on('console', (message) => {
       // Some tests expect a refusal.
       const isRefusedLoad = message.text().startsWith('Failed to load resource');
@@ -104,7 +104,7 @@ export function useBrowser() {
         openedPage.problems.push(`foreign: ${request.url()}`);
       }
       if (pathname.endsWith('/execute')) openedPage.executed.push(request.postDataJSON().parameters);
-      if (pathname.endsWith('/options')) openedPage.searched.push(searchParams.get('search') ?? '');
+      if (pathname.endsWith('/options')) openedPage.optionSearches.push(searchParams.get('search') ?? '');
     });
     if (instead) await page.route(`${url}/api/**`, (route) => fulfilRoute(route, instead));
     await page.goto(new URL(address, url).href);

@@ -37,12 +37,12 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
     }
     const { slug } = demo.company;
     const shownNames: string[] = [];
-    for (const each of [slug, 'no-such-company']) {
-      const { page } = await openPage(`/portal/${each}`);
-      await page.getByText(each, { exact: true }).waitFor();
+    for (const companySlug of [slug, 'no-such-company']) {
+      const { page } = await openPage(`/portal/${companySlug}`);
+      await page.getByText(companySlug, { exact: true }).waitFor();
       shownNames.push(
-        (await page.locator('body').innerText()).replaceAll(each, 'SLUG'),
-        (await page.title()).replace(each, 'SLUG'),
+        (await page.locator('body').innerText()).replaceAll(companySlug, 'SLUG'),
+        (await page.title()).replace(companySlug, 'SLUG'),
       );
       await page.context().close();
     }
@@ -101,10 +101,10 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
       await page.getByRole('heading', { level: 1, name: 'Data Console API' }).waitFor();
       expect(await page.locator('html').getAttribute('lang')).toBe(locale);
       const links = await page.getByRole('link').all();
-      const targets = await Promise.all(links.map((each) => each.getAttribute('href')));
+      const targets = await Promise.all(links.map((link) => link.getAttribute('href')));
       expect(targets).toEqual(['/docs', '/openapi.json', '/health']);
-      for (const each of links) {
-        const box = (await each.boundingBox()) as { x: number; width: number; height: number };
+      for (const link of links) {
+        const box = (await link.boundingBox()) as { x: number; width: number; height: number };
         expect([box.x > 0, box.x + box.width < width, box.height > 40]).toEqual([true, true, true]);
       }
       await waitUntilSettled(page);

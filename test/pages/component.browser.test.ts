@@ -7,7 +7,7 @@ import {
   EMBED_ELEMENT,
   findFrame,
   type HostSite,
-  readStrikes,
+  readStrikeCount,
   signHostToken,
   startHostSite,
   waitForEvents,
@@ -46,7 +46,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
 
   it('fetches a token, is as high as the dashboard that it shows, and dispatches events about both', async () => {
     const { page, executed, problems } = await openHostPage();
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     await expect
       .poll(() => waitForEvents(page, 'ready'))
       .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
@@ -63,7 +63,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
       '<p>Above</p>'.repeat(200) + ['one', 'two'].map((id) => EMBED_ELEMENT.replace('one', id)).join(''),
     );
     for (const id of ['one', 'two']) {
-      await expect.poll(() => readStrikes(page, id)).toBe('10,000');
+      await expect.poll(() => readStrikeCount(page, id)).toBe('10,000');
       await findFrame(page, id).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
       const readInnerHeight = () =>
         findFrame(page, id).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
@@ -90,7 +90,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
       one.setParameters({ state: null, unknown: 1 })`);
     await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
     expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
     expect((await waitForEvents(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
     expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
@@ -103,10 +103,10 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
 
   it('dispatches an event with the values of the point that the viewer clicks', async () => {
     const { page } = await openHostPage();
-    const bars = findFrame(page).getByRole('img', { name: 'By state: bar chart.' });
-    await bars.waitFor();
-    const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
-    await bars.click({ position: { x: width * 0.15, y: height * 0.7 } });
+    const barChart = findFrame(page).getByRole('img', { name: 'By state: bar chart.' });
+    await barChart.waitFor();
+    const { width = 0, height = 0 } = (await barChart.boundingBox()) ?? {};
+    await barChart.click({ position: { x: width * 0.15, y: height * 0.7 } });
     await findFrame(page).getByRole('cell').nth(2).click();
     await findFrame(page).getByText('10,000').click();
     await expect.poll(() => waitForEvents(page, 'click')).toHaveLength(3);
@@ -120,10 +120,10 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
 
   it('can be used twice on a host page, each with its own filter values', async () => {
     const { page, problems } = await openHostPage(`${EMBED_ELEMENT}${EMBED_ELEMENT.replace('one', 'two')}`);
-    for (const id of ['one', 'two']) await expect.poll(() => readStrikes(page, id)).toBe('10,000');
+    for (const id of ['one', 'two']) await expect.poll(() => readStrikeCount(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
-    await expect.poll(() => readStrikes(page, 'two')).toBe('954');
-    expect([await readStrikes(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
+    await expect.poll(() => readStrikeCount(page, 'two')).toBe('954');
+    expect([await readStrikeCount(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
     expect((await waitForEvents(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
     expect(problems).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
       body: { token: await signHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
     });
     const { page } = await openPage(site.page(EMBED_ELEMENT), { origins: [site.origin, other.origin] });
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // The frame comes to show somebody else.
     const address = other.page('<p>Another page</p>');
     await page.evaluate(`one.shadowRoot.querySelector('iframe').src = '${address}'`);
@@ -157,7 +157,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
       );
     await page.evaluate('heardAll');
     expect([await page.evaluate('told.length'), site.tokenRequestCount]).toEqual([eventCountBefore, 1]);
-    for (const each of [site, other]) each.close();
+    for (const server of [site, other]) server.close();
   });
 
   it('speaks the language of its attribute, and keeps the filter values when that changes', async () => {
@@ -165,14 +165,14 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
       EMBED_ELEMENT.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'),
     );
     const findRoot = () => findFrame(page).locator('html');
-    await expect.poll(() => readStrikes(page)).toBe('10.000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10.000');
     expect(await findRoot().getAttribute('lang')).toBe('pt-BR');
     expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
     await page.evaluate("one.setParameters({ aircraft: 'B-737-300' })");
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
     await page.evaluate("one.setAttribute('locale', 'es')");
     await expect.poll(() => findRoot().getAttribute('lang')).toBe('es');
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
   });
 
@@ -185,12 +185,12 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     const { page, problems } = await openHostPage(
       `${embedWithoutEndpoint}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
     );
-    await expect.poll(() => readStrikes(page, 'two')).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page, 'two')).toBe('10,000');
     await expect.poll(() => waitForEvents(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
     const token = await signHostToken(3600, claims);
     await page.evaluate(`one.getToken = async () => '${token}'`);
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // Set on an element that is not defined yet.
     await page.evaluate(`{
       const early = document.implementation.createHTMLDocument().createElement('data-console-embed');
@@ -199,7 +199,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
       early.setAttribute('src', '${url}/embed/d');
       one.replaceWith(early);
     }`);
-    await expect.poll(() => readStrikes(page, 'early')).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page, 'early')).toBe('10,000');
     expect([host.tokenRequestCount, problems]).toEqual([0, []]);
   });
 
@@ -215,7 +215,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
   it('is entered and left with the Tab key, and has an accessible name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED_ELEMENT}<button id="after">After</button></main>`;
     const { page } = await openHostPage(body);
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
     const findFocused = () => findFrame(page).locator(':focus');
@@ -236,10 +236,10 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     const emptyEmbed = await createEmbed(await createDashboard([], { name: 'Empty' }));
     const { page } = await openHostPage('<p>Nothing yet</p>');
     const devtools = await page.context().newCDPSession(page);
-    const countAlive = async () => {
+    const countAliveObjects = async () => {
       for (let round = 0; round < 3; round += 1) await devtools.send('HeapProfiler.collectGarbage');
       const { metrics } = await devtools.send('Performance.getMetrics');
-      const of = (name: string) => metrics.find((each) => each.name === name)?.value ?? Number.NaN;
+      const of = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
       const { result } = await devtools.send('Runtime.evaluate', {
         expression: "customElements.get('data-console-embed').prototype",
       });
@@ -271,9 +271,9 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await devtools.send('Performance.enable');
     await page.evaluate("customElements.whenDefined('data-console-embed').then(() => {})");
     await page.evaluate(makeMountScript(true));
-    const aliveBefore = await countAlive();
+    const aliveCountsBefore = await countAliveObjects();
     for (let round = 0; round < 10; round += 1) await page.evaluate(makeMountScript(round < 5));
-    await expect.poll(countAlive).toEqual(aliveBefore);
-    expect([aliveBefore.elements, page.frames().length]).toEqual([0, 1]);
+    await expect.poll(countAliveObjects).toEqual(aliveCountsBefore);
+    expect([aliveCountsBefore.elements, page.frames().length]).toEqual([0, 1]);
   });
 });

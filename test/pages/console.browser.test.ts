@@ -19,10 +19,10 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
   afterAll(() => site?.close());
 
-  const account = () => new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
+  const makeAccountQuery = () => new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
 
-  async function openSignedIn() {
-    const openedPage = await openPage(`${site.url}/?${account()}`, { origins: [site.url] });
+  async function openSignedInPage() {
+    const openedPage = await openPage(`${site.url}/?${makeAccountQuery()}`, { origins: [site.url] });
     await openedPage.page.getByLabel('Password').fill(demo.owner.password);
     await openedPage.page.getByRole('button', { name: 'Sign in' }).click();
     await openedPage.page.getByText(`${demo.owner.email} of`).waitFor();
@@ -49,7 +49,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
 
   it('uploads a file with progress and inferred columns, filters its rows, and edits a row under its version', async () => {
-    const { page, problems } = await openSignedIn();
+    const { page, problems } = await openSignedInPage();
     await page
       .getByLabel('Files')
       .setInputFiles({ name: 'cities.csv', mimeType: 'text/csv', buffer: Buffer.from(CSV_FILE) });
@@ -66,10 +66,8 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByText('1 rows').waitFor();
     await page.getByRole('button', { name: 'edit' }).click();
-    const findPeopleInput = page
-      .locator('form', { has: page.getByRole('button', { name: 'Save' }) })
-      .getByLabel('people');
-    await findPeopleInput.fill('717710');
+    const peopleInput = page.locator('form', { has: page.getByRole('button', { name: 'Save' }) }).getByLabel('people');
+    await peopleInput.fill('717710');
 
     // Somebody else is faster.
     const api = createClient({ baseUrl: url, credential: withToken(await readToken(page)) });
@@ -87,7 +85,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
 
     await page.reload();
     await page.getByRole('row', { name: 'Oslo' }).getByRole('button', { name: 'edit' }).click();
-    await findPeopleInput.fill('717710');
+    await peopleInput.fill('717710');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('cell', { name: '717710' }).waitFor();
     await api.delete('/v1/managed-tables/{id}', { params: { id } });
@@ -100,7 +98,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
     );
 
   it("invites a user and revokes the invitation, and shows the error of a group's form", async () => {
-    const { page, problems } = await openSignedIn();
+    const { page, problems } = await openSignedInPage();
     await goToView(page, 'people');
     const email = `guest-${Date.now()}@example.com`;
     await page.getByLabel('Email').fill(email);
@@ -132,7 +130,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
       ],
     };
     const id = await createDashboard([{ name: 'Amounts', sql, chart: { type: 'table' } }], { filters: [region] });
-    const { page, problems } = await openSignedIn();
+    const { page, problems } = await openSignedInPage();
     await page.goto(`${site.url}/#dashboard/${id}`);
     const card = page.getByRole('region', { name: 'Amounts' });
     await expect.poll(() => card.getByRole('row').count()).toBe(3);
@@ -144,7 +142,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
 
   it('keeps the sign-in form after a sign-out when the response to an earlier request arrives late', async () => {
-    const { page } = await openPage(`${site.url}/?${account()}`, { origins: [site.url] });
+    const { page } = await openPage(`${site.url}/?${makeAccountQuery()}`, { origins: [site.url] });
     const requestStarted = Promise.withResolvers<void>();
     const responseReleased = Promise.withResolvers<void>();
     await page.route(`${url}/v1/managed-tables*`, async (route) => {
@@ -166,7 +164,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
 
   it('asks for the second factor at the sign-in, and signs out', async () => {
-    const { page, problems } = await openSignedIn();
+    const { page, problems } = await openSignedInPage();
     const api = createClient({ baseUrl: url, credential: withToken(await readToken(page)) });
     const { password } = demo.owner;
     const { secret } = await api.post('/v1/auth/2fa/setup', { body: { password } });

@@ -95,8 +95,8 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
     await page.getByRole('heading', { level: 1, name }).waitFor();
     const chart = page.getByRole('img', { name: `${name}: line chart.` });
     await chart.waitFor();
-    const values = async () => Number(/(\d+) values/.exec((await chart.getAttribute('aria-label')) ?? '')?.[1]);
-    const allValues = await values();
+    const countValues = async () => Number(/(\d+) values/.exec((await chart.getAttribute('aria-label')) ?? '')?.[1]);
+    const allValues = await countValues();
     expect(allValues).toBeGreaterThan(100);
     // Nobody lists the values of a parameter: they are typed.
     await page.getByRole('button', { name: /^State/ }).click();
@@ -107,7 +107,7 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
     await page.getByLabel('Date of flight, from').fill('2001-01-01');
     await expect.poll(() => executed.at(-1)).toEqual({ state: ['Ohio'], period: { from: '2001-01-01' } });
     await waitUntilSettled(page);
-    expect(await values()).toBeLessThan(allValues);
+    expect(await countValues()).toBeLessThan(allValues);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });

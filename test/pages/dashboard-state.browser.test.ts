@@ -92,26 +92,26 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     const wideLink = await createLink(await createDashboard([{ name: 'Wide', sql, place: [0, 0, 12, 4] }]));
     const { page, executed } = await openPage(wideLink.path, { viewport: { width: 360, height: 740 } });
     await waitUntilSettled(page);
-    const area = page.getByRole('group', { name: 'Wide' });
+    const scrollArea = page.getByRole('group', { name: 'Wide' });
     await page.getByRole('button', { name: 'column_3' }).click();
     await page.getByRole('button', { name: 'column_3' }).click();
     type ScrollArea = { scrollLeft: number; scrollTop: number; scrollTo(x: number, y: number): void };
     const readScrollPosition = () =>
-      area.evaluate((element) => {
+      scrollArea.evaluate((element) => {
         const { scrollLeft, scrollTop } = element as unknown as ScrollArea;
         return [scrollLeft, scrollTop];
       });
     await page.getByRole('button', { name: /more/ }).click();
-    await area.evaluate((element) => (element as unknown as ScrollArea).scrollTo(300, 3000));
+    await scrollArea.evaluate((element) => (element as unknown as ScrollArea).scrollTo(300, 3000));
     const chosenPosition = await readScrollPosition();
-    expect(chosenPosition).toEqual([expect.toSatisfy((left) => left > 200), 3000]);
-    const executionsBefore = executed.length;
+    expect(chosenPosition).toEqual([expect.toSatisfy((leftPosition) => leftPosition > 200), 3000]);
+    const executionCountBefore = executed.length;
     await page.getByRole('button', { name: 'Run again' }).click();
-    await expect.poll(() => executed.length).toBeGreaterThan(executionsBefore);
+    await expect.poll(() => executed.length).toBeGreaterThan(executionCountBefore);
     await waitUntilSettled(page);
     expect(await page.getByRole('columnheader', { name: 'column_3' }).getAttribute('aria-sort')).toBe('descending');
-    expect(await area.locator('tbody td').first().innerText()).toBe('250');
-    expect(await area.locator('tbody tr').count()).toBe(200);
+    expect(await scrollArea.locator('tbody td').first().innerText()).toBe('250');
+    expect(await scrollArea.locator('tbody tr').count()).toBe(200);
     expect(await readScrollPosition()).toEqual(chosenPosition);
   });
 
@@ -179,10 +179,10 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     await page.getByRole('option', { name: 'Ohio' }).click();
     await page.keyboard.press('Escape');
     const parameters = { aircraft: 'B-737-300', state: ['Texas', 'Ohio'] };
-    const shownStrikes = Number((await readResults(link, parameters)).get('Strikes')?.rows?.[0]?.[0]).toLocaleString(
-      'en',
-    );
-    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(shownStrikes);
+    const expectedStrikeCount = Number(
+      (await readResults(link, parameters)).get('Strikes')?.rows?.[0]?.[0],
+    ).toLocaleString('en');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(expectedStrikeCount);
     await page.getByRole('button', { name: 'Copy link' }).click();
     await page.getByRole('button', { name: 'Link copied' }).waitFor();
     const copiedAddress = String(await page.evaluate('navigator.clipboard.readText()'));
@@ -192,6 +192,6 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     await page.getByRole('button', { name: 'The link could not be copied' }).waitFor();
     const other = await openPage(copiedAddress);
     await expect.poll(() => other.executed).toEqual([parameters]);
-    await expect.poll(() => readCardNumber(other.page, 'Strikes')).toBe(shownStrikes);
+    await expect.poll(() => readCardNumber(other.page, 'Strikes')).toBe(expectedStrikeCount);
   });
 });

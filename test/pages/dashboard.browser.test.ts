@@ -64,15 +64,15 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     const { page } = await openPage(link);
     const card = page.getByRole('region', { name: 'Strikes by state', exact: true });
     await card.getByRole('button', { name: 'Show as table' }).click();
-    const first = () => card.getByRole('row').nth(1).getByRole('cell').first().innerText();
-    expect(await first()).toBe(states[0]);
+    const readFirstCell = () => card.getByRole('row').nth(1).getByRole('cell').first().innerText();
+    expect(await readFirstCell()).toBe(states[0]);
     await card.getByRole('button', { name: 'state' }).press('Enter');
-    expect(await first()).toBe(states.toSorted()[0]);
+    expect(await readFirstCell()).toBe(states.toSorted()[0]);
     expect(await card.getByRole('columnheader', { name: 'state' }).getAttribute('aria-sort')).toBe('ascending');
     await card.getByRole('button', { name: 'strikes' }).click();
-    expect(await first()).toBe(states.at(-1));
+    expect(await readFirstCell()).toBe(states.at(-1));
     await card.getByRole('button', { name: 'strikes' }).click();
-    expect(await first()).toBe(states[0]);
+    expect(await readFirstCell()).toBe(states[0]);
     await card.getByRole('button', { name: 'Show as chart' }).click();
     await card.getByRole('img').waitFor();
     // Years are written as along the axis.
@@ -86,7 +86,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
   });
 
   it('lets viewers choose among filter options that the server searches, with the keyboard alone', async () => {
-    const { page, executed, searched, problems } = await openPage(link);
+    const { page, executed, optionSearches, problems } = await openPage(link);
     const labels = await readOptionLabels(link, 'state', 'or');
     await page.getByRole('button', { name: /^State/ }).focus();
     await page.keyboard.press('Enter');
@@ -95,7 +95,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     await page.getByRole('option', { name: 'Texas' }).waitFor({ state: 'detached' });
     expect(await page.getByRole('listbox').getByRole('option').allInnerTexts()).toEqual(labels);
     expect(labels).toContain('California');
-    expect(searched).toEqual(['', 'or']);
+    expect(optionSearches).toEqual(['', 'or']);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.keyboard.press('ArrowDown');
@@ -108,9 +108,9 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
         .evaluate('document.activeElement.textContent'),
     ).toBe(state.join(', '));
     await expect.poll(() => executed.at(-1)).toEqual({ state });
-    const fewerStrikes = await countStrikes(link, { state });
-    expect(fewerStrikes).not.toBe('10,000');
-    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(fewerStrikes);
+    const fewerStrikeCount = await countStrikes(link, { state });
+    expect(fewerStrikeCount).not.toBe('10,000');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(fewerStrikeCount);
     expect(new URL(page.url()).searchParams.getAll('state')).toEqual(state);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
@@ -132,14 +132,14 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
       since: '1995-02-03',
     };
     await expect.poll(() => executed.at(-1)).toEqual(chosenValues);
-    const left = await countStrikes(link, chosenValues);
-    expect(Number(left)).toBeGreaterThan(0);
-    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(left);
+    const remainingStrikes = await countStrikes(link, chosenValues);
+    expect(Number(remainingStrikes)).toBeGreaterThan(0);
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(remainingStrikes);
 
     await page.reload();
     await waitUntilSettled(page);
     expect(executed.at(-1)).toEqual(chosenValues);
-    expect(await readCardNumber(page, 'Strikes')).toBe(left);
+    expect(await readCardNumber(page, 'Strikes')).toBe(remainingStrikes);
     expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     await page.getByRole('button', { name: 'Reset filters' }).click();
     await expect.poll(() => executed.at(-1)).toEqual({});
@@ -179,9 +179,9 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(await countStrikes(path, { cost: 100 }));
     await page.getByLabel('Aircraft').fill('');
     await expect.poll(() => executed.at(-1)).toEqual({ aircraft: null, cost: '100' });
-    const allStrikes = await countStrikes(path, { cost: 100, aircraft: null });
-    expect(Number(allStrikes)).toBeGreaterThan(Number(await countStrikes(path, { cost: 100 })));
-    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(allStrikes);
+    const totalStrikeCount = await countStrikes(path, { cost: 100, aircraft: null });
+    expect(Number(totalStrikeCount)).toBeGreaterThan(Number(await countStrikes(path, { cost: 100 })));
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(totalStrikeCount);
   });
 
   it('loads small files from its own origin only', async () => {
@@ -199,7 +199,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     expect(assetUrls).toContainEqual(expect.stringMatching(/\.svg$/));
     const files = [...new Set([...assetUrls, ...assets.map(([name]) => name)])];
     const bodies = await Promise.all(files.map(async (name) => (await fetch(name)).bytes()));
-    const gzipped = [html, ...bodies].reduce((sum, body) => sum + gzipSync(body).length, 0);
-    expect(gzipped).toBeLessThan(90_000);
+    const gzippedBytes = [html, ...bodies].reduce((sum, body) => sum + gzipSync(body).length, 0);
+    expect(gzippedBytes).toBeLessThan(90_000);
   });
 });

@@ -135,9 +135,9 @@ const toApiPath = (page: string): string =>
 /** Returns the results that the API gives for the page of a dashboard, by the name of the chart. */
 export async function readResults(page: string, parameters: unknown = {}): Promise<Map<string, ViewResult>> {
   const base = toApiPath(page);
-  const info = base.startsWith('/api/embed') ? 'info' : 'resolve';
+  const infoRoute = base.startsWith('/api/embed') ? 'info' : 'resolve';
   const [{ dashboard }, { results }] = await Promise.all([
-    send<{ dashboard: SharedItemView }>(url, 'GET', `${base}/${info}`),
+    send<{ dashboard: SharedItemView }>(url, 'GET', `${base}/${infoRoute}`),
     send<{ results: ViewResult[] }>(url, 'POST', `${base}/execute`, { json: { parameters } }),
   ]);
   const names = new Map(dashboard.charts.map((chart) => [chart.visualization_id, chart.name]));

@@ -59,16 +59,16 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   });
 
   /** Opens a page of the site that frames one of our pages. */
-  const openHosted = (site: { origin: string }, path: string) =>
+  const openHostedPage = (site: { origin: string }, path: string) =>
     openPage(`${site.origin}/?${new URLSearchParams({ framed: path })}`, { origins: [ownSite.origin, other.origin] });
   const createEmbedPath = (allowed_origins: string[] = []) =>
     createEmbed(dashboard, { allowed_params: ['state', 'aircraft'], allowed_origins });
   const findFrame = (page: Page) => page.frameLocator('#dashboard');
-  const readStrikes = (page: Page) => readCardNumber(findFrame(page), 'Strikes').catch(() => '');
+  const readStrikeCount = (page: Page) => readCardNumber(findFrame(page), 'Strikes').catch(() => '');
 
   it('is shown within allowed origins, as high as its content', async () => {
-    const { page, executed, problems } = await openHosted(ownSite, await createEmbedPath([ownSite.origin]));
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    const { page, executed, problems } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     const readInnerHeight = () =>
       findFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
     await expect.poll(async () => (await page.evaluate('frame.offsetHeight')) === (await readInnerHeight())).toBe(true);
@@ -83,14 +83,14 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   });
 
   it('takes filter values from the host page, and ignores all other messages', async () => {
-    const { page, executed, problems } = await openHosted(ownSite, await createEmbedPath([ownSite.origin]));
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    const { page, executed, problems } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     await page.evaluate(
       `show({ state: ['Texas'], aircraft: 'B-737-300', phase: 'Climb', unknown: 'x', __proto__: { phase: 'Climb' } })`,
     );
     await expect.poll(() => executed.at(-1)).toEqual({ state: ['Texas'], aircraft: 'B-737-300' });
-    await expect.poll(() => readStrikes(page)).not.toBe('10,000');
-    const fewStrikes = await readStrikes(page);
+    await expect.poll(() => readStrikeCount(page)).not.toBe('10,000');
+    const aircraftStrikeCount = await readStrikeCount(page);
     expect(await findFrame(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     for (const invalidMessage of [
       'null',
@@ -102,15 +102,15 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
     }
     await page.evaluate(`show({ state: null })`);
     await expect.poll(() => executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
-    await expect.poll(() => readStrikes(page)).toBe('954');
-    expect(Number(fewStrikes)).toBeLessThan(954);
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
+    expect(Number(aircraftStrikeCount)).toBeLessThan(954);
     expect(executed).toHaveLength(3);
     expect(problems).toEqual([]);
   });
 
   it('takes filter values and tokens only from its direct parent page', async () => {
-    const { page, executed } = await openHosted(ownSite, await createEmbedPath([ownSite.origin]));
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    const { page, executed } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // Another frame of the host, of a foreign origin, that has found ours.
     const message = JSON.stringify({ type: 'data-console:parameters', parameters: { aircraft: 'B-737-300' } });
     await page.evaluate(`new Promise((loaded) => {
@@ -135,7 +135,7 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
     expect(executed.filter((parameters) => JSON.stringify(parameters) !== '{}')).toEqual([]);
     expect(requestedUrls.filter((address) => !address.endsWith('/execute'))).toEqual([]);
     await page.evaluate(`show({ aircraft: 'B-737-300' })`);
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
   });
 
   it('sends no messages to a host page of a disallowed origin, and accepts no filter values from it', async () => {
@@ -147,7 +147,7 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
       await route.fulfill({ response, headers });
     });
     await page.goto(`${other.origin}/?${new URLSearchParams({ framed: await createEmbedPath([ownSite.origin]) })}`);
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     await page.evaluate(`globalThis.told = []; addEventListener('message', ({ data }) => told.push(data.type));
       show({ aircraft: 'B-737-300' })`);
     // What is said of tokens is heard, after what was said before.
@@ -155,15 +155,15 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
     await page.evaluate(`frame.contentWindow.postMessage({ type: 'data-console:token', token: 'a.b.c' }, origin)`);
     await infoResponse;
     // Asked again where the database was waking, but for nothing else.
-    const executedParameters = new Set(executed.map((each) => JSON.stringify(each)));
+    const executedParameters = new Set(executed.map((executedParameter) => JSON.stringify(executedParameter)));
     expect([[...executedParameters], await page.evaluate('told')]).toEqual([['{}'], []]);
   });
 
   it('is shown within any origin when its token names none', async () => {
     const path = await createEmbedPath();
     for (const site of [ownSite, other]) {
-      const { page } = await openHosted(site, path);
-      await expect.poll(() => readStrikes(page)).toBe('10,000');
+      const { page } = await openHostedPage(site, path);
+      await expect.poll(() => readStrikeCount(page)).toBe('10,000');
       await page.context().close();
     }
   });
@@ -177,13 +177,13 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
       '/embed/d/none',
     ];
     for (const path of paths) {
-      const { page, executed } = await openHosted(other, path);
+      const { page, executed } = await openHostedPage(other, path);
       await expect.poll(() => page.frames()[1]?.url(), { message: path }).toBe('chrome-error://chromewebdata/');
       expect(executed).toEqual([]);
       await page.context().close();
     }
-    const { page } = await openHosted(ownSite, paths[2] as string);
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    const { page } = await openHostedPage(ownSite, paths[2] as string);
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
   });
 
   it('has an API that scripts of other origins cannot read', async () => {

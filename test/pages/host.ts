@@ -109,12 +109,12 @@ export interface ElementEvent {
 }
 
 export const waitForEvents = async (page: Page, type: string): Promise<ElementEvent[]> =>
-  ((await page.evaluate('told')) as ElementEvent[]).filter((each) => each.type === type);
+  ((await page.evaluate('told')) as ElementEvent[]).filter((event) => event.type === type);
 
 /** Returns the frame of an element, with the page that it shows. */
 export const findFrame = (page: Page, id = 'one'): FrameLocator =>
   page.locator(`#${id}`).locator('iframe').contentFrame();
 
 /** Reads the number of the card `STRIKES` in an element; empty while there is none. */
-export const readStrikes = (page: Page, id = 'one'): Promise<string> =>
+export const readStrikeCount = (page: Page, id = 'one'): Promise<string> =>
   readCardNumber(findFrame(page, id), 'Strikes').catch(() => '');

@@ -127,12 +127,12 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
       const button = findButtons(name);
       for (const key of ['Enter', 'Space']) {
         await walkPoints(name, ['End']);
-        const clicksBefore = (await readClicks()).length;
+        const clickCountBefore = (await readClicks()).length;
         await page.keyboard.press(key);
         const { x = 0, y = 0, width = 0, height = 0 } = (await button.boundingBox()) ?? {};
         await page.mouse.click(x + width / 2, y + height / 2);
-        await expect.poll(async () => (await readClicks()).length).toBe(clicksBefore + 2);
-        const [byKey, byMouse] = (await readClicks()).slice(clicksBefore);
+        await expect.poll(async () => (await readClicks()).length).toBe(clickCountBefore + 2);
+        const [byKey, byMouse] = (await readClicks()).slice(clickCountBefore);
         expect(byKey).toEqual(byMouse);
         expect(byKey?.visualization.name).toBe(name);
         expect(Object.keys(byKey?.values ?? {})).not.toEqual([]);
@@ -171,7 +171,7 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
   });
 
   it('dispatch click events in a number card and in table rows too; all rows are a single Tab stop', async () => {
-    const clicksBefore = (await readClicks()).length;
+    const clickCountBefore = (await readClicks()).length;
     await findCard('Strikes').getByRole('button', { name: '10' }).focus();
     await page.keyboard.press('Enter');
     await findCard('Table').getByRole('button', { name: 'cost' }).focus();
@@ -183,7 +183,7 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
       await page.keyboard.press(key);
     }
     await expect
-      .poll(async () => (await readClicks()).slice(clicksBefore).map(({ values }) => values))
+      .poll(async () => (await readClicks()).slice(clickCountBefore).map(({ values }) => values))
       .toEqual([
         { strikes: 10, hits: 3 },
         { bird: null, cost: 6 },

@@ -244,7 +244,7 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     for (const [status, code] of [
       [429, 'RateLimitExceeded'],
       [500, 'INTERNAL_ERROR'],
-      ...Object.keys(PAGE_TEXTS.en.failures).map((each) => [403, each] as const),
+      ...Object.keys(PAGE_TEXTS.en.failures).map((failureCode) => [403, failureCode] as const),
     ] as const) {
       answer = { status, body: { error_code: code, message: 'Words for programs.' } };
       await page.reload();

@@ -172,7 +172,7 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
     await expect.poll(() => page.url()).toBe(`${url}/accept-invitation?theme=light`);
     const token = new URL(link).searchParams.get('token') as string;
     // Only the page itself is asked for by it.
-    expect(requestedUrls.filter((each) => each.includes(token))).toEqual([
+    expect(requestedUrls.filter((requestedUrl) => requestedUrl.includes(token))).toEqual([
       expect.stringMatching(/^\S+\/accept-invitation\?/),
     ]);
     await typeAndSend(page, PASSWORD);
@@ -235,15 +235,15 @@ describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
   it.each(LOCALES)('requests a mailed link, and sets the password by it: %s', async (locale) => {
     const { reset: texts, newPassword } = MAIL_LINK_TEXTS[locale];
     const { email } = await requestReset();
-    const requestPage = await openPage(`/reset-password?locale=${locale}`, PHONE_OPTIONS);
-    await waitForHeading(requestPage.page, texts.title);
-    expect(await requestPage.page.title()).toBe(texts.title);
-    expect(await findAxeViolations(requestPage.page)).toEqual([]);
-    await requestPage.page.getByLabel(PAGE_TEXTS[locale].email).fill(email);
-    await requestPage.page.keyboard.press('Enter');
-    await waitForHeading(requestPage.page, texts.requested);
-    await requestPage.page.getByText(email).waitFor();
-    expect(await findAxeViolations(requestPage.page)).toEqual([]);
+    const resetRequestPage = await openPage(`/reset-password?locale=${locale}`, PHONE_OPTIONS);
+    await waitForHeading(resetRequestPage.page, texts.title);
+    expect(await resetRequestPage.page.title()).toBe(texts.title);
+    expect(await findAxeViolations(resetRequestPage.page)).toEqual([]);
+    await resetRequestPage.page.getByLabel(PAGE_TEXTS[locale].email).fill(email);
+    await resetRequestPage.page.keyboard.press('Enter');
+    await waitForHeading(resetRequestPage.page, texts.requested);
+    await resetRequestPage.page.getByText(email).waitFor();
+    expect(await findAxeViolations(resetRequestPage.page)).toEqual([]);
 
     const { page, problems } = await openPage(addLocale(await readMailedLink(email, 3), locale), PHONE_OPTIONS);
     await waitForHeading(page, texts.title);
@@ -258,7 +258,7 @@ describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
     await waitForHeading(page, texts.done);
     expect(await findAxeViolations(page)).toEqual([]);
     expect([await logIn(email, PASSWORD), await logIn(email, `${PASSWORD}-new`)]).toEqual([400, 200]);
-    expect([...requestPage.problems, ...problems]).toEqual([]);
+    expect([...resetRequestPage.problems, ...problems]).toEqual([]);
   });
 
   it("offers a new link when the old one was used or is unknown, and reveals nobody's account", async () => {

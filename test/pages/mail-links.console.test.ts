@@ -41,15 +41,20 @@ describe.each(PAGES)('%s', (path) => {
       'x-robots-tag': 'noindex',
     });
     const policy = (headers.get('content-security-policy') ?? '').split('; ');
-    for (const part of ["default-src 'none'", "frame-ancestors 'none'", "connect-src 'self'", "form-action 'none'"]) {
-      expect(policy).toContain(part);
+    for (const directive of [
+      "default-src 'none'",
+      "frame-ancestors 'none'",
+      "connect-src 'self'",
+      "form-action 'none'",
+    ]) {
+      expect(policy).toContain(directive);
     }
   });
 
   it('counts towards the rate limit per IP address', async () => {
     const headers = { 'cf-connecting-ip': `198.51.100.${path.length}` };
     const statuses = [];
-    for (let tries = 0; tries < 4; tries += 1) {
+    for (let tryCount = 0; tryCount < 4; tryCount += 1) {
       statuses.push(
         (await callApi('GET', path, { headers, env: { ...OWN_CONSOLE_URL, RATE_LIMIT_IP_PER_SECOND: '1' } })).status,
       );
@@ -84,12 +89,12 @@ describe('the pages of mailed links', () => {
 
     const user = await createAllowedUser(company);
     await callApi('POST', '/v1/users/reset-password/request', { json: { email: user.email } });
-    const reset = readLink(readNewestMail(user.email));
+    const resetLink = readLink(readNewestMail(user.email));
     await company.as.put('/v1/company/settings', { json: { require_2fa: true, sso_only: true } });
-    const pageData = await openLink(reset.pathname + reset.search);
+    const pageData = await openLink(resetLink.pathname + resetLink.search);
     expect(pageData).toMatchObject({ email: user.email, sso_only: true, require_2fa: true, expires_at: null });
     advanceClock(61 * 60_000);
-    expect(await openLink(reset.pathname + reset.search)).toBeNull();
+    expect(await openLink(resetLink.pathname + resetLink.search)).toBeNull();
     resetClock();
   });
 
@@ -98,9 +103,9 @@ describe('the pages of mailed links', () => {
     await inviteUser(company, `seen@${company.slug}.test`);
     const { pathname, search, searchParams } = readLink(readNewestMail(`seen@${company.slug}.test`));
     await callApi('GET', pathname + search, { env: OWN_CONSOLE_URL });
-    const records = async () => (await company.as.get('/v1/audit-events')).body.records as { route: string }[];
-    await expect.poll(async () => (await records()).some(({ route }) => route === pathname)).toBe(true);
-    expect(JSON.stringify(await records())).not.toContain(searchParams.get('token'));
+    const readRecords = async () => (await company.as.get('/v1/audit-events')).body.records as { route: string }[];
+    await expect.poll(async () => (await readRecords()).some(({ route }) => route === pathname)).toBe(true);
+    expect(JSON.stringify(await readRecords())).not.toContain(searchParams.get('token'));
   });
 });
 

@@ -51,11 +51,12 @@ function measurePositions(card: object): { box: VerticalExtent; canvas: Vertical
     const { left, top, right, bottom } = element.getBoundingClientRect();
     return { left, top, right, bottom };
   };
-  const measureAll = (selector: string) => Array.from((card as BoxedElement).querySelectorAll(selector), measureBox);
+  const measureAllBoxes = (selector: string) =>
+    Array.from((card as BoxedElement).querySelectorAll(selector), measureBox);
   return {
     box: measureBox(card as BoxedElement),
-    canvas: measureAll('canvas')[0] as VerticalExtent,
-    entries: measureAll('li'),
+    canvas: measureAllBoxes('canvas')[0] as VerticalExtent,
+    entries: measureAllBoxes('li'),
   };
 }
 
@@ -83,8 +84,8 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
         await waitUntilSettled(page);
         const card = page.getByRole('region', { name: 'Seven', exact: true });
         const formatNumber = (value: number) => value.toLocaleString(locale);
-        const formatPercent = (share: number) =>
-          share.toLocaleString(locale, { style: 'percent', minimumFractionDigits: 1 });
+        const formatPercent = (fraction: number) =>
+          fraction.toLocaleString(locale, { style: 'percent', minimumFractionDigits: 1 });
         const legendTexts = (await card.getByRole('listitem').allInnerTexts()).map((text) =>
           text.replaceAll(/\s+/g, ' '),
         );

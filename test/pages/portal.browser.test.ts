@@ -21,7 +21,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
   });
 
   /** Opens the portal and signs in with a code from the mailbox. */
-  async function openSignedIn(email: string) {
+  async function openSignedInPage(email: string) {
     const openedPage = await openPage(portal);
     await openedPage.page.getByLabel('E-mail').fill(email);
     await openedPage.page.keyboard.press('Enter');
@@ -126,7 +126,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     ];
     const states = ['Ohio', 'Texas'];
     for (const state of states) await createContext([dashboard], email, restrictToState(state), `For ${state}`);
-    const { page } = await openSignedIn(email);
+    const { page } = await openSignedInPage(email);
     const strikeCounts: number[] = [];
     for (const state of states) {
       await page.getByRole('link', { name: `For ${state} Bird strikes` }).click();
@@ -140,7 +140,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
   it('refreshes its access token when that has expired', async () => {
     const email = 'renewed@example.com';
     await createContext([dashboard], email);
-    const { page } = await openSignedIn(email);
+    const { page } = await openSignedInPage(email);
     // As after fifteen minutes: the access token is refused, the refresh token is not.
     await page.evaluate(`{
       const key = sessionStorage.key(0);
@@ -162,7 +162,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
   it('shows no results to a viewer who is no longer a member', async () => {
     const email = 'removed@example.com';
     const { memberPath } = await createContext([dashboard], email);
-    const { page, problems } = await openSignedIn(email);
+    const { page, problems } = await openSignedInPage(email);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
     await requestApi('DELETE', memberPath);
@@ -180,7 +180,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     const email = 'nothing@example.com';
     const { id } = await createContext([dashboard], email);
     await requestApi('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });
-    const { page } = await openSignedIn(email);
+    const { page } = await openSignedInPage(email);
     await page.getByText('No dashboards are shared with you at the moment.').waitFor();
     await page.getByText('Ask whoever invited you.').waitFor();
     await page.context().close();

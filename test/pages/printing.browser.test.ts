@@ -168,12 +168,12 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     await waitUntilSettled(page);
     const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
     expect([listRowLines(text).length, /not printed/.test(text)]).toEqual([500, false]);
-    const cutLink = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(10_001) }]));
-    await page.goto(new URL(cutLink.path, page.url()).href);
+    const truncatedLink = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(10_001) }]));
+    await page.goto(new URL(truncatedLink.path, page.url()).href);
     await waitUntilSettled(page);
     await page.getByText(/ of more than 10,000$/).waitFor();
-    const cutText = (await printPage(page)).map((sheet) => sheet.text).join(' ');
-    expect(cutText).toContain('At least 9,500 more rows are not printed.');
+    const printedText = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    expect(printedText).toContain('At least 9,500 more rows are not printed.');
   });
 
   it('keeps the sort order that was chosen, and a chart that is shown as a table', async () => {
@@ -195,13 +195,13 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     const shortColumns = `'2024-05-06'::date AS day, 105 AS n, 'high' AS sev, 1234567.89 AS cost, 31 AS speed_of_plane, 7 AS x`;
     const longColumn = `'${'x'.repeat(300)}' AS address`;
     const manyColumns = Array.from({ length: 40 }, (_each, at) => `${1000 + at} AS n${at}`).join();
-    const named = Array.from({ length: 12 }, (_each, at) => `'Name number ${at}' AS "Name number ${at}"`).join();
+    const namedColumns = Array.from({ length: 12 }, (_each, at) => `'Name number ${at}' AS "Name number ${at}"`).join();
     const numbers = Array.from({ length: 17 }, (_each, at) => `${1234.5 + at} AS n${at}`).join();
     const charts: Chart[] = [
       // It is cut on the screen, so it has the whole width on paper.
       { name: 'Eight', sql: `SELECT ${wordColumns}, ${shortColumns} FROM generate_series(1, 30)`, place: [0, 0, 4, 4] },
       { name: 'Half', sql: `SELECT ${wordColumns}`, place: [4, 0, 8, 4] },
-      { name: 'Twelve', sql: `SELECT ${named} FROM generate_series(1, 9)` },
+      { name: 'Twelve', sql: `SELECT ${namedColumns} FROM generate_series(1, 9)` },
       { name: 'Seventeen', sql: `SELECT ${numbers}` },
       { name: 'Long', sql: `SELECT ${wordColumns}, ${shortColumns}, ${longColumn}` },
       { name: 'Many', sql: `SELECT ${manyColumns}` },
@@ -303,9 +303,9 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
       expect(cards.at(-1)?.right).toBeCloseTo(table.right, 0);
       return cards[0] as (typeof cards)[number];
     };
-    const beneath = await expectAligned('Pie', 'Bars');
-    expect(beneath.top).toBeGreaterThan(table.bottom);
-    expect((await expectAligned('One', 'Two', 'Three')).top).toBeGreaterThan(beneath.bottom);
+    const lowerRow = await expectAligned('Pie', 'Bars');
+    expect(lowerRow.top).toBeGreaterThan(table.bottom);
+    expect((await expectAligned('One', 'Two', 'Three')).top).toBeGreaterThan(lowerRow.bottom);
   });
 
   describe('with a brand', () => {

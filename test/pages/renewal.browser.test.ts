@@ -7,7 +7,7 @@ import {
   EMBED_ELEMENT,
   findFrame,
   type HostSite,
-  readStrikes,
+  readStrikeCount,
   signHostToken,
   startHostSite,
   type TokenAnswer,
@@ -58,10 +58,10 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     (status: number, body: unknown = '') =>
     () => ({ status, body, type: 'text/html' });
 
-  const openHosted = (body = EMBED_ELEMENT, origins: string[] = []) =>
+  const openHostedPage = (body = EMBED_ELEMENT, origins: string[] = []) =>
     openPage(host.page(body), { origins: [host.origin, ...origins] });
   const findInnerFrame = (page: Page) => {
-    const innerFrame = page.frames().find((each) => each.url().startsWith(url));
+    const innerFrame = page.frames().find((frame) => frame.url().startsWith(url));
     if (!innerFrame) throw new Error('There is no frame of ours.');
     return innerFrame;
   };
@@ -78,23 +78,23 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   it('is renewed while the page is in use: filters, scroll position, focus and open menus stay', async () => {
     const { promise: mayRenew, resolve: renew } = Promise.withResolvers<void>();
     answerInTurn(makeTokenAnswer(SHORT_LIFETIME_S + 6), () => mayRenew.then(makeTokenAnswer(LONG_LIFETIME_S)));
-    const { page, problems } = await openHosted();
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    const { page, problems } = await openHostedPage();
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     const tokens = recordTokens(page);
     await findInnerFrame(page).evaluate('globalThis.mark = 1');
     await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
     await findFrame(page)
       .getByRole('button', { name: /^State/ })
       .click();
     await findFrame(page).getByRole('option', { name: 'Texas' }).waitFor();
     await findFrame(page).getByRole('combobox').fill('Te');
     await page.evaluate('scrollTo(0, 100)');
-    const state = () =>
+    const readState = () =>
       findInnerFrame(page).evaluate(
         `[mark, history.length, location.href, document.activeElement.role, document.activeElement.value]`,
       );
-    const stateBefore = await state();
+    const stateBefore = await readState();
     const countInfoRequests = () =>
       findInnerFrame(page).evaluate(
         "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/info')).length",
@@ -102,7 +102,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     expect(await countInfoRequests()).toBe(1);
     renew();
     await expect.poll(countInfoRequests).toBe(2);
-    expect(await state()).toEqual(stateBefore);
+    expect(await readState()).toEqual(stateBefore);
     expect(await page.evaluate('scrollY')).toBe(100);
     await findFrame(page).getByRole('option', { name: 'Texas' }).click();
     await expect.poll(() => new Set(tokens).size).toBe(2);
@@ -113,13 +113,13 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   it('is renewed before its expiry even if the clocks of viewer and host are wrong', async () => {
     for (const viewerOffset of [-3600, 3600]) {
       answerInTurn(makeTokenAnswer(SHORT_LIFETIME_S), makeTokenAnswer(LONG_LIFETIME_S, {}, 50));
-      const { page } = await openHosted('');
+      const { page } = await openHostedPage('');
       await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewerOffset * 1000}`);
       await page.goto(host.page(EMBED_ELEMENT));
-      await expect.poll(() => readStrikes(page)).toBe('10,000');
+      await expect.poll(() => readStrikeCount(page)).toBe('10,000');
       await expect.poll(() => host.tokenRequestCount).toBe(2);
       await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
-      await expect.poll(() => readStrikes(page)).toBe('954');
+      await expect.poll(() => readStrikeCount(page)).toBe('954');
       expect([host.tokenRequestCount, await waitForEvents(page, 'error')]).toEqual([2, []]);
       host.tokenRequestCount = 0;
       await page.context().close();
@@ -128,7 +128,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
 
   it("is refused if the host's clock is far off: the viewer is informed, and no further token is requested", async () => {
     answerInTurn(makeTokenAnswer(LONG_LIFETIME_S, {}, -2 * LONG_LIFETIME_S));
-    const latePage = await openHosted();
+    const latePage = await openHostedPage();
     await findFrame(latePage.page).getByText(NOT_VALID_TEXT).waitFor();
     await expect.poll(() => waitForEvents(latePage.page, 'error')).toMatchObject([{ code: 'TOKEN_INVALID' }]);
     expect([host.tokenRequestCount, await findFrame(latePage.page).getByRole('button').count()]).toEqual([2, 0]);
@@ -136,7 +136,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
 
     // Nobody may show the page of a token that is not good yet.
     answerInTurn(makeTokenAnswer(LONG_LIFETIME_S, {}, 300));
-    const { page } = await openHosted();
+    const { page } = await openHostedPage();
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
     expect(await waitForEvents(page, 'error')).toMatchObject([{ code: 'NOT_LOADED' }]);
     expect([host.tokenRequestCount, await page.locator('iframe').isVisible()]).toEqual([3, false]);
@@ -154,12 +154,12 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
       return makeTokenAnswer(LONG_LIFETIME_S)();
     };
-    const { page } = await openHosted('');
+    const { page } = await openHostedPage('');
     await page.addInitScript(FAST_TIMERS_SCRIPT);
     answerInTurn(...brokenAnswers, answerSlowly);
     await page.goto(host.page(EMBED_ELEMENT));
     await page.getByRole('status').filter({ hasText: RETRYING_TEXT }).waitFor();
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     expect(await page.getByText(RETRYING_TEXT).count()).toBe(0);
     const failures = await waitForEvents(page, 'error');
     expect(failures.map(({ code }) => code)).toEqual(brokenAnswers.map(() => 'TOKEN_FAILED'));
@@ -171,21 +171,21 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   });
 
   it('is waited for when its renewal is late: the page says so, and then runs the query that was requested meanwhile', async () => {
-    let isBack = false;
+    let isServerUp = false;
     answerInTurn(makeTokenAnswer(SHORT_LIFETIME_S), () =>
-      (isBack ? makeTokenAnswer(LONG_LIFETIME_S) : makeFailingAnswer(503))(),
+      (isServerUp ? makeTokenAnswer(LONG_LIFETIME_S) : makeFailingAnswer(503))(),
     );
-    const { page } = await openHosted('');
+    const { page } = await openHostedPage('');
     await page.addInitScript(FAST_TIMERS_SCRIPT);
     await page.goto(host.page(EMBED_ELEMENT));
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // Once the token has ended.
     await findFrame(page).getByRole('status').filter({ hasText: LATE_RENEWAL_TEXT }).waitFor();
     await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
     await page.waitForResponse((response) => response.url().endsWith('/execute') && response.status() === 401);
     expect(await findFrame(page).getByRole('alert').count()).toBe(0);
-    isBack = true;
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    isServerUp = true;
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
     expect(await findFrame(page).getByText(LATE_RENEWAL_TEXT).count()).toBe(0);
   });
 
@@ -193,7 +193,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     for (const status of [401, 403, 404, 410]) {
       host.tokenRequestCount = 0;
       answerInTurn(makeFailingAnswer(status));
-      const { page } = await openHosted();
+      const { page } = await openHostedPage();
       await page.getByRole('status').filter({ hasText: 'You have no access to this.' }).waitFor();
       expect(await waitForEvents(page, 'error')).toMatchObject([{ code: 'TOKEN_REFUSED' }]);
       expect([host.tokenRequestCount, await page.locator('iframe').count()]).toEqual([1, 0]);
@@ -202,9 +202,9 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   });
 
   describe('after it was revoked', () => {
-    const revokeAll = () => requestApi('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
+    const revokeAllTokens = () => requestApi('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
     /** Expects that the page says that access has ended, and shows neither results nor controls. */
-    async function expectEnded(page: Page): Promise<void> {
+    async function expectEndedAccess(page: Page): Promise<void> {
       await findFrame(page).getByRole('alert').filter({ hasText: NOT_VALID_TEXT }).waitFor();
       for (const role of ['button', 'textbox', 'img', 'table', 'region'] as const) {
         expect([role, await findFrame(page).getByRole(role).count()]).toEqual([role, 0]);
@@ -220,13 +220,13 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
         elementWithoutEndpoint.replace('></', ' token-endpoint="/token"></'),
       ]) {
         answerInTurn(makeFailingAnswer(403));
-        const { page, executed } = await openHosted(
+        const { page, executed } = await openHostedPage(
           body.replace(path, await createEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
         );
-        await expect.poll(() => readStrikes(page)).toBe('10,000');
-        await revokeAll();
+        await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+        await revokeAllTokens();
         await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
-        await expectEnded(page);
+        await expectEndedAccess(page);
         expect((await waitForEvents(page, 'error')).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
         const executionCount = executed.length;
         await page.evaluate("one.setParameters({ aircraft: 'B-737-400' })");
@@ -238,13 +238,13 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
 
     it('is replaced if the host gives another token', async () => {
       answerInTurn(makeTokenAnswer(LONG_LIFETIME_S));
-      const { page } = await openHosted();
-      await expect.poll(() => readStrikes(page)).toBe('10,000');
-      await revokeAll();
+      const { page } = await openHostedPage();
+      await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+      await revokeAllTokens();
       // A host's token was made at its second, with all others of it.
       answerInTurn(makeTokenAnswer(LONG_LIFETIME_S, {}, 2));
       await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
-      await expect.poll(() => readStrikes(page)).toBe('954');
+      await expect.poll(() => readStrikeCount(page)).toBe('954');
       expect(host.tokenRequestCount).toBe(2);
     });
   });
@@ -252,8 +252,8 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   it('is ignored if it is for another dashboard or origin, and messages of other windows are ignored', async () => {
     answerInTurn(makeTokenAnswer(LONG_LIFETIME_S, {}, 2));
     const other = await startHostSite();
-    const { page, executed } = await openHosted();
-    await expect.poll(() => readStrikes(page)).toBe('10,000');
+    const { page, executed } = await openHostedPage();
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     const tokens = recordTokens(page);
     const otherDashboardToken = await signHostToken(
       LONG_LIFETIME_S,
@@ -271,7 +271,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
       await infoResponse;
     }
     await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => readStrikes(page)).toBe('954');
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
     expect(new Set(tokens).size).toBe(1);
     expect(tokens[0]).toBe(await findInnerFrame(page).evaluate('location.pathname.split("/").at(-1)'));
     // The host's page hears its own frame alone.

@@ -134,21 +134,25 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   });
 
   it('shows HTML in names and cells as text', async () => {
-    const attack = '<img src=x onerror="document.title=\'owned\'">';
-    const sql = `SELECT '${attack.replaceAll("'", "''")}' AS "${attack.replaceAll('"', '""').slice(0, 60)}"`;
-    const filters = [{ slug: 'aircraft', label: attack, kind: 'select', options: [{ label: attack, value: attack }] }];
-    const charts = [
-      { name: attack, description: attack, sql },
-      { name: 'Bars', sql: `${sql}, 1 AS n`, chart: { type: 'bar', options: { x_label: attack } } },
+    const attackHtml = '<img src=x onerror="document.title=\'owned\'">';
+    const sql = `SELECT '${attackHtml.replaceAll("'", "''")}' AS "${attackHtml.replaceAll('"', '""').slice(0, 60)}"`;
+    const filters = [
+      { slug: 'aircraft', label: attackHtml, kind: 'select', options: [{ label: attackHtml, value: attackHtml }] },
     ];
-    const { path } = await createLink(await createDashboard(charts, { name: attack, description: attack, filters }));
+    const charts = [
+      { name: attackHtml, description: attackHtml, sql },
+      { name: 'Bars', sql: `${sql}, 1 AS n`, chart: { type: 'bar', options: { x_label: attackHtml } } },
+    ];
+    const { path } = await createLink(
+      await createDashboard(charts, { name: attackHtml, description: attackHtml, filters }),
+    );
     const { page, problems } = await openPage(path);
-    await page.getByRole('heading', { name: attack, level: 1 }).waitFor();
-    await page.getByRole('cell', { name: attack }).waitFor();
-    await page.getByRole('button', { name: attack }).first().click();
-    await page.getByRole('option', { name: attack }).click();
+    await page.getByRole('heading', { name: attackHtml, level: 1 }).waitFor();
+    await page.getByRole('cell', { name: attackHtml }).waitFor();
+    await page.getByRole('button', { name: attackHtml }).first().click();
+    await page.getByRole('option', { name: attackHtml }).click();
     await waitUntilSettled(page);
-    expect(await page.title()).toBe(`${attack} – Demo`);
+    expect(await page.title()).toBe(`${attackHtml} – Demo`);
     expect(problems).toEqual([]);
   });
 
@@ -289,9 +293,9 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
         callCount++;
         const headers = { 'Retry-After': '1' };
         if (callCount === 1) return { status: 429, headers, body: { error: 'RateLimitExceeded' } };
-        const body = (error_code: string) => ({ error_code, message: 'For programs.' });
-        if (callCount === 2) return { status: 503, headers, body: body('SERVICE_UNAVAILABLE') };
-        return callCount === 3 ? { status: 500, body: body('INTERNAL_ERROR') } : undefined;
+        const makeBody = (error_code: string) => ({ error_code, message: 'For programs.' });
+        if (callCount === 2) return { status: 503, headers, body: makeBody('SERVICE_UNAVAILABLE') };
+        return callCount === 3 ? { status: 500, body: makeBody('INTERNAL_ERROR') } : undefined;
       },
     });
     await page.getByText('Too many requests at the moment.').waitFor();

@@ -32,9 +32,9 @@ export async function startSystem(): Promise<RunningSystem> {
   try {
     const state = await openState(join(folder, 'state'));
     const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
-    const bundled = bundleWorkers(PROJECT, join(folder, 'worker', 'bundle'));
+    const pendingBundle = bundleWorkers(PROJECT, join(folder, 'worker', 'bundle'));
     // What fails first is told.
-    bundled.catch(() => undefined);
+    pendingBundle.catch(() => undefined);
     const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password, isThrowaway: true });
     stopActions.push(async () => {
       await postgres.stop();
@@ -49,7 +49,7 @@ export async function startSystem(): Promise<RunningSystem> {
     const worker = await startWorker({
       projectDir: PROJECT,
       stateDir: join(folder, 'worker'),
-      workers: await bundled,
+      workers: await pendingBundle,
       port,
       variables: {
         ...secrets,

@@ -5,10 +5,13 @@ import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
 import { type Chart, createDashboard, createEmbed, createLink } from './demo-company.ts';
 
-const makeReportsSql = (rows: number, columns = 'n, state, aircraft, phase, cost, speed') => `SELECT ${columns} FROM (
+const makeReportsSql = (
+  rowCount: number,
+  columns = 'n, state, aircraft, phase, cost, speed',
+) => `SELECT ${columns} FROM (
   SELECT 'Report ' || n AS n, 'A state of some length' AS state, 'An aircraft ' || n AS aircraft, 'Approach' AS phase,
     n * 1000 AS cost, n AS speed
-  FROM generate_series(1, ${rows}) AS n) AS reports`;
+  FROM generate_series(1, ${rowCount}) AS n) AS reports`;
 
 const CHARTS: Chart[] = [
   { name: 'Many', sql: makeReportsSql(37), place: [0, 0, 12, 5] },
@@ -129,8 +132,8 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
     const { page } = await openPage(link);
     await waitUntilSettled(page);
     const { card } = findTable(page, 'Hundreds');
-    const last = async () => (await findRowsInView(page, 'Hundreds'))[1];
-    await card.getByText(`1–${await last()} of 250`, { exact: true }).waitFor();
+    const findLastRow = async () => (await findRowsInView(page, 'Hundreds'))[1];
+    await card.getByText(`1–${await findLastRow()} of 250`, { exact: true }).waitFor();
     await card.getByRole('button', { name: 'Show more (150 rows left)' }).click();
     await card.getByText(/ of 250$/).waitFor();
     await card.getByRole('button', { name: 'Show more (50 rows left)' }).click();
@@ -160,9 +163,9 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
               await readBox(area),
               await Promise.all((await rows.all()).slice(1, 40).map(readBox)),
             ];
-            const cutRow = boxes.find((box) => box.y + box.height > y + high + 0.5);
-            const part = cutRow ? (y + high - cutRow.y) / cutRow.height : 0;
-            return part > 0.2 && part < 0.8 ? 'within' : `${name} ${width}: ${part}`;
+            const clippedRow = boxes.find((box) => box.y + box.height > y + high + 0.5);
+            const visibleFraction = clippedRow ? (y + high - clippedRow.y) / clippedRow.height : 0;
+            return visibleFraction > 0.2 && visibleFraction < 0.8 ? 'within' : `${name} ${width}: ${visibleFraction}`;
           })
           .toBe('within');
       }
@@ -206,14 +209,14 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
       const right = await measureLightness(page, { x: x + width - 3, y: y + 1, width: 2, height: 3 });
       return { right, below: await measureLightness(page, { x: x + 3, y: y + height - 2, width: 8, height: 1 }) };
     };
-    const cutShades = await measureShades();
+    const edgeShades = await measureShades();
     // Each time: the rows of a newer result are shown from their top.
     const measureEndLightness = async () => {
       await area.evaluate((element) =>
         (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(1e6, 1e6),
       );
       const { right, below } = await measureShades();
-      return Math.min(right - cutShades.right, below - cutShades.below);
+      return Math.min(right - edgeShades.right, below - edgeShades.below);
     };
     await expect.poll(measureEndLightness).toBeGreaterThan(4);
   });
@@ -237,7 +240,7 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
         await page.mouse.wheel(2000, 0);
       } else {
         await area.focus();
-        for (let press = 0; press < 20; press += 1) await page.keyboard.press('ArrowRight');
+        for (let pressCount = 0; pressCount < 20; pressCount += 1) await page.keyboard.press('ArrowRight');
       }
       await expect
         .poll(async () => {

@@ -4,7 +4,6 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/overtake.ts';
 import {
   type AuthenticatorFaults,
   addPasskey,
@@ -15,10 +14,11 @@ import {
   signInWithPasskey,
   verifyPasskey,
 } from '../support/passkeys.ts';
+import { countRows, selectRow } from '../support/race.ts';
 import { enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-const INVALID_PASSKEY = [400, 'INVALID_PASSKEY'];
+const INVALID_PASSKEY_ERROR = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';
 
 let company: Company;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 /** Creates a user with a passkey. */
-async function createKeyHolder(
+async function createPasskeyUser(
   inCompany = company,
   kind: KeyKind = 'ES256',
   authenticatorFaults: AuthenticatorFaults = {},
@@ -38,12 +38,12 @@ async function createKeyHolder(
   const passkey = await expectSuccess(addPasskey(user.as, authenticator));
   return { ...user, authenticator, passkey };
 }
-const isLive = async (token: string) => (await createCaller(token).get('/v1/auth/me')).status === 200;
+const isTokenLive = async (token: string) => (await createCaller(token).get('/v1/auth/me')).status === 200;
 const readLastSubject = (email: string) => listMailsTo(email)[0]?.subject;
 
 describe('options for a new passkey', () => {
   it('follow WebAuthn, require user verification, and exclude the passkeys that the user has', async () => {
-    const { id, email, as, authenticator } = await createKeyHolder();
+    const { id, email, as, authenticator } = await createPasskeyUser();
     const { status, body } = await requestRegistrationOptions(as);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -92,7 +92,7 @@ describe('options for a new passkey', () => {
 
 describe('a new passkey', () => {
   it.each(['ES256', 'EdDSA', 'RS256'] as const)('with a key of the algorithm %s signs in', async (kind) => {
-    const { email, authenticator } = await createKeyHolder(company, kind);
+    const { email, authenticator } = await createPasskeyUser(company, kind);
     expect((await signInWithPasskey(company.slug, authenticator)).body).toMatchObject({ user: { email } });
   });
 
@@ -108,7 +108,7 @@ describe('a new passkey', () => {
       last_used_at: null,
       created_at: expect.any(String),
     });
-    expect([await isLive(user.token), await isLive(other)]).toEqual([true, false]);
+    expect([await isTokenLive(user.token), await isTokenLive(other)]).toEqual([true, false]);
     expect(readLastSubject(user.email)).toContain('You have a new passkey');
     expect((await user.as.get(PASSKEYS_PATH)).body).toEqual({ records: [body] });
     expect((await user.as.get(`${PASSKEYS_PATH}/${body._id}`)).body).toEqual(body);
@@ -139,14 +139,14 @@ describe('a new passkey', () => {
     ['an unknown attestation format', { fmt: 'x' }],
   ])('is refused for %s', async (_, responseFault) => {
     const { as } = await createAllowedUser(company);
-    const answer = await addPasskey(as, await createAuthenticator(), { odd: responseFault });
-    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
+    const answer = await addPasskey(as, await createAuthenticator(), { faults: responseFault });
+    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY_ERROR);
     expect((await as.get(PASSKEYS_PATH)).body.records).toEqual([]);
   });
 
   it('is refused with a key of an algorithm that was not offered', async () => {
     const { as } = await createAllowedUser(company);
-    expect(readStatusAndCode(await addPasskey(as, await createAuthenticator('ES384')))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await addPasskey(as, await createAuthenticator('ES384')))).toEqual(INVALID_PASSKEY_ERROR);
   });
 
   it('is refused for a challenge that was made for another user or for a sign-in, was used, or is too old', async () => {
@@ -156,27 +156,31 @@ describe('a new passkey', () => {
     const authenticator = await createAuthenticator();
     const otherUsersOptions = await expectSuccess(requestRegistrationOptions(other.as));
     expect(readStatusAndCode(await addResponse(await authenticator.create(otherUsersOptions)))).toEqual(
-      INVALID_PASSKEY,
+      INVALID_PASSKEY_ERROR,
     );
     const options = await expectSuccess(requestRegistrationOptions(as));
     const { challenge } = await requestSignInOptions(company.slug);
     expect(readStatusAndCode(await addResponse(await authenticator.create({ ...options, challenge })))).toEqual(
-      INVALID_PASSKEY,
+      INVALID_PASSKEY_ERROR,
     );
     const response = await authenticator.create(options);
     expect((await addResponse(response)).status).toBe(201);
-    expect(readStatusAndCode(await addResponse(response))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await addResponse(response))).toEqual(INVALID_PASSKEY_ERROR);
     const secondAuthenticator = await createAuthenticator();
-    expect(readStatusAndCode(await addResponse(await secondAuthenticator.create(options)))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await addResponse(await secondAuthenticator.create(options)))).toEqual(
+      INVALID_PASSKEY_ERROR,
+    );
     const oldOptions = await expectSuccess(requestRegistrationOptions(as));
     advanceClock(300_000);
-    expect(readStatusAndCode(await addResponse(await secondAuthenticator.create(oldOptions)))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await addResponse(await secondAuthenticator.create(oldOptions)))).toEqual(
+      INVALID_PASSKEY_ERROR,
+    );
   });
 
   it('is refused for a credential that is registered already', async () => {
-    const { authenticator } = await createKeyHolder();
+    const { authenticator } = await createPasskeyUser();
     const { as } = await createAllowedUser(company);
-    expect(readStatusAndCode(await addPasskey(as, authenticator))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await addPasskey(as, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
   });
 
   it('is refused if the user has twenty passkeys already, before and after the ceremony', async () => {
@@ -199,7 +203,7 @@ describe('a new passkey', () => {
 describe('options for a sign-in with a passkey', () => {
   it('are the same whether or not a company has passkeys, and name no user', async () => {
     const emptyCompany = await createOwnedCompany();
-    await createKeyHolder();
+    await createPasskeyUser();
     const [some, none] = [await requestSignInOptions(company.slug), await requestSignInOptions(emptyCompany.slug)];
     const expected = {
       challenge: expect.stringMatching(/^[\w-]+$/),
@@ -211,8 +215,8 @@ describe('options for a sign-in with a passkey', () => {
     expect([some, none]).toEqual([expected, expected]);
     expect(some.challenge).toHaveLength(none.challenge.length);
     const options = `${PASSKEYS_PATH}/authentication-options`;
-    const missingCompany = await callApi('POST', options, { json: { company_slug: 'no-such-company' } });
-    expect(readStatusAndCode(missingCompany)).toEqual([404, 'COMPANY_NOT_FOUND']);
+    const missingCompanyAnswer = await callApi('POST', options, { json: { company_slug: 'no-such-company' } });
+    expect(readStatusAndCode(missingCompanyAnswer)).toEqual([404, 'COMPANY_NOT_FOUND']);
     expect((await callApi('POST', options, { json: { company_slug: company.slug, email: 'a@b.test' } })).status).toBe(
       422,
     );
@@ -227,7 +231,7 @@ describe('options for a sign-in with a passkey', () => {
 
 describe('a sign-in with a passkey', () => {
   it('begins a session, records the use, and requires no other factor', async () => {
-    const { id, email, as, authenticator, passkey } = await createKeyHolder();
+    const { id, email, as, authenticator, passkey } = await createPasskeyUser();
     await enrolAuthenticator(as);
     const { status, body } = await signInWithPasskey(company.slug, authenticator);
     expect(status).toBe(200);
@@ -237,7 +241,7 @@ describe('a sign-in with a passkey', () => {
       refresh_token: expect.any(String),
       user: { _id: id, email },
     });
-    expect(await isLive(body.token)).toBe(true);
+    expect(await isTokenLive(body.token)).toBe(true);
     expect((await as.get(`${PASSKEYS_PATH}/${passkey._id}`)).body.last_used_at).not.toBeNull();
   });
 
@@ -256,30 +260,32 @@ describe('a sign-in with a passkey', () => {
     ['a forged challenge', { challenge: btoa('a.1.b') }],
     ['no challenge', { challenge: '' }],
   ])('is refused for %s', async (_, responseFault) => {
-    const { authenticator } = await createKeyHolder();
+    const { authenticator } = await createPasskeyUser();
     const refusedSignIn = await signInWithPasskey(company.slug, authenticator, responseFault);
-    const unknownPasskey = await signInWithPasskey(company.slug, await createAuthenticator(), { userHandle: 'x' });
-    expect(readStatusAndCode(refusedSignIn)).toEqual(INVALID_PASSKEY);
+    const unknownPasskeyAnswer = await signInWithPasskey(company.slug, await createAuthenticator(), {
+      userHandle: 'x',
+    });
+    expect(readStatusAndCode(refusedSignIn)).toEqual(INVALID_PASSKEY_ERROR);
     expect(refusedSignIn.body).toEqual({
-      ...unknownPasskey.body,
-      ...('request_id' in unknownPasskey.body && { request_id: refusedSignIn.body.request_id }),
+      ...unknownPasskeyAnswer.body,
+      ...('request_id' in unknownPasskeyAnswer.body && { request_id: refusedSignIn.body.request_id }),
     });
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
   it('is refused for a challenge that was used, is too old, or was made for a registration or for another company', async () => {
-    const { as, authenticator } = await createKeyHolder();
+    const { as, authenticator } = await createPasskeyUser();
     const response = await authenticator.get(await requestSignInOptions(company.slug));
     expect((await verifyPasskey(company.slug, response)).status).toBe(200);
-    expect(readStatusAndCode(await verifyPasskey(company.slug, response))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await verifyPasskey(company.slug, response))).toEqual(INVALID_PASSKEY_ERROR);
     const { challenge } = await expectSuccess(requestRegistrationOptions(as));
     const ownOptions = { challenge, rpId: 'console.test' };
     expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(ownOptions)))).toEqual(
-      INVALID_PASSKEY,
+      INVALID_PASSKEY_ERROR,
     );
     const foreignOptions = await requestSignInOptions((await createOwnedCompany()).slug);
     expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(foreignOptions)))).toEqual(
-      INVALID_PASSKEY,
+      INVALID_PASSKEY_ERROR,
     );
     const oldOptions = await requestSignInOptions(company.slug);
     advanceClock(299_000);
@@ -287,41 +293,41 @@ describe('a sign-in with a passkey', () => {
     const olderOptions = await requestSignInOptions(company.slug);
     advanceClock(599_000);
     expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(olderOptions)))).toEqual(
-      INVALID_PASSKEY,
+      INVALID_PASSKEY_ERROR,
     );
   });
 
   it('is refused to a credential of another company', async () => {
-    const { authenticator } = await createKeyHolder();
+    const { authenticator } = await createPasskeyUser();
     const other = await createOwnedCompany();
-    expect(readStatusAndCode(await signInWithPasskey(other.slug, authenticator))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await signInWithPasskey(other.slug, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
   });
 
   it('is refused if the counter does not grow, unless the authenticator never counts', async () => {
-    const { authenticator } = await createKeyHolder();
+    const { authenticator } = await createPasskeyUser();
     expect((await signInWithPasskey(company.slug, authenticator, { counter: 7 })).status).toBe(200);
     for (const counter of [7, 6, 0]) {
       expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator, { counter }))).toEqual(
-        INVALID_PASSKEY,
+        INVALID_PASSKEY_ERROR,
       );
     }
     expect((await signInWithPasskey(company.slug, authenticator, { counter: 8 })).status).toBe(200);
-    const uncountedHolder = await createKeyHolder(company, 'ES256', { counter: 0, isSyncable: true });
+    const uncountedUser = await createPasskeyUser(company, 'ES256', { counter: 0, isSyncable: true });
     for (const _ of [1, 2])
-      expect((await signInWithPasskey(company.slug, uncountedHolder.authenticator)).status).toBe(200);
+      expect((await signInWithPasskey(company.slug, uncountedUser.authenticator)).status).toBe(200);
   });
 
   it('is refused for inactive and deleted users', async () => {
-    const { id, authenticator } = await createKeyHolder();
+    const { id, authenticator } = await createPasskeyUser();
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual([403, 'FORBIDDEN']);
     await expectSuccess(company.as.delete(`/v1/users/${id}`));
-    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
   });
 
   it('is refused to everybody but the owner if single sign-on is required', async () => {
     const ownCompany = await createOwnedCompany();
-    const { authenticator } = await createKeyHolder(ownCompany);
+    const { authenticator } = await createPasskeyUser(ownCompany);
     const ownersAuthenticator = await createAuthenticator();
     await expectSuccess(addPasskey(ownCompany.as, ownersAuthenticator));
     await expectSuccess(ownCompany.as.put('/v1/company/settings', { json: { sso_only: true } }));
@@ -329,12 +335,12 @@ describe('a sign-in with a passkey', () => {
     expect((await signInWithPasskey(ownCompany.slug, ownersAuthenticator)).status).toBe(200);
     expect(
       readStatusAndCode(await signInWithPasskey(ownCompany.slug, ownersAuthenticator, { isForged: true })),
-    ).toEqual(INVALID_PASSKEY);
+    ).toEqual(INVALID_PASSKEY_ERROR);
   });
 
   it('counts as the second factor that a company requires', async () => {
     const ownCompany = await createOwnedCompany();
-    const { email, authenticator } = await createKeyHolder(ownCompany);
+    const { email, authenticator } = await createPasskeyUser(ownCompany);
     await expectSuccess(ownCompany.as.put('/v1/company/settings', { json: { require_2fa: true } }));
     expect((await signInWithPasskey(ownCompany.slug, authenticator)).body).toHaveProperty('token');
     // The password alone lets nobody in, nor set up a factor in the place of the passkey.
@@ -343,7 +349,7 @@ describe('a sign-in with a passkey', () => {
   });
 
   it('still works after a password reset', async () => {
-    const { email, authenticator } = await createKeyHolder();
+    const { email, authenticator } = await createPasskeyUser();
     const request = { company_slug: company.slug, email };
     await expectSuccess(callApi('POST', '/v1/users/reset-password/request', { json: request }));
     const token = readLink(readNewestMail(email)).searchParams.get('token');
@@ -354,12 +360,12 @@ describe('a sign-in with a passkey', () => {
 
   it('is removed with an administrator’s reset of the second factor', async () => {
     for (const isTotpEnrolled of [false, true]) {
-      const { id, email, as, token, authenticator } = await createKeyHolder();
+      const { id, email, as, token, authenticator } = await createPasskeyUser();
       if (isTotpEnrolled) await enrolAuthenticator(as);
       expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(204);
-      expect(await isLive(token)).toBe(false);
+      expect(await isTokenLive(token)).toBe(false);
       expect(readLastSubject(email)).toContain('second factor was reset');
-      expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY);
+      expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
       expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
       expect(await countRows('second_factors where user_id = ?', id)).toBe(0);
       expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
@@ -369,40 +375,40 @@ describe('a sign-in with a passkey', () => {
 
 describe('a passkey', () => {
   it('can be renamed, of which a mail is sent, and the other sessions end', async () => {
-    const { email, as, token, passkey, authenticator } = await createKeyHolder();
+    const { email, as, token, passkey, authenticator } = await createPasskeyUser();
     const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
     const renamedPasskey = await as.patch(`${PASSKEYS_PATH}/${passkey._id}`, { json: { name: 'Telephone' } });
     expect([renamedPasskey.status, renamedPasskey.body.name]).toEqual([200, 'Telephone']);
-    expect([await isLive(token), await isLive(other)]).toEqual([true, false]);
+    expect([await isTokenLive(token), await isTokenLive(other)]).toEqual([true, false]);
     expect(readLastSubject(email)).toContain('renamed');
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
   it('that is renamed to its current name is not changed', async () => {
-    const { id, email, as, passkey, authenticator } = await createKeyHolder();
+    const { id, email, as, passkey, authenticator } = await createPasskeyUser();
     const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
     expect((await as.patch(`${PASSKEYS_PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
-    expect([await isLive(other), listMailsTo(email).length]).toEqual([true, 1]);
+    expect([await isTokenLive(other), listMailsTo(email).length]).toEqual([true, 1]);
     expect(await selectRow('select session_epoch from users where id = ?', id)).toEqual({ session_epoch: 1 });
   });
 
   it('is deleted with the password: a mail is sent, other sessions end, and the passkey no longer signs in', async () => {
-    const { email, as, token, passkey, authenticator } = await createKeyHolder();
+    const { email, as, token, passkey, authenticator } = await createPasskeyUser();
     const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
     const path = `${PASSKEYS_PATH}/${passkey._id}`;
     for (const json of [{}, { password: 'wrong-password' }]) {
       expect(readStatusAndCode(await as.delete(path, { json }))).toEqual([400, 'INVALID_CREDENTIALS']);
     }
-    expect(await isLive(other)).toBe(true);
+    expect(await isTokenLive(other)).toBe(true);
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(204);
-    expect([await isLive(token), await isLive(other)]).toEqual([true, false]);
+    expect([await isTokenLive(token), await isTokenLive(other)]).toEqual([true, false]);
     expect(readLastSubject(email)).toContain('deleted');
-    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(404);
   });
 
   it('of another user is not found', async () => {
-    const { passkey } = await createKeyHolder();
+    const { passkey } = await createPasskeyUser();
     const { as } = await createAllowedUser(company, { can: ['*'] });
     const path = `${PASSKEYS_PATH}/${passkey._id}`;
     const answers = [
@@ -419,7 +425,7 @@ describe('a passkey', () => {
 
 it('used passkey challenges are deleted when they are too old to be used again', async () => {
   advanceClock(0);
-  const { authenticator } = await createKeyHolder();
+  const { authenticator } = await createPasskeyUser();
   await expectSuccess(signInWithPasskey(company.slug, authenticator));
   expect(await countRows('spent_passkey_challenges')).toBeGreaterThan(1);
   // As long after the last of them as after those of the tests before.

@@ -4,7 +4,6 @@ import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
 import {
   addPasskey,
   createAuthenticator,
@@ -13,10 +12,11 @@ import {
   signInWithPasskey,
   verifyPasskey,
 } from '../support/passkeys.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-const INVALID_PASSKEY = [400, 'INVALID_PASSKEY'];
+const INVALID_PASSKEY_ERROR = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';
 
 let company: Company;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-async function createKeyHolder() {
+async function createPasskeyUser() {
   const user = await createAllowedUser(company);
   const authenticator = await createAuthenticator();
   const passkey = await expectSuccess(addPasskey(user.as, authenticator));
@@ -43,37 +43,37 @@ describe('a sign-in with a passkey', () => {
   const CHALLENGE_INSERT_PATTERN = /^insert into "spent_passkey_challenges"/;
 
   it('is refused when the challenge is used meanwhile', async () => {
-    const { id, authenticator } = await createKeyHolder();
+    const { id, authenticator } = await createPasskeyUser();
     const options = await requestSignInOptions(company.slug);
     const [first, second] = [await authenticator.get(options), await authenticator.get(options)];
-    const sessionsBefore = await countSessions(id);
+    const sessionCountBefore = await countSessions(id);
     const signInConcurrently = () => expectSuccess(verifyPasskey(company.slug, first));
-    const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, signInConcurrently, (env) =>
+    const answer = await sendDuringRace(CHALLENGE_INSERT_PATTERN, signInConcurrently, (env) =>
       verifyPasskey(company.slug, second, env),
     );
-    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
-    expect(await countSessions(id)).toBe(sessionsBefore + 1);
+    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY_ERROR);
+    expect(await countSessions(id)).toBe(sessionCountBefore + 1);
   });
 
   it('is refused when a copy of the authenticator reaches the same counter meanwhile', async () => {
-    const { id, authenticator } = await createKeyHolder();
-    const sessionsBefore = await countSessions(id);
+    const { id, authenticator } = await createPasskeyUser();
+    const sessionCountBefore = await countSessions(id);
     const signInWithCopy = () => expectSuccess(signInWithPasskey(company.slug, authenticator, { counter: 9 }));
-    const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, signInWithCopy, (env) =>
+    const answer = await sendDuringRace(CHALLENGE_INSERT_PATTERN, signInWithCopy, (env) =>
       signInWithPasskey(company.slug, authenticator, { counter: 9 }, env),
     );
-    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY_ERROR);
     expect(await selectRow('select counter from passkeys where user_id = ?', id)).toEqual({ counter: 9 });
-    expect(await countSessions(id)).toBe(sessionsBefore + 1);
+    expect(await countSessions(id)).toBe(sessionCountBefore + 1);
   });
 
   it('is refused without a counter when the authenticator begins to count meanwhile', async () => {
-    const { id, authenticator } = await createKeyHolder();
+    const { id, authenticator } = await createPasskeyUser();
     const signInWithCounter = () => expectSuccess(signInWithPasskey(company.slug, authenticator, { counter: 1 }));
-    const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, signInWithCounter, (env) =>
+    const answer = await sendDuringRace(CHALLENGE_INSERT_PATTERN, signInWithCounter, (env) =>
       signInWithPasskey(company.slug, authenticator, { counter: 0 }, env),
     );
-    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY_ERROR);
     expect(await selectRow('select counter from passkeys where user_id = ?', id)).toEqual({ counter: 1 });
   });
 
@@ -81,13 +81,13 @@ describe('a sign-in with a passkey', () => {
     for (const [leave, expected] of [
       [
         (path: string, as: ReturnType<typeof createCaller>) => as.delete(path, { json: { password: PASSWORD } }),
-        INVALID_PASSKEY,
+        INVALID_PASSKEY_ERROR,
       ],
       [(_: string, __: unknown, id: string) => company.as.post(`/v1/users/${id}/deactivate`), [401, 'UNAUTHORIZED']],
     ] as const) {
-      const { id, as, authenticator, passkey } = await createKeyHolder();
+      const { id, as, authenticator, passkey } = await createPasskeyUser();
       const removePasskeyOrUser = () => expectSuccess(leave(`${PASSKEYS_PATH}/${passkey._id}`, as, id));
-      const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, removePasskeyOrUser, (env) =>
+      const answer = await sendDuringRace(CHALLENGE_INSERT_PATTERN, removePasskeyOrUser, (env) =>
         signInWithPasskey(company.slug, authenticator, {}, env),
       );
       expect(readStatusAndCode(answer)).toEqual(expected);
@@ -95,7 +95,7 @@ describe('a sign-in with a passkey', () => {
   });
 
   it('that is in progress when a passkey is added, renamed or deleted begins no session', async () => {
-    const { as, authenticator, passkey } = await createKeyHolder();
+    const { as, authenticator, passkey } = await createPasskeyUser();
     const path = `${PASSKEYS_PATH}/${passkey._id}`;
     const other = await expectSuccess(addPasskey(as, await createAuthenticator()));
     for (const change of [
@@ -103,7 +103,7 @@ describe('a sign-in with a passkey', () => {
       () => expectSuccess(as.patch(path, { json: { name: 'Renamed' } })),
       () => expectSuccess(as.delete(`${PASSKEYS_PATH}/${other._id}`, { json: { password: PASSWORD } })),
     ]) {
-      const answer = await sendOvertaken(CHALLENGE_INSERT_PATTERN, change, (env) =>
+      const answer = await sendDuringRace(CHALLENGE_INSERT_PATTERN, change, (env) =>
         signInWithPasskey(company.slug, authenticator, {}, env),
       );
       expect(readStatusAndCode(answer)).toEqual([401, 'UNAUTHORIZED']);
@@ -113,14 +113,14 @@ describe('a sign-in with a passkey', () => {
 
 describe('a new passkey', () => {
   const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
-  const addOvertaken = async (
+  const addPasskeyDuringRace = async (
     user: Awaited<ReturnType<typeof createAllowedUser>>,
     concurrentChange: () => Promise<unknown>,
   ) => {
     const response = await (await createAuthenticator()).create(
       await expectSuccess(requestRegistrationOptions(user.as)),
     );
-    return sendOvertaken(USER_UPDATE_PATTERN, concurrentChange, (env) =>
+    return sendDuringRace(USER_UPDATE_PATTERN, concurrentChange, (env) =>
       user.as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD }, env }),
     );
   };
@@ -128,7 +128,7 @@ describe('a new passkey', () => {
 
   it('is not stored when the password is changed meanwhile', async () => {
     const user = await createAllowedUser(company);
-    expect(readStatusAndCode(await addOvertaken(user, () => changePassword(user)))).toEqual([
+    expect(readStatusAndCode(await addPasskeyDuringRace(user, () => changePassword(user)))).toEqual([
       400,
       'INVALID_CREDENTIALS',
     ]);
@@ -149,7 +149,7 @@ describe('a new passkey', () => {
       user.id,
     );
     const addConcurrently = async () => expectSuccess(addPasskey(user.as, await createAuthenticator()));
-    expect(readStatusAndCode(await addOvertaken(user, addConcurrently))).toEqual([409, 'PASSKEY_LIMIT']);
+    expect(readStatusAndCode(await addPasskeyDuringRace(user, addConcurrently))).toEqual([409, 'PASSKEY_LIMIT']);
     expect([await countPasskeys(user.id), listMailsTo(user.email).length]).toEqual([20, 1]);
   });
 
@@ -157,45 +157,45 @@ describe('a new passkey', () => {
     const user = await createAllowedUser(company);
     const options = await expectSuccess(requestRegistrationOptions(user.as));
     const [first, second] = await Promise.all(
-      [await createAuthenticator(), await createAuthenticator()].map((each) => each.create(options)),
+      [await createAuthenticator(), await createAuthenticator()].map((authenticator) => authenticator.create(options)),
     );
     const addResponse = (response: unknown, env?: Record<string, string>) =>
       user.as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD }, ...(env && { env }) });
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       USER_UPDATE_PATTERN,
       () => expectSuccess(addResponse(first)),
       (env) => addResponse(second, env),
     );
-    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
+    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY_ERROR);
     expect(await countPasskeys(user.id)).toBe(1);
   });
 });
 
 describe('a passkey', () => {
   it('stays when the password is changed during its deletion, and is deleted once', async () => {
-    const user = await createKeyHolder();
+    const user = await createPasskeyUser();
     const path = `${PASSKEYS_PATH}/${user.passkey._id}`;
     const countPasskeys = () => countRows('passkeys where user_id = ?', user.id);
     const deletePasskey = (env: Record<string, string>) => user.as.delete(path, { json: { password: PASSWORD }, env });
     const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
-    const secondHolder = await createKeyHolder();
-    const other = `${PASSKEYS_PATH}/${secondHolder.passkey._id}`;
-    const deleteOther = (env?: Record<string, string>) =>
-      secondHolder.as.delete(other, { json: { password: PASSWORD }, ...(env && { env }) });
-    expect((await sendOvertaken(USER_UPDATE_PATTERN, () => expectSuccess(deleteOther()), deleteOther)).status).toBe(
-      404,
-    );
-    expect(listMailsTo(secondHolder.email)).toHaveLength(2);
+    const secondUser = await createPasskeyUser();
+    const other = `${PASSKEYS_PATH}/${secondUser.passkey._id}`;
+    const deleteOtherPasskey = (env?: Record<string, string>) =>
+      secondUser.as.delete(other, { json: { password: PASSWORD }, ...(env && { env }) });
     expect(
-      readStatusAndCode(await sendOvertaken(USER_UPDATE_PATTERN, () => changePassword(user), deletePasskey)),
+      (await sendDuringRace(USER_UPDATE_PATTERN, () => expectSuccess(deleteOtherPasskey()), deleteOtherPasskey)).status,
+    ).toBe(404);
+    expect(listMailsTo(secondUser.email)).toHaveLength(2);
+    expect(
+      readStatusAndCode(await sendDuringRace(USER_UPDATE_PATTERN, () => changePassword(user), deletePasskey)),
     ).toEqual([400, 'INVALID_CREDENTIALS']);
     expect([await countPasskeys(), await readSessionEpoch(user.id)]).toEqual([1, 2]);
   });
 });
 
 it('a reset by an administrator also removes a second factor that is enrolled meanwhile', async () => {
-  const user = await createKeyHolder();
-  const answer = await sendOvertaken(
+  const user = await createPasskeyUser();
+  const answer = await sendDuringRace(
     /^update "users" set "mfa_enabled"/,
     () => enrolAuthenticator(user.as),
     (env) => company.as.delete(`/v1/users/${user.id}/2fa`, { env }),

@@ -25,7 +25,7 @@ function deriveValues(name: string) {
 
 const hashSha256 = async (bytes: Uint8Array) =>
   Buffer.from(await crypto.subtle.digest('SHA-256', bytes as BufferSource));
-const url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
+const encodeBase64Url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 
 interface TestVector {
   name: string;
@@ -48,12 +48,12 @@ async function createCredential({
     return Buffer.from(
       JSON.stringify({
         type,
-        challenge: url(challenge),
+        challenge: encodeBase64Url(challenge),
         origin: ORIGIN,
         crossOrigin,
         ...(topOrigin && { topOrigin: OTHER_ORIGIN }),
         ...(extra && {
-          extraData: `clientDataJSON may be extended with additional fields in the future, such as this: ${url(extra)}`,
+          extraData: `clientDataJSON may be extended with additional fields in the future, such as this: ${encodeBase64Url(extra)}`,
         }),
       }),
     );
@@ -68,13 +68,13 @@ async function createCredential({
     AUTHENTICATOR_FLAGS.present |
     (requestedFlags & AUTHENTICATOR_FLAGS.verified) |
     (requestedFlags & AUTHENTICATOR_FLAGS.eligible);
-  const backedUp = (flags & AUTHENTICATOR_FLAGS.eligible) !== 0 ? requestedFlags & AUTHENTICATOR_FLAGS.backedUp : 0;
+  const backedUpFlag = (flags & AUTHENTICATOR_FLAGS.eligible) !== 0 ? requestedFlags & AUTHENTICATOR_FLAGS.backedUp : 0;
 
   const curve = createECDH('prime256v1');
   curve.setPrivateKey(secret);
   const point = curve.getPublicKey();
   const [x, y] = [point.subarray(1, 33), point.subarray(33)];
-  const jwk = { kty: 'EC', crv: 'P-256', d: url(secret), x: url(x), y: url(y) };
+  const jwk = { kty: 'EC', crv: 'P-256', d: encodeBase64Url(secret), x: encodeBase64Url(x), y: encodeBase64Url(y) };
   const key = createPrivateKey({ key: jwk, format: 'jwk' });
   const signData = async (data: Buffer, client: Buffer) =>
     sign('sha256', Buffer.concat([data, await hashSha256(client)]), key);
@@ -93,7 +93,13 @@ async function createCredential({
   );
   const counter = Buffer.alloc(4);
   const makeHead = (bits: number) => Buffer.concat([rpIdHash, Buffer.from([bits]), counter]);
-  const authData = Buffer.concat([makeHead(flags | backedUp | AUTHENTICATOR_FLAGS.attested), aaguid, length, id, cose]);
+  const authData = Buffer.concat([
+    makeHead(flags | backedUpFlag | AUTHENTICATOR_FLAGS.attested),
+    aaguid,
+    length,
+    id,
+    cose,
+  ]);
   const statement = new Map<string, unknown>(
     isSelfAttested
       ? [
@@ -117,7 +123,12 @@ async function createCredential({
     (laterFlags & AUTHENTICATOR_FLAGS.verified) |
     (isEligible ? AUTHENTICATOR_FLAGS.eligible : 0) |
     (isEligible ? laterFlags & AUTHENTICATOR_FLAGS.backedUp : 0);
-  const credential = { id: url(id), rawId: url(id), type: 'public-key' as const, clientExtensionResults: {} };
+  const credential = {
+    id: encodeBase64Url(id),
+    rawId: encodeBase64Url(id),
+    type: 'public-key' as const,
+    clientExtensionResults: {},
+  };
   return {
     registered: registrationChallenge,
     authenticated: authenticationChallenge,
@@ -127,22 +138,30 @@ async function createCredential({
     },
     registration: {
       ...credential,
-      response: { clientDataJSON: url(created), attestationObject: url(isoCBOR.encode(attestation as never)) },
+      response: {
+        clientDataJSON: encodeBase64Url(created),
+        attestationObject: encodeBase64Url(isoCBOR.encode(attestation as never)),
+      },
     },
     authentication: {
       ...credential,
       response: {
-        clientDataJSON: url(assertionClientData),
-        authenticatorData: url(makeHead(bits)),
-        signature: url(await signData(makeHead(bits), assertionClientData)),
+        clientDataJSON: encodeBase64Url(assertionClientData),
+        authenticatorData: encodeBase64Url(makeHead(bits)),
+        signature: encodeBase64Url(await signData(makeHead(bits), assertionClientData)),
       },
     },
-    passkey: { credentialId: url(id), publicKey: url(cose), counter: 0, isSyncable: isEligible },
+    passkey: {
+      credentialId: encodeBase64Url(id),
+      publicKey: encodeBase64Url(cose),
+      counter: 0,
+      isSyncable: isEligible,
+    },
   };
 }
 
 const makeExpectations = (challenge: Buffer) => ({
-  expectedChallenge: async (encoded: string) => encoded === url(challenge),
+  expectedChallenge: async (encoded: string) => encoded === encodeBase64Url(challenge),
   expectedOrigin: [ORIGIN],
   expectedRPID: RP_ID,
 });

@@ -25,7 +25,7 @@ const requestToken = async (email: string) => {
   await request(email, company.slug);
   return readToken(readNewestMail(email));
 };
-const INVALID_TOKEN = [400, 'INVALID_RESET_TOKEN'];
+const INVALID_TOKEN_ERROR = [400, 'INVALID_RESET_TOKEN'];
 
 describe('a link to reset a password', () => {
   it('sets the password and ends all sessions', async () => {
@@ -77,12 +77,12 @@ describe('a link to reset a password', () => {
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createAllowedUser(company);
     const token = await requestToken(email);
-    const dumpResets = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
-    expect((await dumpResets()).length).toBeGreaterThan(0);
-    expect(JSON.stringify(await dumpResets())).not.toContain(token);
+    const readResetRows = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
+    expect((await readResetRows()).length).toBeGreaterThan(0);
+    expect(JSON.stringify(await readResetRows())).not.toContain(token);
     advanceClock(61 * MINUTE_MS);
     await runScheduled();
-    expect(await dumpResets()).toEqual([]);
+    expect(await readResetRows()).toEqual([]);
   });
 
   it.each(['short-pass1', 'x'.repeat(129), 'gfhjkmgfhjkm'])('refuses the password %j', async (password) => {
@@ -94,7 +94,7 @@ describe('a link to reset a password', () => {
   });
 
   it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('is refused when its token was never sent: %j', async (token) => {
-    expect(readStatusAndCode(await confirmReset(token))).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(await confirmReset(token))).toEqual(INVALID_TOKEN_ERROR);
   });
 });
 
@@ -114,9 +114,9 @@ describe('a request for a password reset link', () => {
     const logins = await Promise.all([first, second].map(({ slug }) => logIn(slug, email, NEW_PASSWORD)));
     expect(logins.map(({ status }) => status).sort()).toEqual([200, 400]);
 
-    const mailsBefore = listMailsTo(email).length;
+    const mailCountBefore = listMailsTo(email).length;
     await request(email, first.slug);
-    expect(listMailsTo(email)).toHaveLength(mailsBefore + 1);
+    expect(listMailsTo(email)).toHaveLength(mailCountBefore + 1);
     await confirmReset(readToken(readNewestMail(email)), 'only-in-the-first-company');
     expect((await logIn(first.slug, email, 'only-in-the-first-company')).status).toBe(200);
     expect((await logIn(second.slug, email, 'only-in-the-first-company')).status).toBe(400);

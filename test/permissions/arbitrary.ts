@@ -113,12 +113,12 @@ export const arbitrarySources: fc.Arbitrary<AccessSources> = fc
   .map((groups) => ({ companyId: COMPANY_ID, isOwner: false, groups }));
 
 /** Returns `sources` with one more policy of one statement, at the start if `first`, else at the end. */
-export function addStatement(sources: AccessSources, addedStatement: PolicyStatement, first: boolean): AccessSources {
+export function addStatement(sources: AccessSources, addedStatement: PolicyStatement, isFirst: boolean): AccessSources {
   const group = {
     id: 'added',
     policies: [{ id: 'added', document: makeDocument(addedStatement) }],
     roles: [],
     permissions: [],
   };
-  return { ...sources, groups: first ? [group, ...sources.groups] : [...sources.groups, group] };
+  return { ...sources, groups: isFirst ? [group, ...sources.groups] : [...sources.groups, group] };
 }

@@ -67,7 +67,7 @@ describe('the managed policies', () => {
 
   test('include ReadOnly, which allows reading on both APIs and allows no change', () => {
     const actions = listAllowed('ReadOnly');
-    for (const readAction of [
+    for (const readingAction of [
       'users:list',
       'users:ListUsers',
       'accounts:GetAccount',
@@ -78,7 +78,7 @@ describe('the managed policies', () => {
       'data_api:get_job',
       'policies:get',
     ]) {
-      expect(actions).toContain(readAction);
+      expect(actions).toContain(readingAction);
     }
     const changingActionsPattern =
       /create|update|delete|write|upload|invite|share|execute|attach|detach|Issue|Revoke|Add|Remove|activate/;

@@ -4,7 +4,7 @@ import { findDocumentProblems, POLICY_LIMITS } from '../../src/permissions/polic
 
 const statement = { effect: 'Allow', actions: ['users:list'], resources: ['*'] };
 const makeDocument = (...statements: unknown[]) => ({ version: '2024-01-01', statements });
-const fields = (value: unknown): string[] => findDocumentProblems(value).map((problem) => problem.field);
+const listFields = (value: unknown): string[] => findDocumentProblems(value).map((problem) => problem.field);
 
 describe('the validation of a policy document', () => {
   test.each([
@@ -23,8 +23,8 @@ describe('the validation of a policy document', () => {
     ],
     [makeDocument(statement, { ...statement, sid: 'a' }, { ...statement, sid: 'b' })],
     [makeDocument(...Array.from({ length: 256 }, () => statement))],
-  ])('accepts %j', (valid) => {
-    expect(findDocumentProblems(valid)).toEqual([]);
+  ])('accepts %j', (validDocument) => {
+    expect(findDocumentProblems(validDocument)).toEqual([]);
   });
 });
 
@@ -77,7 +77,7 @@ describe('the validation of an invalid policy document', () => {
       ['document.statements.0.actions'],
     ],
   ])('names each invalid member of %j', (invalid, expected) => {
-    expect(fields(invalid)).toEqual(expected);
+    expect(listFields(invalid)).toEqual(expected);
   });
 
   test('reports a bounded number of problems', () => {

@@ -23,15 +23,15 @@ describe('encryption', () => {
   });
 
   it('is reversible only in its context, with its key and version, and only if the text is unchanged', async () => {
-    const encrypted = await encrypt(BOTH_KEYS, 'text', 'company:a');
+    const encryptedText = await encrypt(BOTH_KEYS, 'text', 'company:a');
     // Not the last digit: some of its bits stand for nothing.
-    const changedText = encrypted.replace(/[^:](?=[^:]*$)/, (first) => (first === 'A' ? 'B' : 'A'));
+    const changedText = encryptedText.replace(/[^:](?=[^:]*$)/, (first) => (first === 'A' ? 'B' : 'A'));
     const wrongKey = { 2: 'a different secret, long enough to be one' };
-    await expect(decrypt(BOTH_KEYS, encrypted, 'company:b')).rejects.toThrow();
-    await expect(decrypt(wrongKey, encrypted, 'company:a')).rejects.toThrow();
-    await expect(decrypt(OLD_KEYS, encrypted, 'company:a')).rejects.toThrow('version 2');
+    await expect(decrypt(BOTH_KEYS, encryptedText, 'company:b')).rejects.toThrow();
+    await expect(decrypt(wrongKey, encryptedText, 'company:a')).rejects.toThrow();
+    await expect(decrypt(OLD_KEYS, encryptedText, 'company:a')).rejects.toThrow('version 2');
     await expect(decrypt(BOTH_KEYS, changedText, 'company:a')).rejects.toThrow();
-    await expect(decrypt(BOTH_KEYS, encrypted.replace('v2', 'v1'), 'company:a')).rejects.toThrow();
+    await expect(decrypt(BOTH_KEYS, encryptedText.replace('v2', 'v1'), 'company:a')).rejects.toThrow();
     await expect(decrypt(BOTH_KEYS, 'text', 'company:a')).rejects.toThrow('not an encrypted text');
   });
 

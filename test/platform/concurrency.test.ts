@@ -10,7 +10,7 @@ describe('runConcurrently', () => {
   it('works on all items with limited concurrency, and logs the items that fail or hang', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     let now = 0;
-    let maxRunning = 0;
+    let maxRunningCount = 0;
     const doneItems: number[] = [];
     await runConcurrently(
       [1, 2, 3, 4, 5],
@@ -18,7 +18,7 @@ describe('runConcurrently', () => {
       (item) => ({ part: String(item) }),
       async (item) => {
         now += 1;
-        maxRunning = Math.max(maxRunning, now);
+        maxRunningCount = Math.max(maxRunningCount, now);
         try {
           await new Promise((resolve) => setTimeout(resolve, 5));
           if (item === 2) throw new Error('two');
@@ -30,7 +30,7 @@ describe('runConcurrently', () => {
       },
     );
     expect(doneItems).toEqual([1, 4, 5]);
-    expect(maxRunning).toBe(2);
+    expect(maxRunningCount).toBe(2);
     const lines = log.mock.calls.map(([line]) => JSON.parse(line));
     expect(lines).toMatchObject([
       { event: 'part_failed', part: '2' },

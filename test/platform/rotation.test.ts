@@ -55,35 +55,38 @@ describe('rotating the encryption key', () => {
     expect(await listKeyPrefixes(company.id)).toEqual([`v${NEW_VERSION}:`]);
 
     // Nothing but the new key: the company's database and the authenticator work.
-    const newOnly = { env: makeNewOnlyVariables('ENCRYPTION_KEYS') };
-    expect((await company.as.get(`/v1/managed-tables/${tableId}`, newOnly)).status).toBe(200);
+    const newOnlyOptions = { env: makeNewOnlyVariables('ENCRYPTION_KEYS') };
+    expect((await company.as.get(`/v1/managed-tables/${tableId}`, newOnlyOptions)).status).toBe(200);
     const { dashboard } = await createSalesDashboard(company);
     const token = await hostToken(signingKey, { dashboard_id: dashboard._id });
-    expect((await createEmbedClient('d', token).info(newOnly)).status).toBe(200);
+    expect((await createEmbedClient('d', token).info(newOnlyOptions)).status).toBe(200);
     const signInWithFactor = async (json: object, settings: { env: Record<string, string> }) => {
       const { pending_2fa_token } = (await logIn(company, settings.env)).body;
       return (await callApi('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...json }, ...settings }))
         .status;
     };
-    expect(await signInWithFactor({ totp_token: code() }, newOnly)).toBe(200);
+    expect(await signInWithFactor({ totp_token: code() }, newOnlyOptions)).toBe(200);
     // Backup codes are digests: they work for as long as their key is there.
     goToNextStep();
     expect(await signInWithFactor({ backup_code: backupCodes[0] }, { env: variables })).toBe(200);
-    expect(await signInWithFactor({ backup_code: backupCodes[1] }, newOnly)).toBe(400);
+    expect(await signInWithFactor({ backup_code: backupCodes[1] }, newOnlyOptions)).toBe(400);
   });
 });
 
 describe('rotating the key that API keys are derived from', () => {
   it('keeps issued keys working until their version is removed, and derives new ones from the new version', async () => {
     const company = await createOwnedCompany();
-    const bothVersions = { env: makeRotatedVariables('KEY_DERIVATION_SECRETS') };
-    const newOnly = { env: makeNewOnlyVariables('KEY_DERIVATION_SECRETS') };
+    const bothVersionsOptions = { env: makeRotatedVariables('KEY_DERIVATION_SECRETS') };
+    const newOnlyOptions = { env: makeNewOnlyVariables('KEY_DERIVATION_SECRETS') };
     const oldCaller = createSignedCaller(company.apiKey);
-    expect((await oldCaller.get('/accounts', bothVersions)).status).toBe(200);
-    const { results } = (await oldCaller.get('/service-accounts', bothVersions)).body;
-    const issuedKey = await oldCaller.post(`/service-accounts/${results[0].id}/keys`, { json: {}, ...bothVersions });
-    expect((await createSignedCaller(issuedKey.body).get('/accounts', newOnly)).status).toBe(200);
-    expect((await oldCaller.get('/accounts', newOnly)).body.details.reason).toBe('unknown_key');
+    expect((await oldCaller.get('/accounts', bothVersionsOptions)).status).toBe(200);
+    const { results } = (await oldCaller.get('/service-accounts', bothVersionsOptions)).body;
+    const issuedKey = await oldCaller.post(`/service-accounts/${results[0].id}/keys`, {
+      json: {},
+      ...bothVersionsOptions,
+    });
+    expect((await createSignedCaller(issuedKey.body).get('/accounts', newOnlyOptions)).status).toBe(200);
+    expect((await oldCaller.get('/accounts', newOnlyOptions)).body.details.reason).toBe('unknown_key');
   });
 });
 
@@ -91,15 +94,17 @@ describe('rotating the key that tokens are signed with', () => {
   it('keeps sessions working until their version is removed, signs with the new key, and publishes both', async () => {
     const company = await createOwnedCompany();
     const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-    const bothVersions = { [`JWT_PRIVATE_KEYS_${NEW_VERSION}`]: JSON.stringify({ ...jwk, kid: String(NEW_VERSION) }) };
-    expect((await company.as.get('/v1/auth/me', { env: bothVersions })).status).toBe(200);
-    const { token } = (await logIn(company, bothVersions)).body;
+    const bothVersionsEnv = {
+      [`JWT_PRIVATE_KEYS_${NEW_VERSION}`]: JSON.stringify({ ...jwk, kid: String(NEW_VERSION) }),
+    };
+    expect((await company.as.get('/v1/auth/me', { env: bothVersionsEnv })).status).toBe(200);
+    const { token } = (await logIn(company, bothVersionsEnv)).body;
     expect(decodeProtectedHeader(token).kid).toBe(String(NEW_VERSION));
-    const { keys } = (await callApi('GET', '/.well-known/jwks.json', { env: bothVersions })).body;
+    const { keys } = (await callApi('GET', '/.well-known/jwks.json', { env: bothVersionsEnv })).body;
     expect(keys.map(({ kid }: { kid: string }) => kid)).toEqual([String(NEW_VERSION), 'test-1']);
-    const newOnly = { env: { JWT_PRIVATE_KEYS: `[${bothVersions[`JWT_PRIVATE_KEYS_${NEW_VERSION}`]}]` } };
-    const me = (bearer: string) =>
-      callApi('GET', '/v1/auth/me', { headers: { authorization: `Bearer ${bearer}` }, ...newOnly });
+    const newOnlyOptions = { env: { JWT_PRIVATE_KEYS: `[${bothVersionsEnv[`JWT_PRIVATE_KEYS_${NEW_VERSION}`]}]` } };
+    const me = (bearerToken: string) =>
+      callApi('GET', '/v1/auth/me', { headers: { authorization: `Bearer ${bearerToken}` }, ...newOnlyOptions });
     expect([(await me(token)).status, (await me(company.token)).status]).toEqual([200, 401]);
   });
 });

@@ -5,7 +5,7 @@ import { type ControlDb, commit, countChangedRows, openControlDb, runDryRun } fr
 import type { ObservedQueries } from '../../src/db/dry-run-session.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
 import { createOwnedCompany } from '../support/companies.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { postVisualization } from '../visualizations/support.ts';
 
 let id: string;

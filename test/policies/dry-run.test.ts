@@ -217,11 +217,11 @@ describe('a dry run of a change of access', () => {
     expect((await tryWrite([one.principal], company.as, 'post', '/v1/groups', { json })).gains).toEqual([]);
     const groupRequest = { json: { name: 'Made by a program that tries' } };
     expect((await tryWrite([one.principal], admin, 'post', '/groups', groupRequest)).gains).toEqual([]);
-    const deleted = await tryWrite([one.principal], company.as, 'delete', `/v1/groups/${one.group}`);
-    expect(formatWitnesses(deleted.losses)).toContain('groups:list *');
-    expect(formatWitnesses(deleted.losses)).toContain('users:delete *');
+    const deletionAnswer = await tryWrite([one.principal], company.as, 'delete', `/v1/groups/${one.group}`);
+    expect(formatWitnesses(deletionAnswer.losses)).toContain('groups:list *');
+    expect(formatWitnesses(deletionAnswer.losses)).toContain('users:delete *');
     const apiDeletionDiff = await tryWrite([other.principal], admin, 'delete', `/groups/${other.group}`);
-    expect(formatWitnesses(apiDeletionDiff.losses)).toEqual(formatWitnesses(deleted.losses));
+    expect(formatWitnesses(apiDeletionDiff.losses)).toEqual(formatWitnesses(deletionAnswer.losses));
   });
 
   it('lists the access that legacy permissions, and groups that have them, give and take', async () => {
@@ -277,10 +277,10 @@ describe('a dry run of a change of access', () => {
       json: { group_ids: [denyingGroup._id] },
     });
     expect([formatWitnesses(enteredDiff.gains), formatWitnesses(enteredDiff.losses)]).toEqual([[], ['groups:list *']]);
-    const left = await tryWrite([one.principal], company.as, 'delete', path, {
+    const writeResult = await tryWrite([one.principal], company.as, 'delete', path, {
       json: { group_ids: [denyingGroup._id] },
     });
-    expect(formatWitnesses(left.gains)).toEqual(['groups:list *']);
+    expect(formatWitnesses(writeResult.gains)).toEqual(['groups:list *']);
     const replacedDiff = await tryWrite([one.principal], company.as, 'put', path, {
       json: { group_ids: [denyingGroup._id] },
     });
@@ -352,7 +352,7 @@ describe('a dry run of a change of access', () => {
     );
     const permission = await createPermission(company);
     const missingId = '0'.repeat(24);
-    const weakUser = await createAllowedUser(company, {
+    const limitedUser = await createAllowedUser(company, {
       can: ['policies:create', 'groups:attach_policy', 'groups:delete', 'users:assign_groups'],
     });
     const globalGroups = (await expectSuccess(company.as.get('/v1/groups?search=administrators'))).records;
@@ -382,19 +382,19 @@ describe('a dry run of a change of access', () => {
       [admin, 'post', `/groups/${group}/bindings`, { json: existingBinding }],
       [admin, 'delete', `/groups/${missingId}/bindings/${binding.id}`],
       [admin, 'delete', `/groups/${group}/bindings/${missingId}`],
-      [weakUser.as, 'post', '/v1/policies', { json: makePolicyInput([makeAllow('users:delete')]) }],
-      [weakUser.as, 'post', `/v1/groups/${group}/policies/${getManagedPolicyByName('FullAdmin').id}`],
-      [weakUser.as, 'delete', `/v1/groups/${group}`],
-      [weakUser.as, 'put', `/v1/users/${principal.id}/groups`, { json: { group_ids: [] } }],
-      [weakUser.as, 'delete', `/v1/policies/${policy}`],
+      [limitedUser.as, 'post', '/v1/policies', { json: makePolicyInput([makeAllow('users:delete')]) }],
+      [limitedUser.as, 'post', `/v1/groups/${group}/policies/${getManagedPolicyByName('FullAdmin').id}`],
+      [limitedUser.as, 'delete', `/v1/groups/${group}`],
+      [limitedUser.as, 'put', `/v1/users/${principal.id}/groups`, { json: { group_ids: [] } }],
+      [limitedUser.as, 'delete', `/v1/policies/${policy}`],
     ];
     for (const [as, method, path, sent] of cases) {
       const rowsBefore = await readStoredRows();
       const dryRunAnswer = await requestDryRun(as, method, path, sent);
       await expectUnchanged(rowsBefore);
-      const writeAnswer = await as[method](path, sent ?? {});
-      expect([path, dryRunAnswer.status, dryRunAnswer.body]).toEqual([path, writeAnswer.status, writeAnswer.body]);
-      expect(writeAnswer.status).toBeGreaterThanOrEqual(400);
+      const realAnswer = await as[method](path, sent ?? {});
+      expect([path, dryRunAnswer.status, dryRunAnswer.body]).toEqual([path, realAnswer.status, realAnswer.body]);
+      expect(realAnswer.status).toBeGreaterThanOrEqual(400);
     }
   });
 
@@ -411,8 +411,8 @@ describe('a dry run of a change of access', () => {
     const { group } = await createMember();
     const path = `/v1/groups/${group}/policies/${getManagedPolicyByName('ReadOnly').id}`;
     expect((await requestDryRun(company.as, 'post', path, { headers })).body.gains).not.toEqual([]);
-    const writeAnswer = await company.as.post(path, { headers });
-    expect([writeAnswer.status, writeAnswer.headers.get('idempotency-replayed')]).toEqual([204, null]);
+    const realAnswer = await company.as.post(path, { headers });
+    expect([realAnswer.status, realAnswer.headers.get('idempotency-replayed')]).toEqual([204, null]);
     // By then it changes nothing any more.
     const dryRunAnswer = await requestDryRun(company.as, 'post', path, { headers });
     expect([dryRunAnswer.status, dryRunAnswer.body.gains, dryRunAnswer.headers.get('idempotency-replayed')]).toEqual([

@@ -89,7 +89,7 @@ describe('a policy simulation', () => {
     const { as } = await createAllowedUser(company, {
       can: ['policies:get', 'policies:list'],
       denied: ['policies:get', 'groups:get'],
-      deniedOn: [user.denying.arn, `arn:svc:groups::${company.id}:group/${user.allowed._id}`],
+      deniedArns: [user.denying.arn, `arn:svc:groups::${company.id}:group/${user.allowed._id}`],
     });
     const resource = makeUserArn(company.owner.id);
     const checks = ['users:get', 'users:list', 'permissions:list'].map((action) => ({ action, resource }));

@@ -3,7 +3,7 @@ import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -26,15 +26,15 @@ const measureBytes = (statements: PolicyStatement[]) =>
 
 /** Returns the statements of a document of exactly the given number of bytes. */
 function makeStatements(bytes: number): PolicyStatement[] {
-  const makeStatement = (filler: number): PolicyStatement => ({
+  const makeStatement = (fillerBytes: number): PolicyStatement => ({
     ...makeAllow('users:list'),
-    resources: Array.from({ length: Math.ceil(filler / 500) }, (_, at) =>
-      `arn:svc:${at}:`.padEnd(Math.min(500, filler - at * 500), 'x'),
+    resources: Array.from({ length: Math.ceil(fillerBytes / 500) }, (_, at) =>
+      `arn:svc:${at}:`.padEnd(Math.min(500, fillerBytes - at * 500), 'x'),
     ),
   });
-  let filler = bytes - 2 * KIB_BYTES;
-  for (let round = 0; round < 10; round += 1) filler += bytes - measureBytes([makeStatement(filler)]);
-  const statements = [makeStatement(filler)];
+  let fillerBytes = bytes - 2 * KIB_BYTES;
+  for (let round = 0; round < 10; round += 1) fillerBytes += bytes - measureBytes([makeStatement(fillerBytes)]);
+  const statements = [makeStatement(fillerBytes)];
   expect(measureBytes(statements)).toBe(bytes);
   return statements;
 }
@@ -66,21 +66,21 @@ describe('a group', () => {
   it('has at most 50 policies, on both APIs, also if another policy is attached meanwhile', async () => {
     const group = await createConsoleGroup(company);
     const ids = await createPolicies(51, 3 * KIB_BYTES);
-    const path = (id: string) => `/v1/groups/${group._id}/policies/${id}`;
-    for (const id of ids.slice(0, 49)) await expectSuccess(company.as.post(path(id)));
-    const overtakenEnv = createOvertakenEnv(/^insert into "group_policies"/, () =>
-      expectSuccess(company.as.post(path(ids[49] as string))),
+    const makePath = (id: string) => `/v1/groups/${group._id}/policies/${id}`;
+    for (const id of ids.slice(0, 49)) await expectSuccess(company.as.post(makePath(id)));
+    const racingEnv = createRacingEnv(/^insert into "group_policies"/, () =>
+      expectSuccess(company.as.post(makePath(ids[49] as string))),
     );
-    expectRefused(await company.as.post(path(ids[50] as string), { env: overtakenEnv.env }), 'POLICY_LIMIT_EXCEEDED');
-    expect(overtakenEnv.hasRun()).toBe(true);
+    expectRefused(await company.as.post(makePath(ids[50] as string), { env: racingEnv.env }), 'POLICY_LIMIT_EXCEEDED');
+    expect(racingEnv.hasRun()).toBe(true);
     const organizationAnswer = await createSignedCaller(company.apiKey).post(
       `/groups/${group._id}/policies/${ids[50]}`,
     );
     expectRefused(organizationAnswer, 'AlreadyExists');
     // An attached policy may be attached again, and another after one is detached.
-    expect((await company.as.post(path(ids[0] as string))).status).toBe(204);
-    await expectSuccess(company.as.delete(path(ids[0] as string)));
-    expect((await company.as.post(path(ids[50] as string))).status).toBe(204);
+    expect((await company.as.post(makePath(ids[0] as string))).status).toBe(204);
+    await expectSuccess(company.as.delete(makePath(ids[0] as string)));
+    expect((await company.as.post(makePath(ids[50] as string))).status).toBe(204);
   });
 });
 
@@ -145,8 +145,8 @@ describe('the policy documents of one principal', () => {
     const user = await createGrouplessUser(company);
     const addToGroup = (id: string, env?: Record<string, string>) =>
       company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] }, ...(env && { env }) });
-    const overtakenEnv = createOvertakenEnv(/^insert into "group_bindings"/, () => expectSuccess(addToGroup(large)));
-    expectRefused(await addToGroup(small, overtakenEnv.env), 'POLICY_LIMIT_EXCEEDED');
-    expect(overtakenEnv.hasRun()).toBe(true);
+    const racingEnv = createRacingEnv(/^insert into "group_bindings"/, () => expectSuccess(addToGroup(large)));
+    expectRefused(await addToGroup(small, racingEnv.env), 'POLICY_LIMIT_EXCEEDED');
+    expect(racingEnv.hasRun()).toBe(true);
   });
 });

@@ -10,7 +10,7 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
 
 const READ_STATEMENTS = [makeAllow('users:list')];
@@ -135,8 +135,8 @@ describe('a policy', () => {
     const { _id } = await createPolicy();
     const group = await createConsoleGroup(company);
     await expectSuccess(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
-    const deleteWhileUsed = await company.as.delete(`/v1/policies/${_id}`);
-    expect([...readStatusAndCode(deleteWhileUsed), deleteWhileUsed.body.details.groups]).toEqual([
+    const refusedDeletion = await company.as.delete(`/v1/policies/${_id}`);
+    expect([...readStatusAndCode(refusedDeletion), refusedDeletion.body.details.groups]).toEqual([
       409,
       'POLICY_IN_USE',
       1,
@@ -205,8 +205,8 @@ describe('the list of policies', () => {
       );
     }
     const managed = MANAGED_POLICIES.map(({ id }) => id);
-    const oldestFirst = createdIds.toReversed();
-    for (const [at, id] of oldestFirst.entries())
+    const oldestFirstIds = createdIds.toReversed();
+    for (const [at, id] of oldestFirstIds.entries())
       await selectRow('update policies set created_at = ? where id = ?', at + 1, id);
     const expectedIds = [...managed, ...createdIds];
     for (const perPage of [1, 4, 13, 14, 15, 100]) {
@@ -218,12 +218,12 @@ describe('the list of policies', () => {
       }
       expect(listedIds).toEqual(expectedIds);
     }
-    const listSorted = async (by: string) =>
+    const listSortedIds = async (by: string) =>
       (await crowdedCompany.as.get(`/v1/policies?sort_by=${by}`)).body.records.map(({ _id }: { _id: string }) => _id);
-    expect(await listSorted('type')).toEqual(expectedIds);
-    expect(await listSorted('-type')).toEqual([...createdIds, ...managed]);
-    expect((await listSorted('created_at')).slice(0, 5)).toEqual(oldestFirst);
-    expect((await listSorted('-created_at')).slice(-5)).toEqual(createdIds);
+    expect(await listSortedIds('type')).toEqual(expectedIds);
+    expect(await listSortedIds('-type')).toEqual([...createdIds, ...managed]);
+    expect((await listSortedIds('created_at')).slice(0, 5)).toEqual(oldestFirstIds);
+    expect((await listSortedIds('-created_at')).slice(-5)).toEqual(createdIds);
   });
 });
 
@@ -274,9 +274,10 @@ describe('the access to single policies', () => {
     const hiddenPolicy = (await postPolicy(makePolicyInput(READ_STATEMENTS, { name: 'Hidden from all' }))).body;
     const { _id: visiblePolicyId } = await createPolicy();
     const { _id: group } = await createConsoleGroup(company);
-    const denial = (await postPolicy(makePolicyInput([{ ...makeDeny('policies:get'), resources: [hiddenPolicy.arn] }])))
-      .body;
-    await expectSuccess(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
+    const denyingPolicy = (
+      await postPolicy(makePolicyInput([{ ...makeDeny('policies:get'), resources: [hiddenPolicy.arn] }]))
+    ).body;
+    await expectSuccess(company.as.post(`/v1/groups/${group}/policies/${denyingPolicy._id}`));
     const { as, id } = await createAllowedUser(company, { can: ['policies:get'] });
     await addToGroups(company, id, group);
     expect((await as.get(`/v1/policies/${visiblePolicyId}`)).status).toBe(200);

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createPermission, makePolicyInput, readStatusAndCode } from '../support/console.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createPolicyGroup, expectSuccess, makeAllow, storePolicy } from '../support/signed.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
 describe('a policy', () => {
@@ -16,11 +16,11 @@ describe('a policy', () => {
     const id = await storePolicy(company, [makeAllow('users:*')]);
     const { as: editor } = await createAllowedUser(company, { can: ['policies:update'] });
     const { document } = makePolicyInput([makeAllow('users:list')]);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "policies"/,
       () =>
         expectSuccess(
-          asOwner.put(`/v1/policies/${id}`, {
+          ownerCaller.put(`/v1/policies/${id}`, {
             json: { document: makePolicyInput([makeAllow('policies:update')]).document },
           }),
         ),
@@ -34,10 +34,10 @@ describe('a policy', () => {
 
   it('is not deleted when it is attached meanwhile', async () => {
     const [groupId, id] = [await createPolicyGroup(company), await storePolicy(company, [makeAllow('users:list')])];
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^delete from "policies"/,
-      () => expectSuccess(asOwner.post(`/v1/groups/${groupId}/policies/${id}`)),
-      (env) => asOwner.delete(`/v1/policies/${id}`, { env }),
+      () => expectSuccess(ownerCaller.post(`/v1/groups/${groupId}/policies/${id}`)),
+      (env) => ownerCaller.delete(`/v1/policies/${id}`, { env }),
     );
     expect(answer.status).toBe(409);
     expect(await countRows('policies where id = ?', id)).toBe(1);
@@ -45,15 +45,16 @@ describe('a policy', () => {
 
   it('is refused a name that another policy takes meanwhile', async () => {
     const json = makePolicyInput([makeAllow('users:list')]);
-    const createPolicy = (env?: Record<string, string>) => asOwner.post('/v1/policies', { json, ...(env && { env }) });
-    const answer = await sendOvertaken(/^insert into "policies"/, () => expectSuccess(createPolicy()), createPolicy);
+    const createPolicy = (env?: Record<string, string>) =>
+      ownerCaller.post('/v1/policies', { json, ...(env && { env }) });
+    const answer = await sendDuringRace(/^insert into "policies"/, () => expectSuccess(createPolicy()), createPolicy);
     expect(answer.status).toBe(409);
     expect(await countRows('policies where name = ?', json.name)).toBe(1);
   });
 });
 
 describe('a legacy permission', () => {
-  const readPermission = { actions: ['read'] };
+  const readingPermission = { actions: ['read'] };
   it.each([
     ['actions', { actions: ['read', 'delete'] }, { actions: ['read'] }],
     ['target', { target: 'users' }, { target: 'groups' }],
@@ -62,11 +63,11 @@ describe('a legacy permission', () => {
       ...(actions && { actions }),
       ...(target && { target: { company_id: company.id, service_name: target } }),
     });
-    const id = await createPermission(company, { ...readPermission, ...makeInput(permissionBefore) });
+    const id = await createPermission(company, { ...readingPermission, ...makeInput(permissionBefore) });
     const { as: editor } = await createAllowedUser(company, { can: ['permissions:update', 'permissions:get'] });
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "permissions"/,
-      () => expectSuccess(asOwner.put(`/v1/permissions/${id}`, { json: makeInput(permissionAfter) })),
+      () => expectSuccess(ownerCaller.put(`/v1/permissions/${id}`, { json: makeInput(permissionAfter) })),
       (env) => editor.put(`/v1/permissions/${id}`, { json: makeInput(permissionBefore), env }),
     );
     expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);

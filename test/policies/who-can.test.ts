@@ -33,7 +33,11 @@ interface AllowedPrincipal {
   decided_by: Record<string, unknown>;
 }
 
-const listWhoCan = async (action: string, resource = '*', as: Caller = company.as): Promise<AllowedPrincipal[]> =>
+const listAllowedPrincipals = async (
+  action: string,
+  resource = '*',
+  as: Caller = company.as,
+): Promise<AllowedPrincipal[]> =>
   (await expectSuccess(as.post('/v1/policies/who-can?per_page=100', { json: { action, resource } }))).records;
 
 const listIds = (allowedPrincipals: AllowedPrincipal[]): string[] =>
@@ -65,7 +69,7 @@ describe('the list of who can do something', () => {
     });
     await addToGroups(company, roleUser.id, legacyGroup._id);
     const serviceAccount = await createAllowedAccount(company, makeAllow('concepts:*'));
-    const allowedPrincipals = await listWhoCan('concepts:list');
+    const allowedPrincipals = await listAllowedPrincipals('concepts:list');
     expect(listIds(allowedPrincipals)).toEqual(
       expect.arrayContaining([company.owner.id, allowedUser.id, roleUser.id, serviceAccount.id]),
     );
@@ -143,7 +147,7 @@ describe('the list of who can do something', () => {
     ] as const) {
       const { id } = await createAllowedUser(company, { can: [] });
       await addToGroups(company, id, ...groups.map(({ _id }) => _id));
-      const decidingRule = (await listWhoCan('ontology:delete')).find(
+      const decidingRule = (await listAllowedPrincipals('ontology:delete')).find(
         ({ principal }) => principal.id === id,
       )?.decided_by;
       if (decidedBy) expect(decidingRule).toMatchObject(decidedBy);
@@ -159,7 +163,7 @@ describe('the list of who can do something', () => {
       ),
     ];
     const listAllowedIds = async (resource: string) =>
-      listIds(await listWhoCan('webhooks:list', resource)).filter((id) => [all.id, named.id].includes(id));
+      listIds(await listAllowedPrincipals('webhooks:list', resource)).filter((id) => [all.id, named.id].includes(id));
     expect(await listAllowedIds('*')).toEqual([all.id]);
     expect((await listAllowedIds('arn:svc:')).toSorted()).toEqual([all.id, named.id].toSorted());
   });
@@ -171,9 +175,11 @@ describe('the list of who can do something', () => {
     const json = { principal_type: 'user', principal_id: user.id, account_id: secondAccount.id };
     await expectSuccess(admin.post(`/groups/${groupId}/bindings`, { json }));
     const serviceAccount = await createKeyedAccount(company, [groupId]);
-    expect(listIds(await listWhoCan('semantic:list'))).toEqual(expect.arrayContaining([user.id, serviceAccount.id]));
+    expect(listIds(await listAllowedPrincipals('semantic:list'))).toEqual(
+      expect.arrayContaining([user.id, serviceAccount.id]),
+    );
     await expectSuccess(admin.patch(`/service-accounts/${serviceAccount.id}`, { json: { is_active: false } }));
-    expect(listIds(await listWhoCan('semantic:list'))).not.toContain(serviceAccount.id);
+    expect(listIds(await listAllowedPrincipals('semantic:list'))).not.toContain(serviceAccount.id);
   });
 
   it('includes everybody without a Deny for mcp:connect, which needs no Allow', async () => {
@@ -181,7 +187,7 @@ describe('the list of who can do something', () => {
       await createUserWithPolicies(),
       await createUserWithPolicies(await storePolicy(company, [makeDeny('mcp:connect')])),
     ];
-    const allowedPrincipals = await listWhoCan('mcp:connect');
+    const allowedPrincipals = await listAllowedPrincipals('mcp:connect');
     expect(listIds(allowedPrincipals)).toContain(free.id);
     expect(listIds(allowedPrincipals)).not.toContain(kept.id);
     expect(allowedPrincipals.find(({ principal }) => principal.id === free.id)?.decided_by).toMatchObject({
@@ -200,9 +206,9 @@ describe('the list of who can do something', () => {
       );
     }
     const json = { action: 'concepts:delete', resource: '*' };
-    const page = async (number: number) =>
+    const readPage = async (number: number) =>
       expectSuccess(other.as.post(`/v1/policies/who-can?page=${number}&per_page=3`, { json }));
-    const [first, second, third] = [await page(1), await page(2), await page(3)];
+    const [first, second, third] = [await readPage(1), await readPage(2), await readPage(3)];
     expect(new Set([first, second, third].map(({ total }) => total)).size).toBe(1);
     const allIds = [first, second, third].flatMap(({ records }) => listIds(records));
     expect(new Set(allIds).size).toBe(Math.min(9, first.total));
@@ -217,24 +223,26 @@ describe('the list of who can do something', () => {
     ];
     const { id } = await createAllowedUser(company, { can: [] });
     await addToGroups(company, id, await createPolicyGroup(company, await storePolicy(company, statements)));
-    expect(listIds(await listWhoCan('ontology:list'))).toContain(user.id);
+    expect(listIds(await listAllowedPrincipals('ontology:list'))).toContain(user.id);
     const listingUser = await createAllowedUser(company, { can: ['policies:list'] });
     const hidingGroup = await createConsoleGroup(company);
     await expectSuccess(
       company.as.post(`/v1/groups/${hidingGroup._id}/policies/${await storePolicy(company, statements)}`),
     );
     await addToGroups(company, listingUser.id, hidingGroup._id);
-    expect(listIds(await listWhoCan('ontology:list', '*', listingUser.as))).not.toContain(user.id);
+    expect(listIds(await listAllowedPrincipals('ontology:list', '*', listingUser.as))).not.toContain(user.id);
   });
 
   it('is refused to callers who may not list policies, and for invalid resources and actions', async () => {
     const { as } = await createAllowedUser(company, { can: ['policies:get'] });
     const json = { action: 'users:list', resource: '*' };
     expect((await as.post('/v1/policies/who-can', { json })).status).toBe(403);
-    const wrongResource = await company.as.post('/v1/policies/who-can', { json: { ...json, resource: 'users' } });
-    expect(readInvalidFields(wrongResource)).toEqual([422, 'VALIDATION_ERROR', 'resource']);
-    const unknownAction = await company.as.post('/v1/policies/who-can', { json: { ...json, action: 'users:fly' } });
-    expect(readInvalidFields(unknownAction)).toEqual([422, 'VALIDATION_ERROR', 'action']);
+    const wrongResourceAnswer = await company.as.post('/v1/policies/who-can', { json: { ...json, resource: 'users' } });
+    expect(readInvalidFields(wrongResourceAnswer)).toEqual([422, 'VALIDATION_ERROR', 'resource']);
+    const unknownActionAnswer = await company.as.post('/v1/policies/who-can', {
+      json: { ...json, action: 'users:fly' },
+    });
+    expect(readInvalidFields(unknownActionAnswer)).toEqual([422, 'VALIDATION_ERROR', 'action']);
   });
 });
 

@@ -4,7 +4,7 @@ import {
   chooseTextColour,
   computeContrast,
   MIN_TEXT_CONTRAST,
-  makeReadable,
+  makeColourReadable,
   mixColours,
   parseColour,
 } from '../../src/kernel/colours.ts';
@@ -48,7 +48,12 @@ describe('colours', () => {
     fc.assert(
       fc.property(arbitraryColour, arbitraryColour, (colour, background) => {
         expect(computeContrast(chooseTextColour(background), background)).toBeGreaterThan(MIN_TEXT_CONTRAST);
-        const readableColour = makeReadable(colour, [background], MIN_TEXT_CONTRAST, chooseTextColour(background));
+        const readableColour = makeColourReadable(
+          colour,
+          [background],
+          MIN_TEXT_CONTRAST,
+          chooseTextColour(background),
+        );
         expect(computeContrast(readableColour, background)).toBeGreaterThanOrEqual(MIN_TEXT_CONTRAST);
         if (computeContrast(colour, background) >= MIN_TEXT_CONTRAST) expect(readableColour).toBe(colour);
       }),

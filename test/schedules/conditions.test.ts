@@ -8,7 +8,14 @@ import { type Company, createAllowedUser, createProvisionedCompany } from '../su
 import { listMailsTo } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { countMailsTo, createSchedule, recordConsent, runNow, SCHEDULES_PATH, toChangeableFields } from './support.ts';
+import {
+  countMailsTo,
+  createSchedule,
+  recordConsent,
+  runScheduleNow,
+  SCHEDULES_PATH,
+  toChangeableFields,
+} from './support.ts';
 
 type ColumnType = UserSqlResult['columns'][number]['type'];
 
@@ -93,7 +100,7 @@ describe('a comparison in the condition of an alert', () => {
 });
 
 describe('the condition that a column has changed', () => {
-  const judgeChange = async (previousValue: string | null, ...cells: Cell[]) => {
+  const evaluateChange = async (previousValue: string | null, ...cells: Cell[]) => {
     const verdict = await evaluateCondition(
       { column: 'x', op: 'changed', value: null },
       makeResult('text', ...cells),
@@ -104,30 +111,30 @@ describe('the condition that a column has changed', () => {
   };
 
   it('holds after any change of its values, but not after a change of their order, nor on the first run', async () => {
-    const first = await judgeChange(null, 'a', 'b');
+    const first = await evaluateChange(null, 'a', 'b');
     expect(first.isMet).toBe(false);
-    expect((await judgeChange(first.value, 'b', 'a')).isMet).toBe(false);
+    expect((await evaluateChange(first.value, 'b', 'a')).isMet).toBe(false);
     for (const cells of [['a'], ['a', 'c'], ['a', 'b', 'b'], [], ['a', null], ['a,b']]) {
-      expect((await judgeChange(first.value, ...cells)).isMet).toBe(true);
+      expect((await evaluateChange(first.value, ...cells)).isMet).toBe(true);
     }
   });
 });
 
 describe('the condition that a column of a truncated result has changed', () => {
-  const cutResult = { ...makeResult('integer', 1, 2), truncated: true };
+  const truncatedResult = { ...makeResult('integer', 1, 2), truncated: true };
   const changeCondition = { column: 'x', op: 'changed', value: null } as const;
 
   it('cannot be evaluated if the query has no ORDER BY', async () => {
-    expect(await evaluateCondition(changeCondition, cutResult, 'before', hasOrderBy('SELECT x FROM t'))).toBe(
+    expect(await evaluateCondition(changeCondition, truncatedResult, 'before', hasOrderBy('SELECT x FROM t'))).toBe(
       'undecidable',
     );
     expect(
-      await evaluateCondition(changeCondition, cutResult, 'before', hasOrderBy('SELECT x FROM t ORDER BY x')),
+      await evaluateCondition(changeCondition, truncatedResult, 'before', hasOrderBy('SELECT x FROM t ORDER BY x')),
     ).toMatchObject({
       isMet: true,
     });
     // A comparison holds in any row of those that there are.
-    expect(await evaluateCondition({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({
+    expect(await evaluateCondition({ column: 'x', op: 'gt', value: 1 }, truncatedResult, null)).toMatchObject({
       isMet: true,
     });
   });
@@ -165,14 +172,14 @@ describe('an alert by mail', () => {
       recipients: [{ user_id: id }],
       ...makeCondition('lt', 5),
     });
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'done',
       sent: 0,
       skipped: 1,
       problems: ['condition_not_met'],
     });
     await sql('SELECT 4 AS left_over');
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
     expect(countMailsTo(email)).toBe(1);
     expect(listMailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
   });
@@ -185,7 +192,7 @@ describe('an alert by mail', () => {
       ...makeCondition('changed'),
     });
     const runSchedule = async () => {
-      await runNow(company.as, schedule._id);
+      await runScheduleNow(company.as, schedule._id);
       return countMailsTo(email);
     };
     expect([await runSchedule(), await runSchedule()]).toEqual([0, 0]);
@@ -224,7 +231,7 @@ describe('an alert by mail', () => {
       recipients: [{ email: outsider }, { user_id: id }],
       condition: { visualization_id: rows._id, column: 'amount', op: 'gt', value: 50 },
     });
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, skipped: 1 });
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, skipped: 1 });
     // That no mail came tells the outsider nothing of the south.
     expect([countMailsTo(outsider), countMailsTo(email)]).toEqual([0, 1]);
   });
@@ -236,11 +243,11 @@ describe('an alert by mail', () => {
       recipients: [{ user_id: company.owner.id }],
       ...makeCondition('lt', 5),
     });
-    const { last_run } = await runNow(company.as, schedule._id);
+    const { last_run } = await runScheduleNow(company.as, schedule._id);
     expect(last_run.sent).toBe(1);
     const denialOptions = {
       denied: ['visualizations:execute'],
-      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${stockVisualization._id}`],
+      deniedArns: [`arn:svc:visualizations::${company.id}:visualization/${stockVisualization._id}`],
     };
     const permittedUser = await createAllowedUser(company, { can: ['dashboards:get', 'dashboards:schedule'] });
     const otherUsers = [
@@ -272,9 +279,9 @@ describe('an alert by mail', () => {
       recipients: [{ user_id: company.owner.id }],
       ...makeCondition('lt', 5),
     });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     await sql('SELECT 5 AS something');
-    const { last_run } = await runNow(company.as, schedule._id);
+    const { last_run } = await runScheduleNow(company.as, schedule._id);
     expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['condition_failed'] });
   });
 });

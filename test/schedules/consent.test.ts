@@ -6,18 +6,18 @@ import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readLink, readNewestMail, runWhileMailIsRefused } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import {
   countMailsTo,
-  createHeldQueue,
   createSchedule,
-  deliverHeld,
+  createTestQueue,
+  deliverTestMessages,
   makeScheduleInput,
   recordConsent,
-  runNow,
+  runScheduleNow,
   SCHEDULES_PATH,
 } from './support.ts';
 
@@ -48,7 +48,7 @@ async function createStranger(inCompany = company, target = chart): Promise<stri
 const createScheduleTo = (email: string, json: object = {}) =>
   createSchedule(company.as, chart, { recipients: [{ email }], ...json });
 const pressButton = (path: string) => callApi('POST', path, { body: '' });
-const runSchedule = async ({ _id }: ApiResponse['body']) => (await runNow(company.as, _id)).last_run;
+const runSchedule = async ({ _id }: ApiResponse['body']) => (await runScheduleNow(company.as, _id)).last_run;
 
 /** Makes the counted mails of an address a day older; moving the clock instead would end the sessions. */
 const ageByDay = (table: string, column: string, email: string) =>
@@ -60,8 +60,13 @@ describe('an outside address that has not agreed to scheduled mails', () => {
   it('is asked for consent once, however many schedules name it, and sent nothing else', async () => {
     const email = await createStranger();
     const [one, two] = [await createScheduleTo(email, { name: 'Win at evil.example' }), await createScheduleTo(email)];
-    for (const each of [one, two, one]) {
-      expect(await runSchedule(each)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['not_agreed'] });
+    for (const createdSchedule of [one, two, one]) {
+      expect(await runSchedule(createdSchedule)).toMatchObject({
+        status: 'done',
+        sent: 0,
+        skipped: 1,
+        problems: ['not_agreed'],
+      });
     }
     expect(countMailsTo(email)).toBe(1);
     const { subject, text, html, headers } = readNewestMail(email);
@@ -139,7 +144,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
 
   it('is asked once when two schedules are created at the same time', async () => {
     const email = await createStranger();
-    await sendOvertaken(
+    await sendDuringRace(
       /^insert into "mail_consents"/,
       () => createScheduleTo(email),
       (changedEnv) =>
@@ -163,7 +168,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
       [signsIn, 'agreed_at'],
       [refuses, 'ended_at'],
     ] as const) {
-      await sendOvertaken(
+      await sendDuringRace(
         /^insert into "mail_consents"/,
         () => answerConsent(email, action),
         (changedEnv) =>
@@ -202,9 +207,9 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     const ownersSchedule = await createSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
     await runSchedule(ownersSchedule);
     const [, token = ''] = /\/unsubscribe\/([\w-]+)/.exec(readNewestMail(company.owner.email).text) ?? [];
-    for (const each of [`${pathname}A`, `/mail-consent/${token}`, '/mail-consent/none']) {
-      expect([each, (await pressButton(each)).status]).toEqual([each, 404]);
-      expect((await callApi('GET', each)).body).not.toContain('<form');
+    for (const wrongPath of [`${pathname}A`, `/mail-consent/${token}`, '/mail-consent/none']) {
+      expect([wrongPath, (await pressButton(wrongPath)).status]).toEqual([wrongPath, 404]);
+      expect((await callApi('GET', wrongPath)).body).not.toContain('<form');
     }
   });
 });
@@ -262,15 +267,15 @@ describe('an outside address that agreed to scheduled mails', () => {
       [{ target_type: 'visualization', target_id: otherChart._id, filter_policies: [] }],
       [email],
     );
-    for (const each of [company, other]) await recordConsent(each, email);
+    for (const consentingCompany of [company, other]) await recordConsent(consentingCompany, email);
     await storeSentMails(email, 49);
     const ownSchedule = await createScheduleTo(email);
     const { _id } = await createSchedule(other.as, otherChart, { recipients: [{ email }] });
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${ownSchedule._id}/run`, { env: queue.env }));
-    await sendOvertaken(
+    await sendDuringRace(
       /^insert into "schedule_deliveries"/,
-      async () => expect((await runNow(other.as, _id)).last_run.sent).toBe(1),
+      async () => expect((await runScheduleNow(other.as, _id)).last_run.sent).toBe(1),
       (changedEnv) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...changedEnv }),
     );
     expect(countMailsTo(email)).toBe(1);
@@ -285,11 +290,11 @@ describe('an outside address that agreed to scheduled mails', () => {
     await recordConsent(company, email);
     await storeSentMails(email, 49);
     const schedule = await createScheduleTo(email);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
-    await runWhileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
+    await runWhileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverTestMessages(queue));
     advanceClock(2 * 60_000);
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     expect(countMailsTo(email)).toBe(1);
   });
 

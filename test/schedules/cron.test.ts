@@ -35,10 +35,10 @@ describe('the times of a schedule', () => {
   });
 
   it('keep their interval when the clock changes, if the cron expression has a step', () => {
-    const overlap = listTimes('*/30 * * * *', 'America/New_York', '2026-11-01T05:00Z', 4);
-    expect(overlap).toEqual(['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00']);
-    const gap = listTimes('*/30 * * * *', 'America/New_York', '2026-03-08T06:15Z', 3);
-    expect(gap).toEqual(['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30']);
+    const timesInOverlap = listTimes('*/30 * * * *', 'America/New_York', '2026-11-01T05:00Z', 4);
+    expect(timesInOverlap).toEqual(['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00']);
+    const timesInGap = listTimes('*/30 * * * *', 'America/New_York', '2026-03-08T06:15Z', 3);
+    expect(timesInGap).toEqual(['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30']);
   });
 
   it.each([

@@ -4,8 +4,8 @@ import { openContext } from '../../src/context.ts';
 import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
-import { createHeldQueue, type HeldQueue } from './support.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { createTestQueue, type TestQueue } from './support.ts';
 
 /** The time at which the schedules of these tests are due, and no other schedules. */
 const DUE_AT = Date.UTC(2031, 0, 6, 8);
@@ -16,19 +16,21 @@ const makeCompanyId = (n: number) => toHexId('c0', n);
 async function storeSchedules(start: string, countsPerCompany: number[], cron = '0 8 * * *'): Promise<void> {
   const list = countsPerCompany.flatMap((count, n) => Array.from({ length: count }, () => makeCompanyId(n)));
   for (let at = 0; at < list.length; at += 2000) {
-    const part = list.slice(at, at + 2000).map((company, n) => ({ id: toHexId(start, at + n), company }));
+    const batch = list.slice(at, at + 2000).map((company, n) => ({ id: toHexId(start, at + n), company }));
     await env.CONTROL_DB.prepare(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, next_run_at, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select value ->> 'id', value ->> 'company', 'Due', 'dashboard', 'none', '{}', ?, 'America/Sao_Paulo', 'summary', 'active', ?, 0, '', 1, 'none', 0, 0 from json_each(?)`,
     )
-      .bind(cron, DUE_AT, JSON.stringify(part))
+      .bind(cron, DUE_AT, JSON.stringify(batch))
       .run();
   }
 }
 
 /** Enqueues due schedules as the scheduled run does, and counts its database calls. */
-async function enqueueDue(changedEnv: Record<string, unknown> = {}): Promise<{ queue: HeldQueue; calls: number }> {
-  const queue = createHeldQueue();
+async function enqueueDueSchedules(
+  changedEnv: Record<string, unknown> = {},
+): Promise<{ queue: TestQueue; calls: number }> {
+  const queue = createTestQueue();
   const countingD1 = createCountingD1();
   const origin = {
     env: { ...env, ...queue.env, ...countingD1.env, ...changedEnv } as never,
@@ -50,14 +52,14 @@ afterEach(async () => {
   await clearSchedules();
 });
 
-const listCompanies = ({ messages }: HeldQueue): string[] => messages.map(({ companyId: id }) => id);
+const listCompanies = ({ messages }: TestQueue): string[] => messages.map(({ companyId: id }) => id);
 
 describe('ten thousand schedules that are due in one minute', () => {
   it('are enqueued in a few transactions, each occurrence once', async () => {
     const COMPANY_COUNT = 1000;
     await storeSchedules('a0', Array<number>(COMPANY_COUNT).fill(10));
     stopClockAt(DUE_AT + 1000);
-    const { queue, calls } = await enqueueDue();
+    const { queue, calls } = await enqueueDueSchedules();
     expect(await countRows(`schedule_runs where status = 'queued' and occurrence = ?`, DUE_AT)).toBe(10_000);
     expect(await countRows('schedule_runs')).toBe(10_000);
     // One read and one unit of work for a thousand, and a last look.
@@ -71,7 +73,7 @@ describe('ten thousand schedules that are due in one minute', () => {
     // The queue's 250 consumers, a run of a second each: the last one begins well within the minute.
     expect(findLastStart(queue, new Map([...messagesByCompany.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
 
-    const repeatedRun = await enqueueDue();
+    const repeatedRun = await enqueueDueSchedules();
     expect([repeatedRun.queue.messages, repeatedRun.calls]).toEqual([[], 1]);
     expect(await countRows('schedule_runs')).toBe(10_000);
     const next = await selectRow<{ at: number; kinds: number }>(
@@ -84,7 +86,7 @@ describe('ten thousand schedules that are due in one minute', () => {
   it('of one company do not delay the schedules of other companies', async () => {
     await storeSchedules('a0', [9_000, ...Array<number>(1000).fill(1)]);
     stopClockAt(DUE_AT + 1000);
-    const { queue, calls } = await enqueueDue();
+    const { queue, calls } = await enqueueDueSchedules();
     expect(calls).toBe(21);
     expect(await countRows('schedule_runs')).toBe(10_000);
     const order = listCompanies(queue);
@@ -102,24 +104,24 @@ describe('ten thousand schedules that are due in one minute', () => {
  * Returns when the last run begins, in seconds: consumers take messages in order, and the runs of one company follow each other.
  */
 function findLastStart(
-  { messages }: HeldQueue,
+  { messages }: TestQueue,
   runs: Map<string, number>,
   consumers: number,
   seconds: number,
   exceptedId?: string,
 ): number {
-  const left = new Map(runs);
+  const remainingRuns = new Map(runs);
   const waitingIds = messages.map(({ companyId: id }) => id);
   const freeAt = Array<number>(consumers).fill(0);
   let last = 0;
   for (let id = waitingIds.shift(); id !== undefined; id = waitingIds.shift()) {
     const consumer = freeAt.indexOf(Math.min(...freeAt));
-    const count = Math.min(25, left.get(id) ?? 0);
-    left.set(id, (left.get(id) ?? 0) - count);
+    const count = Math.min(25, remainingRuns.get(id) ?? 0);
+    remainingRuns.set(id, (remainingRuns.get(id) ?? 0) - count);
     const beganAt = freeAt[consumer] as number;
     if (count > 0 && id !== exceptedId) last = Math.max(last, beganAt + (count - 1) * seconds);
     freeAt[consumer] = beganAt + count * seconds;
-    if ((left.get(id) ?? 0) > 0) waitingIds.push(id);
+    if ((remainingRuns.get(id) ?? 0) > 0) waitingIds.push(id);
   }
   return last;
 }
@@ -128,29 +130,29 @@ describe('an occurrence of a schedule', () => {
   it('is enqueued once, by whichever of two concurrent cron runs', async () => {
     await storeSchedules('a1', [3, 2]);
     stopClockAt(DUE_AT);
-    const outcome = await sendOvertaken(
+    const outcome = await sendDuringRace(
       /^insert into "schedule_runs"/,
-      () => enqueueDue(),
-      (changedEnv) => enqueueDue(changedEnv),
+      () => enqueueDueSchedules(),
+      (changedEnv) => enqueueDueSchedules(changedEnv),
     );
     expect(outcome.queue.messages).toEqual([]);
     expect(await countRows('schedule_runs')).toBe(5);
     // By a clock that is behind, a change of the schedule makes it come again.
     await env.CONTROL_DB.prepare('update schedules set next_run_at = ?').bind(DUE_AT).run();
-    expect((await enqueueDue()).queue.messages).toEqual([]);
+    expect((await enqueueDueSchedules()).queue.messages).toEqual([]);
     expect(await countRows('schedule_runs')).toBe(5);
   });
 
   it('is not enqueued if its schedule is paused meanwhile', async () => {
     await storeSchedules('a2', [2]);
     stopClockAt(DUE_AT);
-    await sendOvertaken(
+    await sendDuringRace(
       /^insert into "schedule_runs"/,
       () =>
         env.CONTROL_DB.prepare(`update schedules set status = 'paused', next_run_at = null where id = ?`)
           .bind(toHexId('a2', 0))
           .run(),
-      (changedEnv) => enqueueDue(changedEnv),
+      (changedEnv) => enqueueDueSchedules(changedEnv),
     );
     expect(await countRows('schedule_runs')).toBe(1);
     expect(await selectRow('select next_run_at from schedules where id = ?', toHexId('a2', 0))).toEqual({
@@ -160,22 +162,22 @@ describe('an occurrence of a schedule', () => {
 
   it('comes at least 15 minutes after the previous one, also when the clock changes', async () => {
     // 02:10 is left out, so that it comes at 03:00; 03:10 would be ten minutes later.
-    const gap = Date.UTC(2031, 2, 9, 7);
+    const gapTime = Date.UTC(2031, 2, 9, 7);
     await storeSchedules('a3', [1], '10 2,3 * * *');
     await env.CONTROL_DB.prepare(`update schedules set next_run_at = ?, time_zone = 'America/New_York'`)
-      .bind(gap)
+      .bind(gapTime)
       .run();
-    stopClockAt(gap);
-    await enqueueDue();
+    stopClockAt(gapTime);
+    await enqueueDueSchedules();
     const next = (await selectRow<{ next_run_at: number }>('select next_run_at from schedules'))?.next_run_at as number;
-    expect(next - gap).toBeGreaterThanOrEqual(15 * 60_000);
+    expect(next - gapTime).toBeGreaterThanOrEqual(15 * 60_000);
   });
 
   it('is enqueued although another due schedule has no valid cron expression', async () => {
     await storeSchedules('a4', [1], 'no cron');
     await storeSchedules('a5', [1]);
     stopClockAt(DUE_AT);
-    const { queue } = await enqueueDue();
+    const { queue } = await enqueueDueSchedules();
     expect(queue.messages).toHaveLength(2);
     expect(await selectRow('select next_run_at from schedules where id = ?', toHexId('a4', 0))).toEqual({
       next_run_at: null,

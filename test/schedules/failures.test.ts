@@ -5,18 +5,18 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import {
   countMailsTo,
-  createHeldQueue,
   createSchedule,
-  deliverHeld,
-  type HeldQueue,
-  runNow,
+  createTestQueue,
+  deliverTestMessages,
+  runScheduleNow,
   SCHEDULES_PATH,
+  type TestQueue,
 } from './support.ts';
 
 type CreatedResource = ApiResponse['body'];
@@ -46,82 +46,84 @@ const selectRun = (id: string) =>
   );
 
 /** Starts a manual run whose message stays in a held queue. */
-async function createWaitingRun(schedule: CreatedResource): Promise<HeldQueue> {
-  const queue = createHeldQueue();
+async function createWaitingRun(schedule: CreatedResource): Promise<TestQueue> {
+  const queue = createTestQueue();
   await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
   return queue;
 }
 
 describe('three failed runs of a schedule in a row', () => {
   it('pause the schedule, and notify its creator once', async () => {
-    const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failingVisualization, {
+    const scheduleCreator = await createReader();
+    const schedule = await createSchedule(scheduleCreator.as, failingVisualization, {
       name: 'Broken',
       recipients: [{ user_id: company.owner.id }],
     });
-    const mailsBefore = countMailsTo(company.owner.email);
-    expect(await runNow(company.as, schedule._id)).toMatchObject({
+    const mailCountBefore = countMailsTo(company.owner.email);
+    expect(await runScheduleNow(company.as, schedule._id)).toMatchObject({
       status: 'active',
       last_run: { status: 'failed', sent: 0, failed: 1, problems: ['query_failed'] },
     });
-    expect((await runNow(company.as, schedule._id)).status).toBe('active');
-    expect(countMailsTo(maker.email)).toBe(0);
-    expect(await runNow(company.as, schedule._id)).toMatchObject({ status: 'paused', next_run_at: null });
-    expect([countMailsTo(maker.email), countMailsTo(company.owner.email)]).toEqual([1, mailsBefore]);
-    const { subject, text } = readNewestMail(maker.email);
+    expect((await runScheduleNow(company.as, schedule._id)).status).toBe('active');
+    expect(countMailsTo(scheduleCreator.email)).toBe(0);
+    expect(await runScheduleNow(company.as, schedule._id)).toMatchObject({ status: 'paused', next_run_at: null });
+    expect([countMailsTo(scheduleCreator.email), countMailsTo(company.owner.email)]).toEqual([1, mailCountBefore]);
+    const { subject, text } = readNewestMail(scheduleCreator.email);
     expect(subject).toMatch(/^“Broken” is paused: Company/);
     expect(text).toContain('failed three times in a row');
     expect(text).toContain('What it sends could not be computed.');
     // Somebody who looks for the reason is not told of it again.
-    await runNow(company.as, schedule._id);
-    expect(countMailsTo(maker.email)).toBe(1);
+    await runScheduleNow(company.as, schedule._id);
+    expect(countMailsTo(scheduleCreator.email)).toBe(1);
   });
 
   it('are counted from zero after a success, and after a change of the schedule', async () => {
-    const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failingVisualization, { recipients: [{ user_id: maker.id }] });
+    const scheduleCreator = await createReader();
+    const schedule = await createSchedule(scheduleCreator.as, failingVisualization, {
+      recipients: [{ user_id: scheduleCreator.id }],
+    });
     const makeTarget = (target_id: string) =>
       expectSuccess(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json: { target_id } }));
     const sql = (text: string) =>
       expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${failingVisualization._id}`, { json: { sql: text } }));
-    await runNow(company.as, schedule._id);
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     await sql('SELECT 1 AS one');
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
     await sql('SELECT 1 / (1 - 1) AS one');
-    expect((await runNow(company.as, schedule._id)).status).toBe('active');
+    expect((await runScheduleNow(company.as, schedule._id)).status).toBe('active');
     await makeTarget(failingVisualization._id);
     advanceClock(11 * MINUTE_MS);
     await selectRow('delete from schedule_runs where schedule_id = ? returning id', schedule._id);
     resetClock();
-    await runNow(company.as, schedule._id);
-    expect((await runNow(company.as, schedule._id)).status).toBe('active');
-    expect((await runNow(company.as, schedule._id)).status).toBe('paused');
-    expect(countMailsTo(maker.email)).toBe(2);
+    await runScheduleNow(company.as, schedule._id);
+    expect((await runScheduleNow(company.as, schedule._id)).status).toBe('active');
+    expect((await runScheduleNow(company.as, schedule._id)).status).toBe('paused');
+    expect(countMailsTo(scheduleCreator.email)).toBe(2);
   });
 
   it('are mailed to nobody if the creator was deactivated', async () => {
-    const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failingVisualization, {
+    const scheduleCreator = await createReader();
+    const schedule = await createSchedule(scheduleCreator.as, failingVisualization, {
       recipients: [{ user_id: company.owner.id }],
     });
-    await expectSuccess(company.as.post(`/v1/users/${maker.id}/deactivate`));
-    for (let run = 0; run < 3; run += 1) await runNow(company.as, schedule._id);
+    await expectSuccess(company.as.post(`/v1/users/${scheduleCreator.id}/deactivate`));
+    for (let run = 0; run < 3; run += 1) await runScheduleNow(company.as, schedule._id);
     expect((await readSchedule(schedule)).status).toBe('paused');
-    expect(countMailsTo(maker.email)).toBe(0);
+    expect(countMailsTo(scheduleCreator.email)).toBe(0);
   });
 
   it('are mailed to the creator later if the mail service was down', async () => {
-    const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failingVisualization, {
+    const scheduleCreator = await createReader();
+    const schedule = await createSchedule(scheduleCreator.as, failingVisualization, {
       recipients: [{ user_id: company.owner.id }],
     });
-    for (let run = 0; run < 2; run += 1) await runNow(company.as, schedule._id);
-    await runWhileMailIsDown(() => runNow(company.as, schedule._id));
-    expect(countMailsTo(maker.email)).toBe(0);
+    for (let run = 0; run < 2; run += 1) await runScheduleNow(company.as, schedule._id);
+    await runWhileMailIsDown(() => runScheduleNow(company.as, schedule._id));
+    expect(countMailsTo(scheduleCreator.email)).toBe(0);
     advanceClock(2 * MINUTE_MS);
-    await runScheduled(createHeldQueue().env);
-    expect(countMailsTo(maker.email)).toBe(1);
+    await runScheduled(createTestQueue().env);
+    expect(countMailsTo(scheduleCreator.email)).toBe(1);
   });
 });
 
@@ -132,7 +134,7 @@ describe('a deletion before or during a run', () => {
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
     await expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`));
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     expect(countMailsTo(email)).toBe(0);
     expect(queue.messages).toEqual([]);
   });
@@ -143,7 +145,7 @@ describe('a deletion before or during a run', () => {
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
-    await sendOvertaken(
+    await sendDuringRace(
       /^select .* from "dashboards"/,
       () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`)),
       (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
@@ -156,7 +158,7 @@ describe('a deletion before or during a run', () => {
     const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
-    await sendOvertaken(
+    await sendDuringRace(
       /^insert into "schedule_deliveries"/,
       () => expectSuccess(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`)),
       (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
@@ -173,7 +175,7 @@ describe('a deletion before or during a run', () => {
       condition,
     });
     await expectSuccess(company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: [] } }));
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'failed',
       problems: ['condition_failed'],
     });
@@ -185,7 +187,7 @@ describe('an empty dashboard', () => {
     const schedule = await createSchedule(company.as, await postDashboard(company.as, []), {
       recipients: [{ user_id: company.owner.id }],
     });
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
   });
 });
 
@@ -204,7 +206,7 @@ describe('a scheduled mail that the mail service', () => {
         return EMAIL.send(message);
       },
     };
-    await deliverHeld(queue, { EMAIL: busyMailService });
+    await deliverTestMessages(queue, { EMAIL: busyMailService });
     expect([
       callCount,
       countMailsTo(first.email),
@@ -213,7 +215,7 @@ describe('a scheduled mail that the mail service', () => {
     ]).toEqual([2, 1, 0, null]);
     expect(queue.delays).toEqual([60]);
     advanceClock(MINUTE_MS);
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     resetClock();
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
     expect((await readSchedule(schedule)).last_run).toMatchObject({ status: 'done', sent: 2, failed: 0 });
@@ -226,7 +228,7 @@ describe('a scheduled mail that the mail service', () => {
     const tries = await runWhileMailIsRefused('E_DAILY_LIMIT_EXCEEDED', async () => {
       for (let at = 0; at < 5; at += 1) {
         advanceClock(at * 5 * MINUTE_MS);
-        await deliverHeld(queue);
+        await deliverTestMessages(queue);
       }
     });
     resetClock();
@@ -250,7 +252,7 @@ describe('a scheduled mail that the mail service', () => {
         return EMAIL.send(message);
       },
     };
-    const { last_run } = await runNow(company.as, schedule._id, { EMAIL: suppressingMailService });
+    const { last_run } = await runScheduleNow(company.as, schedule._id, { EMAIL: suppressingMailService });
     // One recipient's mailbox is not the schedule's failure.
     expect(last_run).toMatchObject({ status: 'done', sent: 1, failed: 1, problems: ['mail_refused'] });
   });
@@ -258,7 +260,7 @@ describe('a scheduled mail that the mail service', () => {
   it('gives no answer about is not sent again, since it may have been delivered', async () => {
     const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
-    const { last_run } = (await runWhileMailIsDown(() => runNow(company.as, schedule._id))) as CreatedResource;
+    const { last_run } = (await runWhileMailIsDown(() => runScheduleNow(company.as, schedule._id))) as CreatedResource;
     expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['unconfirmed'] });
     expect(countMailsTo(email)).toBe(0);
   });
@@ -273,10 +275,10 @@ describe('an interrupted attempt of a scheduled run', () => {
       recipients: [{ user_id: first.id }, { user_id: second.id }],
     });
     const queue = await createWaitingRun(schedule);
-    await deliverHeld(queue, createFailingEnv(SENT_UPDATE_PATTERN));
+    await deliverTestMessages(queue, createFailingEnv(SENT_UPDATE_PATTERN));
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 0]);
     advanceClock(MINUTE_MS);
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     resetClock();
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
     expect((await readSchedule(schedule)).last_run).toMatchObject({
@@ -291,7 +293,7 @@ describe('an interrupted attempt of a scheduled run', () => {
     const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     await createWaitingRun(schedule);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const countOwnMessages = () => queue.messages.filter(({ companyId }) => companyId === company.id).length;
     await runScheduled(queue.env);
     expect(countOwnMessages()).toBe(0);
@@ -310,11 +312,11 @@ describe('an interrupted attempt of a scheduled run', () => {
     advanceClock(6 * MINUTE_MS);
     await runScheduled(queue.env);
     expect(countOwnMessages()).toBe(1);
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     expect(countMailsTo(email)).toBe(1);
     advanceClock(2 * HOUR_MS);
     await runScheduled(queue.env);
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     expect(countMailsTo(email)).toBe(2);
   });
 
@@ -326,29 +328,29 @@ describe('an interrupted attempt of a scheduled run', () => {
     const failingEnv = createFailingEnv(/^update "schedule_runs" set "due_at" = \?/);
     for (let at = 0; at < 3; at += 1) {
       advanceClock(at * 5 * MINUTE_MS);
-      await deliverHeld(queue, failingEnv);
+      await deliverTestMessages(queue, failingEnv);
     }
     resetClock();
     expect((await readSchedule(schedule)).last_run).toMatchObject({ status: 'failed', problems: ['unavailable'] });
   });
 
   /** Completes the whole run by another attempt just before the first attempt writes to the database. */
-  const overtakeAttempt = async (
+  const runDuringAttempt = async (
     pattern: RegExp,
     schedule: CreatedResource,
     changedEnv: Record<string, unknown> = {},
   ) => {
     const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
-    let left: Awaited<ReturnType<typeof selectRun>> = null;
-    const { env, hasRun } = createOvertakenEnv(pattern, async () => {
+    let remainingRun: Awaited<ReturnType<typeof selectRun>> = null;
+    const { env, hasRun } = createRacingEnv(pattern, async () => {
       await selectRow('update schedule_runs set due_at = 0 where schedule_id = ? returning id', schedule._id);
       await deliverMessage(message, { ...queue.env, EMAIL });
-      left = await selectRun(schedule._id);
+      remainingRun = await selectRun(schedule._id);
     });
     await deliverMessage(message, { ...queue.env, EMAIL, ...changedEnv, ...env });
-    expect([hasRun(), left]).toEqual([true, expect.objectContaining({ status: 'ended', attempt: 2 })]);
-    expect(await selectRun(schedule._id)).toEqual(left);
+    expect([hasRun(), remainingRun]).toEqual([true, expect.objectContaining({ status: 'ended', attempt: 2 })]);
+    expect(await selectRun(schedule._id)).toEqual(remainingRun);
   };
 
   it.each([
@@ -359,7 +361,7 @@ describe('an interrupted attempt of a scheduled run', () => {
     const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: first.id }, { user_id: second.id }],
     });
-    await overtakeAttempt(pattern, schedule);
+    await runDuringAttempt(pattern, schedule);
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
     expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 2 });
   });
@@ -370,7 +372,7 @@ describe('an interrupted attempt of a scheduled run', () => {
     const busyMailService = {
       send: () => Promise.reject(Object.assign(new Error('Busy.'), { code: 'E_RATE_LIMIT_EXCEEDED' })),
     };
-    await overtakeAttempt(/^update "schedule_runs" set "status" = \?, "due_at"/, schedule, { EMAIL: busyMailService });
+    await runDuringAttempt(/^update "schedule_runs" set "status" = \?, "due_at"/, schedule, { EMAIL: busyMailService });
     expect(countMailsTo(email)).toBe(1);
   });
 
@@ -378,7 +380,7 @@ describe('an interrupted attempt of a scheduled run', () => {
     const schedule = await createSchedule(company.as, failingVisualization, {
       recipients: [{ user_id: company.owner.id }],
     });
-    await overtakeAttempt(/^update "schedule_runs" set "status" = \? where/, schedule);
+    await runDuringAttempt(/^update "schedule_runs" set "status" = \? where/, schedule);
     expect(await selectRow('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
   });
 });
@@ -389,7 +391,7 @@ describe('the record of a scheduled run', () => {
       recipients: [{ user_id: company.owner.id }],
       status: 'paused',
     });
-    const { last_run: sentRun } = await runNow(company.as, schedule._id);
+    const { last_run: sentRun } = await runScheduleNow(company.as, schedule._id);
     await createWaitingRun(schedule);
     const countRecords = async () => [
       await countRows('schedule_runs where schedule_id = ?', schedule._id),
@@ -397,10 +399,10 @@ describe('the record of a scheduled run', () => {
     ];
     expect(await countRecords()).toEqual([2, 1]);
     advanceClock(6 * 24 * HOUR_MS);
-    await runScheduled(createHeldQueue().env);
+    await runScheduled(createTestQueue().env);
     expect(await countRecords()).toEqual([2, 1]);
     advanceClock(8 * 24 * HOUR_MS);
-    await runScheduled(createHeldQueue().env);
+    await runScheduled(createTestQueue().env);
     // Nobody has done the other one.
     expect(await countRecords()).toEqual([1, 0]);
     resetClock();
@@ -413,7 +415,7 @@ describe('a manual run of a schedule', () => {
     const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: company.owner.id }],
     });
-    const { env } = createHeldQueue();
+    const { env } = createTestQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const runManually = (requestOptions = {}) =>
       company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env, ...requestOptions });
@@ -442,7 +444,7 @@ describe('a manual run of a schedule', () => {
     const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: company.owner.id }],
     });
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const runManually = () =>
       expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { headers, env: queue.env }));

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization } from '../visualizations/support.ts';
-import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
+import { createSchedule, createTestQueue, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
 let company: Company;
 let chart: ApiResponse['body'];
@@ -22,7 +22,7 @@ const makePath = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
 describe('a schedule', () => {
   it('is not created for a dashboard that is deleted meanwhile', async () => {
     const target = await postDashboard(company.as, [chart]);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       SCHEDULE_INSERT_PATTERN,
       () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me] }), env }),
@@ -36,7 +36,7 @@ describe('a schedule', () => {
     const target = await postDashboard(company.as, [chart]);
     const other = await createAllowedUser(company);
     const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       SCHEDULE_UPDATE_PATTERN,
       () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.put(makePath(schedule), { json, env }),
@@ -48,7 +48,7 @@ describe('a schedule', () => {
   it('keeps the changes that others make meanwhile', async () => {
     const schedule = await createSchedule(company.as, chart, { recipients: [me] });
     const other = await createAllowedUser(company);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       SCHEDULE_UPDATE_PATTERN,
       () =>
         expectSuccess(
@@ -64,7 +64,7 @@ describe('a schedule', () => {
     const on = [`arn:svc:visualizations::${company.id}:visualization/${chart._id}`];
     const { as, id } = await createAllowedUser(company, { can: ['visualizations:schedule'], on });
     const schedule = await createSchedule(as, chart, { recipients: [me] });
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       SCHEDULE_UPDATE_PATTERN,
       () => expectSuccess(company.as.put(makePath(schedule), { json: { target_id: otherChart._id } })),
       (env) => as.put(makePath(schedule), { json: { recipients: [{ user_id: id }] }, env }),
@@ -78,8 +78,8 @@ describe('a schedule', () => {
 
   it('that is deleted meanwhile is not run', async () => {
     const schedule = await createSchedule(company.as, chart, { recipients: [me] });
-    const queue = createHeldQueue();
-    const answer = await sendOvertaken(
+    const queue = createTestQueue();
+    const answer = await sendDuringRace(
       /^insert into "schedule_runs"/,
       () => expectSuccess(company.as.delete(makePath(schedule))),
       (env) => company.as.post(`${makePath(schedule)}/run`, { env: { ...queue.env, ...env } }),

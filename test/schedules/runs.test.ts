@@ -7,18 +7,18 @@ import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 import {
   countMailsTo,
-  createHeldQueue,
   createSchedule,
-  deliverHeld,
+  createTestQueue,
+  deliverTestMessages,
   recordConsent,
-  runDue,
-  runNow,
+  runDueSchedules,
+  runScheduleNow,
   SCHEDULES_PATH,
   toChangeableFields,
 } from './support.ts';
@@ -88,7 +88,7 @@ describe('a scheduled mail', () => {
       name: 'Sales of the day',
       recipients: [owner, { user_id: reader.id }, { email }],
     });
-    const { last_run } = await runNow(company.as, schedule._id);
+    const { last_run } = await runScheduleNow(company.as, schedule._id);
     expect(last_run).toMatchObject({ kind: 'manual', status: 'done', sent: 3, skipped: 0, failed: 0, problems: [] });
     for (const to of [company.owner.email, reader.email, email]) {
       const { subject, text, html } = readNewest(to);
@@ -115,7 +115,7 @@ describe('a scheduled mail', () => {
       );
     const target = await postDashboard(company.as, [await createYearChart('line'), await createYearChart('table')]);
     const schedule = await createSchedule(company.as, target, { recipients: [owner] });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const { text } = readNewest(company.owner.email);
     expect(text).toMatch(/LINE\nd {5}n\n-+ {2}-+\n2023 {2}1\n2024 {2}1\n/);
     expect(text).toMatch(/TABLE\nd {12}n\n-+ {2}-+\nJan 1, 2023 {2}1\n/);
@@ -140,7 +140,7 @@ describe('a scheduled mail', () => {
       recipients: [{ user_id: spanishCompany.owner.id }],
       time_zone: 'Europe/Madrid',
     });
-    await runNow(spanishCompany.as, schedule._id);
+    await runScheduleNow(spanishCompany.as, schedule._id);
     const { text, html, subject } = readNewest(spanishCompany.owner.email);
     expect(subject).toBe('Every morning — Aves');
     expect(text).toMatch(/^Hola, Olga Owner:/);
@@ -165,7 +165,7 @@ describe('a scheduled mail', () => {
     });
     const target = await postDashboard(company.as, [manyColumns, emptyWidget, failingWidget, hostileWidget]);
     const schedule = await createSchedule(company.as, target, { recipients: [owner] });
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, status: 'done' });
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, status: 'done' });
     const { text, html } = readNewest(company.owner.email);
     expect(text).toMatch(/MANY\n[\s\S]*10 {2}10 {2}10 {2}10 {2}10 {2}10\n15 more rows\.\n2 more columns\./);
     expect(text).toContain('EMPTY\nNo rows.');
@@ -184,13 +184,11 @@ describe('a scheduled mail', () => {
     const people = [];
     for (const action of ['visualizations:get', 'visualizations:execute']) {
       const deniedArns = [`arn:svc:visualizations::${company.id}:visualization/${hidden._id}`];
-      people.push(
-        await createAllowedUser(company, { can: ['dashboards:get'], denied: [action], deniedOn: deniedArns }),
-      );
+      people.push(await createAllowedUser(company, { can: ['dashboards:get'], denied: [action], deniedArns }));
     }
     const recipients = people.map(({ id }) => ({ user_id: id }));
     const schedule = await createSchedule(company.as, target, { recipients, format });
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 2, status: 'done' });
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 2, status: 'done' });
     for (const { email } of people) {
       const { text, html, attachments = [] } = readNewest(email);
       expect(`${text}${html}`).not.toMatch(/hidden|may not see/i);
@@ -203,7 +201,7 @@ describe('a scheduled mail', () => {
     const charts = [];
     for (let at = 0; at < 8; at += 1) charts.push(await postVisualization(company.as, wideSql, { name: `Wide ${at}` }));
     const schedule = await createSchedule(company.as, await postDashboard(company.as, charts), { recipients: [owner] });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const { html, text } = readNewest(company.owner.email);
     expect(new TextEncoder().encode(html).length).toBeLessThan(102_000);
     expect(text).toMatch(/Not in this mail, which would be too long: .*Wide 7\./);
@@ -215,7 +213,7 @@ describe('a scheduled mail', () => {
       recipients: [owner],
       parameters: { region: ['north'] },
     });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     expect(readNewest(company.owner.email).text).toContain('TOTAL\n30\n');
   });
 });
@@ -226,7 +224,7 @@ describe('a file attached to a scheduled mail', () => {
     ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
   ])('is made for each table of a dashboard: %s', async (format, type) => {
     const schedule = await createSchedule(company.as, dashboard, { recipients: [owner], format });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const { attachments = [], text } = readNewest(company.owner.email);
     expect(attachments.map(({ filename, disposition, type: is }) => [filename, disposition, is])).toEqual([
       [`All sales.${format}`, 'attachment', type],
@@ -256,7 +254,7 @@ describe('a file attached to a scheduled mail', () => {
         format: 'csv',
       },
     );
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const { attachments = [] } = readNewest(company.owner.email);
     expect(attachments.map(({ filename }) => filename)).toEqual(['Same_name.csv', 'Same_name 2.csv']);
     // A spreadsheet takes no text for a formula.
@@ -277,7 +275,7 @@ describe('a file attached to a scheduled mail', () => {
     const json = { share_type: 'link', share_context_id: contextId, embed_options: { allow_downloads: true } };
     await expectSuccess(company.as.post(`/api/v1/dashboards/${target._id}/shares`, { json }));
     const schedule = await createSchedule(company.as, target, { recipients: [owner, { email }], format: 'csv' });
-    const { last_run } = await runNow(company.as, schedule._id);
+    const { last_run } = await runScheduleNow(company.as, schedule._id);
     expect(last_run).toMatchObject({ status: 'done', sent: 2, problems: ['files_too_large'] });
     for (const [to, address] of [
       [company.owner.email, /^https:\/\/console\.test$/],
@@ -296,7 +294,7 @@ describe('a file attached to a scheduled mail', () => {
   it('is sent to outsiders only if they may download', async () => {
     const { email, contextId } = await createMember();
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ email }], format: 'csv' });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const first = readNewest(email);
     expect([
       first.attachments,
@@ -305,7 +303,7 @@ describe('a file attached to a scheduled mail', () => {
     ]).toEqual([undefined, true, true]);
     const json = { share_type: 'link', share_context_id: contextId, embed_options: { allow_downloads: true } };
     await expectSuccess(company.as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json }));
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     expect(readNewest(email).attachments?.map(({ filename }) => filename)).toEqual(['All sales.csv']);
   });
 });
@@ -318,17 +316,17 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     });
     const allowedSchedule = await createSchedule(company.as, salesVisualization, { recipients: [{ user_id: id }] });
     const deniedSchedule = await createSchedule(company.as, total, { recipients: [{ user_id: id }, owner] });
-    expect((await runNow(company.as, deniedSchedule._id)).last_run).toMatchObject({
+    expect((await runScheduleNow(company.as, deniedSchedule._id)).last_run).toMatchObject({
       status: 'done',
       sent: 1,
       skipped: 1,
       problems: ['not_allowed'],
     });
     expect(countMailsTo(email)).toBe(0);
-    await runNow(company.as, allowedSchedule._id);
+    await runScheduleNow(company.as, allowedSchedule._id);
     expect(countMailsTo(email)).toBe(1);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
-    expect((await runNow(company.as, allowedSchedule._id)).last_run).toMatchObject({
+    expect((await runScheduleNow(company.as, allowedSchedule._id)).last_run).toMatchObject({
       status: 'done',
       sent: 0,
       skipped: 1,
@@ -360,7 +358,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     const schedule = await createSchedule(company.as, dashboard, {
       recipients: [owner, { email: northMember.email }, { email: bothMember.email }],
     });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     expect(
       [company.owner.email, northMember.email, bothMember.email].map(
         (to) => /TOTAL\n(\d+)/.exec(readNewest(to).text)?.[1],
@@ -370,7 +368,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     const attributeSchedule = await createSchedule(company.as, attributeDashboard, {
       recipients: [{ email: eastMember.email }],
     });
-    await runNow(company.as, attributeSchedule._id);
+    await runScheduleNow(company.as, attributeSchedule._id);
     expect(readNewest(eastMember.email).text).toContain('TOTAL\n60\n');
     // Who lacks the attribute is refused, at once and later.
     const refusedChange = await company.as.put(`${SCHEDULES_PATH}/${attributeSchedule._id}`, {
@@ -385,7 +383,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ email }, { email: other.email }] });
     await expectSuccess(company.as.delete(`${CONTEXTS_PATH}/${contextId}/members/${memberId}`));
     await expectSuccess(company.as.put(`${CONTEXTS_PATH}/${other.contextId}/grants`, { json: { grants: [] } }));
-    expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
+    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({
       sent: 0,
       skipped: 2,
       problems: ['not_allowed'],
@@ -402,7 +400,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     const target = await postDashboard(company.as, [randomWidget]);
     for (const { email } of readers) await createShareContext(company, [makeDashboardGrant(target._id)], [email]);
     const schedule = await createSchedule(company.as, target, { recipients: [...readers, owner] });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const numbers = [...readers.map(({ email }) => email), company.owner.email].map(
       (to) => /RANDOM\n([\d.,]+)/.exec(readNewest(to).text)?.[1],
     );
@@ -421,19 +419,19 @@ describe('an occurrence of a schedule', () => {
     });
     const dueAt = Date.parse(schedule.next_run_at);
     stopClockAt(dueAt - 1);
-    await runDue();
+    await runDueSchedules();
     expect(countMailsTo(email)).toBe(0);
     // However many were missed, it comes once.
     stopClockAt(dueAt + HOUR_MS);
-    await runDue();
-    await runDue();
+    await runDueSchedules();
+    await runDueSchedules();
     expect(countMailsTo(email)).toBe(1);
     resetClock();
     const { last_run, next_run_at } = await readSchedule(schedule);
     expect(last_run).toMatchObject({ kind: 'scheduled', status: 'done', occurrence: schedule.next_run_at, sent: 1 });
     expect(Date.parse(next_run_at)).toBe(dueAt + 1.5 * HOUR_MS);
     stopClockAt(dueAt + 1.5 * HOUR_MS);
-    await runDue();
+    await runDueSchedules();
     expect(countMailsTo(email)).toBe(2);
   });
 
@@ -444,7 +442,7 @@ describe('an occurrence of a schedule', () => {
     await env.CONTROL_DB.prepare('update schedules set next_run_at = ? where id = ?').bind(dueAt, schedule._id).run();
     const json = { ...toChangeableFields(await readSchedule(schedule)), name: 'Renamed' };
     await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json }));
-    await runDue();
+    await runDueSchedules();
     expect(countMailsTo(email)).toBe(1);
     const { last_run, next_run_at } = await readSchedule(schedule);
     expect([Date.parse(last_run.occurrence), next_run_at]).toEqual([dueAt, schedule.next_run_at]);
@@ -459,24 +457,24 @@ describe('an occurrence of a schedule', () => {
     const deletedSchedule = await createTestSchedule();
     const dueAt = Date.parse(deletedSchedule.next_run_at);
     stopClockAt(dueAt);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await runScheduled(queue.env);
     resetClock();
     await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${pausedSchedule._id}`, { json: { status: 'paused' } }));
     await expectSuccess(company.as.delete(`${SCHEDULES_PATH}/${deletedSchedule._id}`));
     stopClockAt(dueAt + 1);
-    await deliverHeld(queue);
+    await deliverTestMessages(queue);
     expect(countMailsTo(email)).toBe(0);
     resetClock();
     // By hand it can be run all the same.
-    await runNow(company.as, pausedSchedule._id);
+    await runScheduleNow(company.as, pausedSchedule._id);
     expect(countMailsTo(email)).toBe(1);
   });
 
   it('is sent once although its queue message is delivered twice', async () => {
     const { email, id } = await createAllowedUser(company, { can: ['dashboards:get'] });
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     const [message] = queue.messages as [JobMessage];
     // In whatever order they come: those that decide are brought about in failures.test.ts.

@@ -3,7 +3,7 @@ import { createShareContext, makeDashboardGrant } from '../share-portal/support.
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readInvalidFields, UNKNOWN_ID } from '../support/console.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import {
   DASHBOARDS_PATH,
@@ -65,9 +65,9 @@ describe('a schedule', () => {
     ]);
     const path = `${SCHEDULES_PATH}/${body._id}`;
     expect(headers.get('location')).toBe(path);
-    const readAnswer = await company.as.get(path);
-    expect(readAnswer.body).toEqual(body);
-    expect(readAnswer.headers.get('etag')).toMatch(/^".+"$/);
+    const foundAnswer = await company.as.get(path);
+    expect(foundAnswer.body).toEqual(body);
+    expect(foundAnswer.headers.get('etag')).toMatch(/^".+"$/);
     expect((await company.as.get(`${SCHEDULES_PATH}?search=of THE`)).body).toEqual({
       total: 1,
       quantity: 1,
@@ -260,7 +260,7 @@ describe('the permission to schedule', () => {
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: [action],
-      deniedOn: [makeArn(type, target._id)],
+      deniedArns: [makeArn(type, target._id)],
     });
     const path = `${SCHEDULES_PATH}/${_id}`;
     const { records } = await expectSuccess(as.get(`${SCHEDULES_PATH}?per_page=100`));
@@ -280,14 +280,17 @@ describe('the permission to schedule', () => {
       rights: {
         can: ['dashboards:*'],
         denied: ['visualizations:execute'],
-        deniedOn: (on: { visualization: string }) => [on.visualization],
+        makeDeniedArns: (on: { visualization: string }) => [on.visualization],
       },
       action: 'visualizations:execute',
     },
     { who: 'may not open the dashboard', rights: { can: ['dashboards:schedule'] }, action: 'dashboards:get' },
-  ])('allows no condition from a user who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
+  ])('allows no condition from a user who $who', async ({ rights: { makeDeniedArns, ...rights }, action }) => {
     const on = { visualization: makeArn('visualization', visualization._id) };
-    const { as, id } = await createAllowedUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
+    const { as, id } = await createAllowedUser(company, {
+      ...rights,
+      ...(makeDeniedArns && { deniedArns: makeDeniedArns(on) }),
+    });
     const expectRefused = async (answer: Promise<ApiResponse>) => {
       const { status, body } = await answer;
       expect([status, body.details.action]).toEqual([403, action]);
@@ -309,7 +312,7 @@ describe('the permission to schedule', () => {
       await expectRefused(putSchedule(_id, change));
     }
     await expectRefused(as.post(`${SCHEDULES_PATH}/${_id}/run`));
-    expect((await as.post(`${SCHEDULES_PATH}/${plainSchedule._id}/run`)).status).toBe(deniedOn ? 403 : 202);
+    expect((await as.post(`${SCHEDULES_PATH}/${plainSchedule._id}/run`)).status).toBe(makeDeniedArns ? 403 : 202);
     // Whoever looks after the dashboard can have it end.
     expect((await expectSuccess(putSchedule(_id, { status: 'paused' }))).status).toBe('paused');
     await expectSuccess(as.delete(`${SCHEDULES_PATH}/${_id}`));

@@ -12,7 +12,7 @@ import { deliverMessage } from '../uploads/support.ts';
 export const SCHEDULES_PATH = '/v1/schedules';
 
 /** Creates a queue that keeps its messages until the test delivers them. */
-export function createHeldQueue() {
+export function createTestQueue() {
   const messages: JobMessage[] = [];
   const delays: (number | undefined)[] = [];
   const keepMessage = (message: JobMessage, delay?: number) => {
@@ -29,10 +29,10 @@ export function createHeldQueue() {
   return { messages, delays, env: { SCHEDULES } as unknown as Record<string, string> };
 }
 
-export type HeldQueue = ReturnType<typeof createHeldQueue>;
+export type TestQueue = ReturnType<typeof createTestQueue>;
 
 /** Delivers the messages of a held queue, each once. Messages sent by their handlers stay in the queue. */
-export async function deliverHeld(queue: HeldQueue, changedEnv: Record<string, unknown> = {}): Promise<void> {
+export async function deliverTestMessages(queue: TestQueue, changedEnv: Record<string, unknown> = {}): Promise<void> {
   const messages = queue.messages.splice(0);
   queue.delays.splice(0);
   for (const message of messages) {
@@ -95,22 +95,22 @@ export const toChangeableFields = ({
 });
 
 /** Runs a schedule and delivers all messages of the run. @returns the schedule afterwards */
-export async function runNow(
+export async function runScheduleNow(
   as: Caller,
   id: string,
   changedEnv: Record<string, unknown> = {},
 ): Promise<ApiResponse['body']> {
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
   await expectSuccess(as.post(`${SCHEDULES_PATH}/${id}/run`, { env: queue.env }));
-  await deliverHeld(queue, changedEnv);
+  await deliverTestMessages(queue, changedEnv);
   return expectSuccess(as.get(`${SCHEDULES_PATH}/${id}`));
 }
 
 /** Does the scheduled run of this minute, and delivers all messages that it enqueues. */
-export async function runDue(changedEnv: Record<string, unknown> = {}): Promise<HeldQueue> {
-  const queue = createHeldQueue();
+export async function runDueSchedules(changedEnv: Record<string, unknown> = {}): Promise<TestQueue> {
+  const queue = createTestQueue();
   await runScheduled({ ...queue.env, ...changedEnv });
-  await deliverHeld(queue, changedEnv);
+  await deliverTestMessages(queue, changedEnv);
   return queue;
 }
 

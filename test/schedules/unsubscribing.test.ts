@@ -3,17 +3,17 @@ import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import {
   countMailsTo,
-  createHeldQueue,
   createSchedule,
+  createTestQueue,
   readUnsubscribeLink,
   recordConsent,
-  runNow,
+  runScheduleNow,
   SCHEDULES_PATH,
 } from './support.ts';
 
@@ -45,7 +45,7 @@ const readSchedule = async ({ _id }: ApiResponse['body']) => expectSuccess(compa
 async function createSentSchedule(): Promise<ApiResponse['body']> {
   const recipients = [{ user_id: company.owner.id }, { email: outsider }];
   const schedule = await createSchedule(company.as, chart, { recipients });
-  await runNow(company.as, schedule._id);
+  await runScheduleNow(company.as, schedule._id);
   return schedule;
 }
 
@@ -63,7 +63,7 @@ describe('every scheduled mail', () => {
 
   it('has its link to unsubscribe at the PUBLIC_URL that is configured', async () => {
     const schedule = await createSchedule(company.as, chart, { recipients: [{ email: outsider }] });
-    await runNow(company.as, schedule._id, { PUBLIC_URL: 'https://data.example.com/' });
+    await runScheduleNow(company.as, schedule._id, { PUBLIC_URL: 'https://data.example.com/' });
     expect(readUnsubscribeLink(readNewestMail(outsider)).origin).toBe('https://data.example.com');
   });
 });
@@ -97,9 +97,9 @@ describe('the link to unsubscribe', () => {
     expect((await readSchedule(other)).unsubscribed).toEqual([{ email: outsider }]);
     expect((await readSchedule(schedule)).unsubscribed).toEqual([]);
     const [before, owners] = [countMailsTo(outsider), countMailsTo(company.owner.email)];
-    expect((await runNow(company.as, other._id)).last_run).toMatchObject({ sent: 1, skipped: 0 });
+    expect((await runScheduleNow(company.as, other._id)).last_run).toMatchObject({ sent: 1, skipped: 0 });
     expect([countMailsTo(outsider), countMailsTo(company.owner.email)]).toEqual([before, owners + 1]);
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     expect(countMailsTo(outsider)).toBe(before + 1);
     // A mail program that asks again is told the same.
     expect((await pressButton(path)).status).toBe(200);
@@ -155,10 +155,10 @@ describe('an unsubscribed recipient', () => {
       'x'.repeat(5000),
       signature,
     ];
-    for (const each of wrongTokens) {
-      const { status, body } = await pressButton(`/unsubscribe/${each}`);
-      expect([each, status, body.error_code]).toEqual([each, 404, 'NOT_FOUND']);
-      expect((await callApi('GET', `/unsubscribe/${each}`)).status).toBe(200);
+    for (const wrongToken of wrongTokens) {
+      const { status, body } = await pressButton(`/unsubscribe/${wrongToken}`);
+      expect([wrongToken, status, body.error_code]).toEqual([wrongToken, 404, 'NOT_FOUND']);
+      expect((await callApi('GET', `/unsubscribe/${wrongToken}`)).status).toBe(200);
     }
     expect([(await readSchedule(schedule)).unsubscribed, (await readSchedule(other)).unsubscribed]).toEqual([[], []]);
   });
@@ -175,9 +175,9 @@ describe('an unsubscribed recipient', () => {
     // The old link names nobody then.
     expect((await pressButton(readLinkTo(company.owner.email))).status).toBe(404);
     expect((await putSchedule({ recipients: [me] })).unsubscribed).toEqual([]);
-    const mailsBefore = countMailsTo(company.owner.email);
-    await runNow(company.as, schedule._id);
-    expect(countMailsTo(company.owner.email)).toBe(mailsBefore + 1);
+    const mailCountBefore = countMailsTo(company.owner.email);
+    await runScheduleNow(company.as, schedule._id);
+    expect(countMailsTo(company.owner.email)).toBe(mailCountBefore + 1);
   });
 
   it('outside the company stays unsubscribed even when added again: the address has ended the schedule for good', async () => {
@@ -191,9 +191,9 @@ describe('an unsubscribed recipient', () => {
       recipients: [them, me],
       unsubscribed: [them],
     });
-    const mailsBefore = countMailsTo(outsider);
-    await runNow(company.as, schedule._id);
-    expect(countMailsTo(outsider)).toBe(mailsBefore);
+    const mailCountBefore = countMailsTo(outsider);
+    await runScheduleNow(company.as, schedule._id);
+    expect(countMailsTo(outsider)).toBe(mailCountBefore);
     expect((await pressButton(readLinkTo(outsider))).status).toBe(200);
   });
 });
@@ -223,8 +223,8 @@ describe('an outside address', () => {
     const { status, body } = await pressButton(`${readLinkTo(outsider)}?locale=es`, HTML_REQUEST);
     expect([status, body]).toEqual([200, expect.stringContaining('Listo: no volverás a recibir este correo.')]);
     expect((await readSchedule(schedule)).unsubscribed).toEqual([{ email: outsider }]);
-    const unknownLink = await pressButton('/unsubscribe/nothing', HTML_REQUEST);
-    expect(unknownLink.body).toContain('There is nothing to unsubscribe from');
+    const unknownLinkAnswer = await pressButton('/unsubscribe/nothing', HTML_REQUEST);
+    expect(unknownLinkAnswer.body).toContain('There is nothing to unsubscribe from');
   });
 
   it('can unsubscribe for good from all mails of a company, and still gets mails of other companies', async () => {
@@ -236,19 +236,19 @@ describe('an outside address', () => {
       await createSchedule(company.as, chart, { recipients: [{ email }] }),
       await createSchedule(company.as, chart, { recipients: [{ email }] }),
     ];
-    await runNow(company.as, one._id);
+    await runScheduleNow(company.as, one._id);
     expect((await unsubscribeFromAll(readLinkTo(email))).status).toBe(200);
     for (const schedule of [one, two]) {
       expect((await readSchedule(schedule)).unsubscribed).toEqual([{ email }]);
-      expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 0, status: 'done' });
+      expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 0, status: 'done' });
     }
     // Neither a new schedule nor a sign-in brings it back.
     const laterSchedule = await createSchedule(company.as, chart, { recipients: [{ email }] });
     expect(laterSchedule.unsubscribed).toEqual([{ email }]);
-    const mailsBefore = countMailsTo(email);
+    const mailCountBefore = countMailsTo(email);
     await signInOutsider(company, email);
-    await runNow(company.as, laterSchedule._id);
-    expect(countMailsTo(email)).toBe(mailsBefore + 1);
+    await runScheduleNow(company.as, laterSchedule._id);
+    expect(countMailsTo(email)).toBe(mailCountBefore + 1);
     const other = await createProvisionedCompany();
     const otherChart = await postVisualization(other.as, 'SELECT 1 AS one');
     await createShareContext(
@@ -258,7 +258,7 @@ describe('an outside address', () => {
     );
     await recordConsent(other, email);
     const { _id } = await createSchedule(other.as, otherChart, { recipients: [{ email }] });
-    expect((await runNow(other.as, _id)).last_run.sent).toBe(1);
+    expect((await runScheduleNow(other.as, _id)).last_run.sent).toBe(1);
   });
 });
 
@@ -266,11 +266,11 @@ describe('a recipient who unsubscribes while a run is under way', () => {
   it('gets no mail of that run', async () => {
     const { id, email } = await createAllowedUser(company, { can: ['visualizations:execute'] });
     const schedule = await createSchedule(company.as, chart, { recipients: [{ user_id: id }] });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const path = readLinkTo(email);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
-    await sendOvertaken(
+    await sendDuringRace(
       /^insert into "schedule_deliveries"/,
       async () => expect((await pressButton(path)).status).toBe(200),
       (env) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
@@ -287,11 +287,11 @@ describe('a recipient who unsubscribes while a run is under way', () => {
     );
     await recordConsent(company, email);
     const schedule = await createSchedule(company.as, chart, { recipients: [{ email }] });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     const path = readLinkTo(email);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
-    await sendOvertaken(
+    await sendDuringRace(
       /^insert into "schedule_deliveries"/,
       async () => expect((await pressButton(`${path}?scope=company`)).status).toBe(200),
       (env) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),

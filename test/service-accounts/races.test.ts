@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createKeyedAccount, createPolicyGroup, createSignedCaller, expectSuccess } from '../support/signed.ts';
 
 let company: Company;
@@ -11,13 +11,13 @@ beforeAll(async () => {
   admin = createSignedCaller(company.apiKey);
 });
 
-const path = (id: string): string => `/service-accounts/${id}`;
-const deleteServiceAccount = (id: string) => expectSuccess(admin.delete(path(id)));
+const makePath = (id: string): string => `/service-accounts/${id}`;
+const deleteServiceAccount = (id: string) => expectSuccess(admin.delete(makePath(id)));
 
 describe('a service account', () => {
   it('is not created in an account that is deleted meanwhile', async () => {
     const { id: account_id } = await expectSuccess(admin.post('/accounts', { json: { name: 'Deleted meanwhile' } }));
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "service_accounts"/,
       () => expectSuccess(admin.delete(`/accounts/${account_id}`)),
       (env) => admin.post('/service-accounts', { json: { name: 'Homeless', account_id }, env }),
@@ -28,10 +28,10 @@ describe('a service account', () => {
 
   it('is not changed once it is deleted', async () => {
     const { id } = await createKeyedAccount(company);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "service_accounts" set "name"/,
       () => deleteServiceAccount(id),
-      (env) => admin.patch(path(id), { json: { name: 'Too late' }, env }),
+      (env) => admin.patch(makePath(id), { json: { name: 'Too late' }, env }),
     );
     expect(answer.status).toBe(404);
     expect(await selectRow('select name from service_accounts where id = ?', id)).toEqual({ name: 'Robot' });
@@ -41,8 +41,8 @@ describe('a service account', () => {
     const { id } = await createKeyedAccount(company);
     const deletionStatementPattern = /^update "service_accounts" set "updated_at"/;
     const deleteConcurrently = () => deleteServiceAccount(id);
-    const answer = await sendOvertaken(deletionStatementPattern, deleteConcurrently, (env) =>
-      admin.delete(path(id), { env }),
+    const answer = await sendDuringRace(deletionStatementPattern, deleteConcurrently, (env) =>
+      admin.delete(makePath(id), { env }),
     );
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
@@ -61,10 +61,10 @@ describe('an API key', () => {
   it('is not issued for a service account that is deleted meanwhile', async () => {
     const { id } = await createKeyedAccount(company);
     const keys = await countRows('api_keys where service_account_id = ?', id);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "api_keys"/,
       () => deleteServiceAccount(id),
-      (env) => admin.post(`${path(id)}/keys`, { json: {}, env }),
+      (env) => admin.post(`${makePath(id)}/keys`, { json: {}, env }),
     );
     expect(answer.status).toBe(404);
     expect(await countRows('api_keys where service_account_id = ?', id)).toBe(keys);
@@ -72,8 +72,9 @@ describe('an API key', () => {
 
   it('is revoked once by two requests at the same time', async () => {
     const { id, keyId } = await createKeyedAccount(company);
-    const revokeKey = (env?: Record<string, string>) => admin.delete(`${path(id)}/keys/${keyId}`, env ? { env } : {});
-    const answer = await sendOvertaken(
+    const revokeKey = (env?: Record<string, string>) =>
+      admin.delete(`${makePath(id)}/keys/${keyId}`, env ? { env } : {});
+    const answer = await sendDuringRace(
       /^update "api_keys" set "is_active"/,
       () => expectSuccess(revokeKey()),
       revokeKey,

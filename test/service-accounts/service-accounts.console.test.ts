@@ -3,7 +3,7 @@ import { getManagedPolicyByName } from '../../src/permissions/managed-policies.t
 import type { Caller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
   createKeyedAccount,
@@ -68,7 +68,7 @@ describe('a service account on the console', () => {
     const account = await expectSuccess(as.organization.post('/accounts', { json: { name: 'Next' } }));
     const moveDefaultAccount = () =>
       expectSuccess(as.organization.patch(`/accounts/${account.id}`, { json: { is_default: true } }));
-    const answer = await sendOvertaken(/^insert into "service_accounts"/, moveDefaultAccount, (env) =>
+    const answer = await sendDuringRace(/^insert into "service_accounts"/, moveDefaultAccount, (env) =>
       as.console.post(SERVICE_ACCOUNTS_PATH, { json, env }),
     );
     expect([answer.status, answer.body.account_id]).toEqual([201, account.id]);
@@ -135,7 +135,8 @@ describe('the list of service accounts on the console', () => {
       admin.post('/accounts', { json: { name: 'Listed on the console' } }),
     );
     const createdIds: string[] = [];
-    for (let left = 0; left < 4; left++) createdIds.push((await createServiceAccount({ account_id }))._id);
+    for (let createdCount = 0; createdCount < 4; createdCount++)
+      createdIds.push((await createServiceAccount({ account_id }))._id);
     const [first, inactive, deleted, last] = createdIds as [string, string, string, string];
     await expectSuccess(manager.put(`${SERVICE_ACCOUNTS_PATH}/${inactive}`, { json: { is_active: false } }));
     await expectSuccess(manager.delete(`${SERVICE_ACCOUNTS_PATH}/${deleted}`));

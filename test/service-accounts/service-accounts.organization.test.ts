@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
   createKeyedAccount,
@@ -90,7 +90,7 @@ describe('a service account', () => {
     const { id } = await createServiceAccount();
     const issueKey = () => expectSuccess(admin.post(`/service-accounts/${id}/keys`, { json: {} }));
     let key: Awaited<ReturnType<typeof issueKey>>;
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "service_accounts"/,
       async () => {
         key = await issueKey();
@@ -110,14 +110,14 @@ describe('the list of service accounts', () => {
     const [active, inactive, deleted] = await Promise.all([1, 2, 3].map(() => createServiceAccount({ account_id })));
     await expectSuccess(admin.patch(`/service-accounts/${inactive.id}`, { json: { is_active: false } }));
     await expectSuccess(admin.delete(`/service-accounts/${deleted.id}`));
-    const ids = async (query: string) => {
+    const listIds = async (query: string) => {
       const { total, results } = await expectSuccess(admin.get(`/service-accounts?account_id=${account_id}${query}`));
       expect(total).toBe(results.length);
       return results.map(({ id }: { id: string }) => id).sort();
     };
-    expect(await ids('')).toEqual([active.id]);
-    expect(await ids('&include_inactive=true')).toEqual([active.id, inactive.id].sort());
-    expect(await ids('&include_inactive=true&include_deleted=true')).toEqual(
+    expect(await listIds('')).toEqual([active.id]);
+    expect(await listIds('&include_inactive=true')).toEqual([active.id, inactive.id].sort());
+    expect(await listIds('&include_inactive=true&include_deleted=true')).toEqual(
       [active.id, inactive.id, deleted.id].sort(),
     );
     expect((await expectSuccess(admin.get(`/service-accounts?account_id=${other.accountId}`))).total).toBe(0);

@@ -159,15 +159,15 @@ describe('a service token is refused on the next request after', () => {
     const { id: accountId } = await expectSuccess(
       admin.post('/accounts', { json: { name: `Of a robot ${Math.random()}` } }),
     );
-    const robot = await createKeyedAccount(company, [], accountId);
-    const as = await createTokenCaller(robot);
+    const keyedAccount = await createKeyedAccount(company, [], accountId);
+    const as = await createTokenCaller(keyedAccount);
     for (let requestIndex = 0; requestIndex < 2; requestIndex += 1)
       expect((await as.get(LISTED_PATH)).status).toBe(403);
-    return { robot, accountId, as };
+    return { robot: keyedAccount, accountId, as };
   }
   type CachedAccount = Awaited<ReturnType<typeof createCachedAccount>>;
   const makeAccountPath = ({ robot }: CachedAccount) => `/service-accounts/${robot.id}`;
-  const TOKEN_ENDS: [name: string, end: (cachedAccount: CachedAccount) => Promise<unknown>][] = [
+  const TOKEN_ENDINGS: [name: string, end: (cachedAccount: CachedAccount) => Promise<unknown>][] = [
     ['its key is revoked', (of) => expectSuccess(admin.delete(`${makeAccountPath(of)}/keys/${of.robot.keyId}`))],
     [
       'its service account is deactivated',
@@ -180,7 +180,7 @@ describe('a service token is refused on the next request after', () => {
     ],
   ];
 
-  it.each(TOKEN_ENDS)('%s, cached in the isolate or not', async (_name, end) => {
+  it.each(TOKEN_ENDINGS)('%s, cached in the isolate or not', async (_name, end) => {
     for (const forgetCache of [() => {}, forgetPrincipals]) {
       const of = await createCachedAccount();
       await end(of);
@@ -225,9 +225,9 @@ describe('a resource made with a service token', () => {
   let testCompany: Company;
   let id: string;
   beforeAll(async () => {
-    const provisioned = await createProvisionedCompany();
-    const serviceAccount = await createAllowedAccount(provisioned, makeAllow('*'));
-    testCompany = { ...provisioned, as: await createTokenCaller(serviceAccount) };
+    const provisionedCompany = await createProvisionedCompany();
+    const serviceAccount = await createAllowedAccount(provisionedCompany, makeAllow('*'));
+    testCompany = { ...provisionedCompany, as: await createTokenCaller(serviceAccount) };
     id = serviceAccount.id;
   });
 

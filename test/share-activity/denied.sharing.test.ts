@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 const createDeniedCaller = async (action: string) => {
   const deniedArns = [`arn:svc:dashboards::${company.id}:dashboard/${hiddenDashboard._id}`];
-  return (await createAllowedUser(company, { can: ['*'], denied: [action], deniedOn: deniedArns })).as;
+  return (await createAllowedUser(company, { can: ['*'], denied: [action], deniedArns })).as;
 };
 
 describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on which %s is denied', (action) => {
@@ -91,7 +91,7 @@ describe.each(['visualizations:get', 'visualizations:share'])(
         (await expectSuccess(as.get(`${EVENTS_PATH}?per_page=100&type=${type}`))).records;
       await expect.poll(async () => (await listEvents(company.as)).filter(isOfDashboard).length).toBe(2);
       const deniedArns = [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`];
-      const { as } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedOn: deniedArns });
+      const { as } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedArns });
       const listVisualizationIds = (events: { details: { visualization_id: string } }[]) =>
         events.map(({ details }) => details.visualization_id);
       expect(listVisualizationIds((await listEvents(as)).filter(isOfDashboard))).toEqual([open._id]);
@@ -123,7 +123,7 @@ describe('events of a member of a share context that is denied to the caller', (
     await expect.poll(async () => (await expectSuccess(company.as.get(path))).total).toBe(1);
     const [event] = (await expectSuccess(company.as.get(path))).records;
     const deniedArns = [`arn:svc:${kind.replace('%', company.id)}${member_id}`];
-    const { as } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedOn: deniedArns });
+    const { as } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedArns });
     expect((await expectSuccess(as.get(path))).total).toBe(0);
     expect((await as.get(`${EVENTS_PATH}/${event.id}`)).status).toBe(404);
   });
@@ -149,7 +149,7 @@ describe('events of a user or service account that is denied to the caller', () 
     const [event] = (await expectSuccess(company.as.get(path))).records;
     expect(event.actor.id).toBe(person.id);
     const deniedArns = [`arn:svc:${kind.replace('%', company.id)}${person.id}`];
-    const { as } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedOn: deniedArns });
+    const { as } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedArns });
     expect((await expectSuccess(as.get(path))).total).toBe(0);
     expect((await as.get(`${EVENTS_PATH}/${event.id}`)).status).toBe(404);
   });
@@ -165,7 +165,7 @@ describe('events of a user or service account that is denied to the caller', () 
     await expect.poll(async () => (await readAnalytics(company.as)).unique_viewers).toBe(1);
     expect((await readAnalytics(company.as)).top.viewers).toEqual([{ key: person.id, label: person.email, count: 1 }]);
     const deniedArns = [`arn:svc:users::${company.id}:user/${person.id}`];
-    const { as } = await createAllowedUser(company, { can: ['*'], denied: ['users:get'], deniedOn: deniedArns });
+    const { as } = await createAllowedUser(company, { can: ['*'], denied: ['users:get'], deniedArns });
     const { unique_viewers, top } = await readAnalytics(as);
     expect([unique_viewers, top.viewers]).toEqual([0, []]);
   });

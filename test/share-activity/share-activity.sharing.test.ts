@@ -18,7 +18,7 @@ import { createSalesDashboard, createSalesTable, createShare, createShareClient 
 import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { postDashboard } from '../visualizations/support.ts';
@@ -127,11 +127,11 @@ describe('the list of share events', () => {
   it('shows that shares were revoked with their dashboard or context, each once', async () => {
     const { dashboard } = await createSalesDashboard(company);
     const context = await createShareContext(company, [makeDashboardGrant(id), makeDashboardGrant(dashboard._id)]);
-    const in_context = { share_context_id: context.id };
+    const contextQuery = { share_context_id: context.id };
     const shares = {
       ended: await createShare(company, dashboard._id),
-      withDashboard: await createShare(company, dashboard._id, { ...in_context, name: 'Of both' }),
-      withContext: await createShare(company, id, in_context),
+      withDashboard: await createShare(company, dashboard._id, { ...contextQuery, name: 'Of both' }),
+      withContext: await createShare(company, id, contextQuery),
       staying: await createShare(company, id),
     };
     await expectSuccess(company.as.delete(`/api/v1/dashboard-shares/${shares.ended.id}`));
@@ -165,11 +165,11 @@ describe('the list of share events', () => {
     )
       .bind(JSON.stringify(Array(1000).fill(0)), share.id)
       .run();
-    const total = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
-    const totalBefore = await total();
+    const countRecords = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
+    const totalBefore = await countRecords();
     const countingD1 = createCountingD1();
     await expectSuccess(company.as.delete(`/v1/dashboards/${dashboard._id}`, { env: countingD1.env }));
-    await expect.poll(total, { timeout: 10_000 }).toBe(totalBefore + 1001);
+    await expect.poll(countRecords, { timeout: 10_000 }).toBe(totalBefore + 1001);
     await expect.poll(() => countRows('outbox where company_id = ?', company.id)).toBe(0);
     expect(countingD1.calls()).toBeLessThan(20);
   });
@@ -177,7 +177,7 @@ describe('the list of share events', () => {
   it('shows once that a share was revoked whose dashboard was deleted at the same time', async () => {
     const { dashboard } = await createSalesDashboard(company);
     const share = await createShare(company, dashboard._id);
-    const { status } = await sendOvertaken(
+    const { status } = await sendDuringRace(
       /^update "dashboard_shares"/,
       () => expectSuccess(company.as.delete(`/v1/dashboards/${dashboard._id}`)),
       (env) => company.as.delete(`/api/v1/dashboard-shares/${share.id}`, { env }),

@@ -34,8 +34,8 @@ async function listAllEvents(): Promise<EventRecord[]> {
   return vi.waitFor(
     async () => {
       const { body } = await company.as.get(`${EVENTS_PATH}?per_page=100`);
-      const last = (event: { share_context_id: string; type: string }) => event.share_context_id === id;
-      expect(body.records.filter(last)).toHaveLength(2);
+      const isLastEvent = (event: { share_context_id: string; type: string }) => event.share_context_id === id;
+      expect(body.records.filter(isLastEvent)).toHaveLength(2);
       return body.records;
     },
     { timeout: 10_000, interval: 250 },

@@ -12,7 +12,7 @@ import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 
@@ -84,7 +84,7 @@ describe('a sign-in to the portal', () => {
   it('accepts a code once, also when a concurrent request uses it', async () => {
     await requestCode(company, email);
     const code = readPortalCode(email);
-    const lateSignIn = await sendOvertaken(
+    const lateSignIn = await sendDuringRace(
       CODE_UPDATE_PATTERN,
       () => expectSuccess(verifyCode(company, email, code)),
       (env) => verifyCode(company, email, code, env),
@@ -101,7 +101,7 @@ describe('a sign-in to the portal', () => {
         expect([status, body.error_code]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const lateSignIn = await sendOvertaken(CODE_UPDATE_PATTERN, guessCodes, (env) =>
+    const lateSignIn = await sendDuringRace(CODE_UPDATE_PATTERN, guessCodes, (env) =>
       verifyCode(company, email, code, env),
     );
     expect([lateSignIn.status, lateSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);

@@ -58,8 +58,8 @@ describe('a share context', () => {
     });
     const repeatedContext = await company.as.post(CONTEXTS_PATH, { json });
     expect(repeatedContext.body.slug).toMatch(/^regiao-sul-[0-9a-f]{8}$/);
-    const takenSlug = await company.as.post(CONTEXTS_PATH, { json: { ...json, slug: 'regiao-sul' } });
-    expect([takenSlug.status, takenSlug.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
+    const takenSlugAnswer = await company.as.post(CONTEXTS_PATH, { json: { ...json, slug: 'regiao-sul' } });
+    expect([takenSlugAnswer.status, takenSlugAnswer.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
   it('keeps the fields that a change does not send', async () => {
@@ -67,8 +67,8 @@ describe('a share context', () => {
     const { status, body } = await company.as.put(`${CONTEXTS_PATH}/${id}`, { json: { name: 'Other' } });
     expect([status, body]).toMatchObject([200, { name: 'Other', slug, grants: [makeDashboardGrant(dashboard._id)] }]);
     const other = await createShareContext(company);
-    const takenSlug = await company.as.put(`${CONTEXTS_PATH}/${other.id}`, { json: { slug } });
-    expect([takenSlug.status, takenSlug.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
+    const takenSlugAnswer = await company.as.put(`${CONTEXTS_PATH}/${other.id}`, { json: { slug } });
+    expect([takenSlugAnswer.status, takenSlugAnswer.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
   it('replaces its grants', async () => {
@@ -290,7 +290,7 @@ describe('the members of a share context', () => {
     const { as } = await createAllowedUser(company, {
       can: ['dashboards:share', 'visualizations:share'],
       denied: ['users:get', 'groups:get'],
-      deniedOn: [`arn:svc:users::${company.id}:user/${user.id}`, `arn:svc:groups::${company.id}:group/${group}`],
+      deniedArns: [`arn:svc:users::${company.id}:user/${user.id}`, `arn:svc:groups::${company.id}:group/${group}`],
     });
     expect((await as.get(`${CONTEXTS_PATH}/${id}/members`)).body.total).toBe(1);
     expect((await as.get(`${CONTEXTS_PATH}/${id}`)).body.member_count).toBe(1);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const createDeniedMember = async (action: string) => {
   const resource = `arn:svc:dashboards::${company.id}:dashboard/${hiddenDashboard._id}`;
-  const { id, as } = await createAllowedUser(company, { denied: [action], deniedOn: [resource] });
+  const { id, as } = await createAllowedUser(company, { denied: [action], deniedArns: [resource] });
   await addContextMember(company.as, contextId, { member_type: 'internal_user', member_id: id });
   return as;
 };

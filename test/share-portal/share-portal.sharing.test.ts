@@ -40,7 +40,7 @@ async function createViewer(...policies: unknown[]) {
   return { email, context, as, portal: createPortalClient(as, context.id, dashboard._id) };
 }
 
-const expectInvalid = ({ status, body }: { status: number; body: { error_code: string } }) =>
+const expectInvalidAnswer = ({ status, body }: { status: number; body: { error_code: string } }) =>
   expect([status, body.error_code]).toEqual([400, 'INVALID_CONTEXT_ID']);
 
 describe('the portal', () => {
@@ -58,19 +58,19 @@ describe('the portal', () => {
       context_id: context.id,
     });
     expect((await as.get(`${PORTAL_PATH}/${company.slug}/contexts`)).body).toEqual(contexts);
-    const entry = (contextId: string) => ({
+    const makeEntry = (contextId: string) => ({
       id: dashboard._id,
       name: dashboard.name,
       slug: dashboard.slug,
       description: '',
       context_id: contextId,
     });
-    const listOfContext = (await as.get(`${PORTAL_PATH}/dashboards?context_id=${context.id}`)).body;
-    expect(listOfContext).toEqual({ total: 1, page: 1, per_page: 20, records: [entry(context.id)] });
-    const listOfCompany = (await as.get(`${PORTAL_PATH}/${company.slug}/dashboards`)).body;
-    expect([listOfCompany.total, listOfCompany.records]).toEqual([
+    const contextListing = (await as.get(`${PORTAL_PATH}/dashboards?context_id=${context.id}`)).body;
+    expect(contextListing).toEqual({ total: 1, page: 1, per_page: 20, records: [makeEntry(context.id)] });
+    const companyListing = (await as.get(`${PORTAL_PATH}/${company.slug}/dashboards`)).body;
+    expect([companyListing.total, companyListing.records]).toEqual([
       2,
-      expect.arrayContaining([entry(context.id), entry(other.id)]),
+      expect.arrayContaining([makeEntry(context.id), makeEntry(other.id)]),
     ]);
     const secondPage = (await as.get(`${PORTAL_PATH}/${company.slug}/dashboards?page=2&per_page=1`)).body;
     expect([secondPage.total, secondPage.records.length]).toEqual([2, 1]);
@@ -110,22 +110,22 @@ describe('the portal', () => {
     const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
     const user = await createAllowedUser(company);
     const portal = createPortalClient(user.as, context.id, dashboard._id);
-    expectInvalid(await portal.execute());
+    expectInvalidAnswer(await portal.execute());
     const member = await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: user.id });
     expect(listRegions((await portal.execute()).body)).toHaveLength(6);
     expect((await user.as.get(`${PORTAL_PATH}/contexts`)).body.total).toBe(1);
     await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${member.id}`);
-    expectInvalid(await portal.execute());
+    expectInvalidAnswer(await portal.execute());
 
     const name = `Analysts ${++createdCount}`;
     const json = { name, slug: `analysts-${createdCount}`, description: 'People who look at data' };
     const group = (await company.as.post('/v1/groups', { json })).body._id;
     await addContextMember(company.as, context.id, { member_type: 'group', member_id: group });
-    expectInvalid(await portal.execute());
+    expectInvalidAnswer(await portal.execute());
     await company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [group] } });
     expect((await portal.execute()).status).toBe(200);
     await company.as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [group] } });
-    expectInvalid(await portal.execute());
+    expectInvalidAnswer(await portal.execute());
   });
 
   it('does not treat a user as the outsider with the same address', async () => {
@@ -147,14 +147,18 @@ describe('the context_id of a portal request', () => {
     const foreignContext = await createShareContext(other);
     for (const id of ['', 'x', UNKNOWN_ID, foreignMemberContext.id, foreignContext.id, "' or true --"]) {
       const query = `context_id=${encodeURIComponent(id)}`;
-      expectInvalid(await as.get(`${PORTAL_PATH}/dashboards?${query}`));
-      expectInvalid(await as.get(`${PORTAL_PATH}/dashboards/${dashboard._id}?${query}`));
-      expectInvalid(await as.get(`${PORTAL_PATH}/dashboards/${dashboard._id}/filters/regions/options?${query}`));
-      expectInvalid(await as.post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { json: { context_id: id } }));
+      expectInvalidAnswer(await as.get(`${PORTAL_PATH}/dashboards?${query}`));
+      expectInvalidAnswer(await as.get(`${PORTAL_PATH}/dashboards/${dashboard._id}?${query}`));
+      expectInvalidAnswer(await as.get(`${PORTAL_PATH}/dashboards/${dashboard._id}/filters/regions/options?${query}`));
+      expectInvalidAnswer(
+        await as.post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { json: { context_id: id } }),
+      );
     }
-    expectInvalid(await as.get(`${PORTAL_PATH}/dashboards`));
+    expectInvalidAnswer(await as.get(`${PORTAL_PATH}/dashboards`));
     for (const context_id of [undefined, null, 1, {}, [foreignMemberContext.id]]) {
-      expectInvalid(await as.post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { json: { context_id } }));
+      expectInvalidAnswer(
+        await as.post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { json: { context_id } }),
+      );
     }
   });
 
@@ -245,7 +249,7 @@ describe('the next portal request after a change', () => {
     expect((await portal.execute()).status).toBe(200);
     await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${context.members[0]?.id}`);
     for (const answer of [await portal.get(), await portal.options('regions'), await portal.execute()]) {
-      expectInvalid(answer);
+      expectInvalidAnswer(answer);
     }
     expect((await as.get(`${PORTAL_PATH}/contexts`)).body.records).toEqual([]);
     expect((await as.get(`${PORTAL_PATH}/${company.slug}/dashboards`)).body.records).toEqual([]);
@@ -270,7 +274,7 @@ describe('the next portal request after a change', () => {
   it('is answered 404 for a deleted context', async () => {
     const { context, portal } = await createViewer();
     await company.as.delete(`${CONTEXTS_PATH}/${context.id}`);
-    expectInvalid(await portal.execute());
+    expectInvalidAnswer(await portal.execute());
   });
 
   it('is answered 404 for a deleted dashboard', async () => {

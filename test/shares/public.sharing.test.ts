@@ -295,7 +295,7 @@ describe('the options of a filter', () => {
 });
 
 describe('the allowed origins of a share', () => {
-  const PARTNER = 'https://partner.test';
+  const PARTNER_ORIGIN = 'https://partner.test';
 
   it('are all origins if the share names none', async () => {
     const share = await createShare(company, id);
@@ -306,12 +306,12 @@ describe('the allowed origins of a share', () => {
   it('are the origins that the share names, and those of our own pages', async () => {
     const share = await createShare(company, id, {
       share_type: 'embed',
-      embed_options: { allowed_origins: [PARTNER] },
+      embed_options: { allowed_origins: [PARTNER_ORIGIN] },
     });
-    const partnerExecution = await createShareClient(share.token, { origin: PARTNER }).execute();
+    const partnerExecution = await createShareClient(share.token, { origin: PARTNER_ORIGIN }).execute();
     expect([partnerExecution.status, partnerExecution.headers.get('access-control-allow-origin')]).toEqual([
       200,
-      PARTNER,
+      PARTNER_ORIGIN,
     ]);
     expect(partnerExecution.headers.get('vary')).toContain('Origin');
     expect((await createShareClient(share.token, { origin: 'https://api.test' }).execute()).status).toBe(200);
@@ -330,19 +330,19 @@ describe('the allowed origins of a share', () => {
   });
 
   it('are returned in the response to a preflight', async () => {
-    const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
+    const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER_ORIGIN] } });
     const sendPreflight = (origin: string, token = share.token) =>
       callApi('OPTIONS', `/api/v1/public/shares/${token}/execute`, {
         headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
       });
-    const allowedPreflight = await sendPreflight(PARTNER);
+    const allowedPreflight = await sendPreflight(PARTNER_ORIGIN);
     expect([allowedPreflight.status, allowedPreflight.headers.get('access-control-allow-origin')]).toEqual([
       204,
-      PARTNER,
+      PARTNER_ORIGIN,
     ]);
     expect(allowedPreflight.headers.get('access-control-allow-methods')).toContain('POST');
     expect((await sendPreflight('https://other.test')).headers.get('access-control-allow-origin')).toBeNull();
-    expect((await sendPreflight(PARTNER, 'A'.repeat(43))).headers.get('access-control-allow-origin')).toBeNull();
+    expect((await sendPreflight(PARTNER_ORIGIN, 'A'.repeat(43))).headers.get('access-control-allow-origin')).toBeNull();
   });
 });
 
@@ -351,11 +351,11 @@ describe('the rate limits of a share link', () => {
     ['the token', { RATE_LIMIT_TOKEN_PER_MINUTE: '1' }, '203.0.113.90'],
     ['the address', { RATE_LIMIT_IP_PER_SECOND: '1' }, '203.0.113.91'],
   ])('of %s are readable by a page of an allowed origin', async (_what, env, address) => {
-    const PARTNER = 'https://partner.test';
-    const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
-    const link = createShareClient(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
+    const PARTNER_ORIGIN = 'https://partner.test';
+    const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER_ORIGIN] } });
+    const link = createShareClient(share.token, { origin: PARTNER_ORIGIN, 'cf-connecting-ip': address });
     stopClockAt(Date.now());
-    expect((await link.resolve({ env })).headers.get('access-control-allow-origin')).toBe(PARTNER);
+    expect((await link.resolve({ env })).headers.get('access-control-allow-origin')).toBe(PARTNER_ORIGIN);
     const { status, headers } = await link.resolve({ env });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([429, '*']);
     expect(headers.get('access-control-expose-headers')).toContain('Retry-After');
@@ -364,9 +364,9 @@ describe('the rate limits of a share link', () => {
   it('are counted per token, so that viewers of one token slow down neither other viewers nor the company', async () => {
     const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
     const [one, other] = [await createShare(company, id), await createShare(company, id)];
-    for (let left = 2; left >= 0; left--) {
+    for (let remainingCount = 2; remainingCount >= 0; remainingCount--) {
       const { status, headers } = await createShareClient(one.token).resolve(limitedEnv);
-      expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, String(left)]);
+      expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, String(remainingCount)]);
     }
     const refusedResolve = await createShareClient(one.token).resolve(limitedEnv);
     expect([refusedResolve.status, refusedResolve.body.error]).toEqual([429, 'RateLimitExceeded']);

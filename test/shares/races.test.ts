@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createEmbedToken } from '../embeds/support.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createShare } from './support.ts';
@@ -10,16 +10,16 @@ import { createShare } from './support.ts';
 type TestVariables = Record<string, string>;
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 beforeAll(async () => {
   company = await createOwnedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
-const createChart = (): Promise<{ _id: string }> => postVisualization(asOwner, 'SELECT 1');
+const createChart = (): Promise<{ _id: string }> => postVisualization(ownerCaller, 'SELECT 1');
 const makeLayout = (...charts: { _id: string }[]) =>
   charts.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
-const renameResource = (path: string, name: string) => expectSuccess(asOwner.put(path, { json: { name } }));
+const renameResource = (path: string, name: string) => expectSuccess(ownerCaller.put(path, { json: { name } }));
 const makeSharesPath = (id: string): string => `/api/v1/dashboards/${id}/shares`;
 const makeSharePath = (id: string): string => `/api/v1/dashboard-shares/${id}`;
 const readStatusAndError = ({ status, body }: { status: number; body: { error_code?: string; error?: string } }) => [
@@ -35,15 +35,15 @@ describe.each([
     'a context with grants',
     CONTEXTS_PATH,
     'share_contexts',
-    async () => ({ grants: [makeDashboardGrant((await postDashboard(asOwner, []))._id)] }),
+    async () => ({ grants: [makeDashboardGrant((await postDashboard(ownerCaller, []))._id)] }),
   ],
 ])('%s', (title, path, table, content) => {
   const insertStatement = new RegExp(`^insert into "${table}"`);
   const createResource = async (json: object, env?: TestVariables) =>
-    asOwner.post(path, { json: { name: `Slug of ${title}`, ...(await content()), ...json }, ...(env && { env }) });
+    ownerCaller.post(path, { json: { name: `Slug of ${title}`, ...(await content()), ...json }, ...(env && { env }) });
 
   it('gets another slug when somebody takes the slug of its name meanwhile', async () => {
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       insertStatement,
       () => expectSuccess(createResource({})),
       (env) => createResource({}, env),
@@ -55,7 +55,7 @@ describe.each([
 
   it('is not created when somebody takes its slug meanwhile', async () => {
     const slug = `wanted-${title.replaceAll(' ', '-')}`;
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       insertStatement,
       () => expectSuccess(createResource({ slug })),
       (env) => createResource({ slug }, env),
@@ -68,35 +68,35 @@ describe.each([
 describe('a dashboard', () => {
   it('is not created with a visualization that is deleted meanwhile', async () => {
     const chart = await createChart();
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "dashboards"/,
-      () => expectSuccess(asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
-      (env) => asOwner.post(DASHBOARDS_PATH, { json: { name: 'Of nothing', layout: makeLayout(chart) }, env }),
+      () => expectSuccess(ownerCaller.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
+      (env) => ownerCaller.post(DASHBOARDS_PATH, { json: { name: 'Of nothing', layout: makeLayout(chart) }, env }),
     );
     expect(answer.status).toBe(404);
   });
 
   it('does not get a visualization that is deleted meanwhile', async () => {
-    const [chart, { _id }] = [await createChart(), await postDashboard(asOwner, [])];
-    const answer = await sendOvertaken(
+    const [chart, { _id }] = [await createChart(), await postDashboard(ownerCaller, [])];
+    const answer = await sendDuringRace(
       /^update "dashboards"/,
-      () => expectSuccess(asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
-      (env) => asOwner.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: makeLayout(chart) }, env }),
+      () => expectSuccess(ownerCaller.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
+      (env) => ownerCaller.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: makeLayout(chart) }, env }),
     );
     expect(answer.status).toBe(404);
   });
 });
 
 describe.each([
-  ['a dashboard', DASHBOARDS_PATH, 'dashboards', () => postDashboard(asOwner, [])],
+  ['a dashboard', DASHBOARDS_PATH, 'dashboards', () => postDashboard(ownerCaller, [])],
   ['a visualization', VISUALIZATIONS_PATH, 'visualizations', createChart],
 ])('%s', (_what, path, table, make) => {
   it('keeps the changes that somebody else makes meanwhile', async () => {
     const { _id } = await make();
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       new RegExp(`^update "${table}"`),
       () => renameResource(`${path}/${_id}`, 'By the rival'),
-      (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
+      (env) => ownerCaller.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
     );
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -113,10 +113,10 @@ describe.each([
     expect(longestUntil?.embedded_until).toBeGreaterThan(Date.now() + 86_000_000);
     await createEmbedToken(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 3600 });
     expect(await readEmbeddedUntil()).toEqual(longestUntil);
-    await sendOvertaken(
+    await sendDuringRace(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       () => createEmbedToken(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 172_800 }),
-      (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
+      (env) => ownerCaller.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
     );
     expect((await readEmbeddedUntil())?.embedded_until).toBeGreaterThan(Date.now() + 172_000_000);
   });
@@ -124,10 +124,10 @@ describe.each([
 
 it('a visualization is not deleted when it is put on a dashboard meanwhile', async () => {
   const chart = await createChart();
-  const answer = await sendOvertaken(
+  const answer = await sendDuringRace(
     /^delete from "visualizations"/,
-    () => postDashboard(asOwner, [chart]),
-    (env) => asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`, { env }),
+    () => postDashboard(ownerCaller, [chart]),
+    (env) => ownerCaller.delete(`${VISUALIZATIONS_PATH}/${chart._id}`, { env }),
   );
   expect(answer.status).toBe(409);
 });
@@ -135,7 +135,7 @@ it('a visualization is not deleted when it is put on a dashboard meanwhile', asy
 describe('a share context', () => {
   const makeGrantsPath = (id: string): string => `${CONTEXTS_PATH}/${id}/grants`;
   const listGrantTargets = async (id: string): Promise<string[]> =>
-    (await expectSuccess(asOwner.get(`${CONTEXTS_PATH}/${id}`))).grants.map(
+    (await expectSuccess(ownerCaller.get(`${CONTEXTS_PATH}/${id}`))).grants.map(
       ({ target_id }: { target_id: string }) => target_id,
     );
   const CONFLICT_ANSWER = [409, 'CONFLICT'];
@@ -143,12 +143,12 @@ describe('a share context', () => {
   it.each([{}, { slug: 'of-a-changed-dashboard' }])(
     'with %j is not created with a dashboard that changes meanwhile',
     async (json) => {
-      const { _id } = await postDashboard(asOwner, []);
-      const answer = await sendOvertaken(
+      const { _id } = await postDashboard(ownerCaller, []);
+      const answer = await sendDuringRace(
         /^insert into "share_contexts"/,
         () => renameResource(`${DASHBOARDS_PATH}/${_id}`, 'Changed'),
         (env) =>
-          asOwner.post(CONTEXTS_PATH, {
+          ownerCaller.post(CONTEXTS_PATH, {
             json: { name: 'Of a changed one', grants: [makeDashboardGrant(_id)], ...json },
             env,
           }),
@@ -159,13 +159,13 @@ describe('a share context', () => {
 
   it('keeps the grants that somebody else sets meanwhile, and refuses the overtaken ones', async () => {
     const [first, second, { id }] = [
-      await postDashboard(asOwner, []),
-      await postDashboard(asOwner, []),
+      await postDashboard(ownerCaller, []),
+      await postDashboard(ownerCaller, []),
       await createShareContext(company, []),
     ];
     const putGrants = (_id: string, env?: TestVariables) =>
-      asOwner.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(_id)] }, ...(env && { env }) });
-    const answer = await sendOvertaken(
+      ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(_id)] }, ...(env && { env }) });
+    const answer = await sendDuringRace(
       /^(delete from|insert into) "share_grants"/,
       () => expectSuccess(putGrants(first._id)),
       (env) => putGrants(second._id, env),
@@ -175,40 +175,42 @@ describe('a share context', () => {
   });
 
   it('gets no grant of a dashboard that changes meanwhile, and keeps its existing grants', async () => {
-    const [shown, next] = [await postDashboard(asOwner, []), await postDashboard(asOwner, [])];
+    const [shown, next] = [await postDashboard(ownerCaller, []), await postDashboard(ownerCaller, [])];
     const { id } = await createShareContext(company, [makeDashboardGrant(shown._id)]);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^(delete from|insert into) "share_grants"/,
       () => renameResource(`${DASHBOARDS_PATH}/${next._id}`, 'Changed'),
-      (env) => asOwner.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(next._id)] }, env }),
+      (env) => ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(next._id)] }, env }),
     );
     expect(readStatusAndError(answer)).toEqual(CONFLICT_ANSWER);
     expect(await listGrantTargets(id)).toEqual([shown._id]);
   });
 
   it('is not renamed if its grants change meanwhile', async () => {
-    const [dashboard, { id, slug }] = [await postDashboard(asOwner, []), await createShareContext(company, [])];
-    const answer = await sendOvertaken(
+    const [dashboard, { id, slug }] = [await postDashboard(ownerCaller, []), await createShareContext(company, [])];
+    const answer = await sendDuringRace(
       /^update "share_contexts"/,
-      () => expectSuccess(asOwner.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(dashboard._id)] } })),
-      (env) => asOwner.put(`${CONTEXTS_PATH}/${id}`, { json: { slug: 'renamed' }, env }),
+      () =>
+        expectSuccess(ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(dashboard._id)] } })),
+      (env) => ownerCaller.put(`${CONTEXTS_PATH}/${id}`, { json: { slug: 'renamed' }, env }),
     );
     expect(readStatusAndError(answer)).toEqual(CONFLICT_ANSWER);
-    expect((await expectSuccess(asOwner.get(`${CONTEXTS_PATH}/${id}`))).slug).toBe(slug);
+    expect((await expectSuccess(ownerCaller.get(`${CONTEXTS_PATH}/${id}`))).slug).toBe(slug);
   });
 
   it('keeps its grants, members and shares if they change while it is deleted', async () => {
-    const dashboard = await postDashboard(asOwner, []);
+    const dashboard = await postDashboard(ownerCaller, []);
     const { id } = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
-    await addContextMember(asOwner, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
+    await addContextMember(ownerCaller, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
     const share = await createShare(company, dashboard._id, { share_context_id: id });
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^delete from "share_contexts"/,
-      () => expectSuccess(asOwner.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(dashboard._id)] } })),
-      (env) => asOwner.delete(`${CONTEXTS_PATH}/${id}`, { env }),
+      () =>
+        expectSuccess(ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(dashboard._id)] } })),
+      (env) => ownerCaller.delete(`${CONTEXTS_PATH}/${id}`, { env }),
     );
     expect(readStatusAndError(answer)).toEqual(CONFLICT_ANSWER);
-    expect((await expectSuccess(asOwner.get(`${CONTEXTS_PATH}/${id}`))).member_count).toBe(1);
+    expect((await expectSuccess(ownerCaller.get(`${CONTEXTS_PATH}/${id}`))).member_count).toBe(1);
     expect(await listGrantTargets(id)).toEqual([dashboard._id]);
     expect(await selectRow('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({
       revoked_at: null,
@@ -219,10 +221,10 @@ describe('a share context', () => {
   });
 
   it('keeps the revocation time of shares that were revoked before the context was deleted', async () => {
-    const [dashboard, { id }] = [await postDashboard(asOwner, []), await createShareContext(company, [])];
+    const [dashboard, { id }] = [await postDashboard(ownerCaller, []), await createShareContext(company, [])];
     const share = await createShare(company, dashboard._id, { share_context_id: id });
     await selectRow('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
-    await expectSuccess(asOwner.delete(`${CONTEXTS_PATH}/${id}`));
+    await expectSuccess(ownerCaller.delete(`${CONTEXTS_PATH}/${id}`));
     expect(await selectRow('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({
       revoked_at: 1,
     });
@@ -232,19 +234,19 @@ describe('a share context', () => {
 describe('a member of a share context', () => {
   const email = 'once@elsewhere.test';
   const addMember = (id: string, env?: TestVariables) =>
-    asOwner.post(`${CONTEXTS_PATH}/${id}/members`, {
+    ownerCaller.post(`${CONTEXTS_PATH}/${id}/members`, {
       json: { member_type: 'external_email', email },
       ...(env && { env }),
     });
   const memberInsertPattern = /^insert into "share_members"/;
 
   it('is not added if the grants of the context change meanwhile', async () => {
-    const [dashboard, { id }] = [await postDashboard(asOwner, []), await createShareContext(company, [])];
+    const [dashboard, { id }] = [await postDashboard(ownerCaller, []), await createShareContext(company, [])];
     const changeGrants = () =>
       expectSuccess(
-        asOwner.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [makeDashboardGrant(dashboard._id)] } }),
+        ownerCaller.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [makeDashboardGrant(dashboard._id)] } }),
       );
-    expect((await sendOvertaken(memberInsertPattern, changeGrants, (env) => addMember(id, env))).status).toBe(409);
+    expect((await sendDuringRace(memberInsertPattern, changeGrants, (env) => addMember(id, env))).status).toBe(409);
     expect(await countRows('share_members where context_id = ?', id)).toBe(0);
   });
 
@@ -252,7 +254,7 @@ describe('a member of a share context', () => {
     const { id } = await createShareContext(company, []);
     expect(
       (
-        await sendOvertaken(
+        await sendDuringRace(
           memberInsertPattern,
           () => expectSuccess(addMember(id)),
           (env) => addMember(id, env),
@@ -272,66 +274,67 @@ describe('a member of a share context', () => {
     );
     const addLastMember = () =>
       expectSuccess(
-        asOwner.post(`${CONTEXTS_PATH}/${id}/members`, {
+        ownerCaller.post(`${CONTEXTS_PATH}/${id}/members`, {
           json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
         }),
       );
-    expect((await sendOvertaken(memberInsertPattern, addLastMember, (env) => addMember(id, env))).status).toBe(422);
+    expect((await sendDuringRace(memberInsertPattern, addLastMember, (env) => addMember(id, env))).status).toBe(422);
     expect(await countRows('share_members where context_id = ?', id)).toBe(10_000);
   });
 });
 
 describe('a share', () => {
   it('is not created for a context that is deleted meanwhile', async () => {
-    const [dashboard, { id }] = [await postDashboard(asOwner, []), await createShareContext(company, [])];
-    const answer = await sendOvertaken(
+    const [dashboard, { id }] = [await postDashboard(ownerCaller, []), await createShareContext(company, [])];
+    const answer = await sendDuringRace(
       /^insert into "dashboard_shares"/,
-      () => expectSuccess(asOwner.delete(`${CONTEXTS_PATH}/${id}`)),
-      (env) => asOwner.post(makeSharesPath(dashboard._id), { json: { share_type: 'link', share_context_id: id }, env }),
+      () => expectSuccess(ownerCaller.delete(`${CONTEXTS_PATH}/${id}`)),
+      (env) =>
+        ownerCaller.post(makeSharesPath(dashboard._id), { json: { share_type: 'link', share_context_id: id }, env }),
     );
     expect(answer.status).toBe(404);
     expect(await countRows('dashboard_shares where dashboard_id = ?', dashboard._id)).toBe(0);
   });
 
   it('is not moved to a context that is deleted meanwhile', async () => {
-    const [dashboard, { id }] = [await postDashboard(asOwner, []), await createShareContext(company, [])];
+    const [dashboard, { id }] = [await postDashboard(ownerCaller, []), await createShareContext(company, [])];
     const share = await createShare(company, dashboard._id);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "dashboard_shares"/,
-      () => expectSuccess(asOwner.delete(`${CONTEXTS_PATH}/${id}`)),
-      (env) => asOwner.put(makeSharePath(share.id), { json: { share_context_id: id }, env }),
+      () => expectSuccess(ownerCaller.delete(`${CONTEXTS_PATH}/${id}`)),
+      (env) => ownerCaller.put(makeSharePath(share.id), { json: { share_context_id: id }, env }),
     );
     expect(answer.status).toBe(404);
     expect(await countRows('dashboard_shares where share_context_id = ?', id)).toBe(0);
   });
 
   it('is not changed once it is revoked', async () => {
-    const share = await createShare(company, (await postDashboard(asOwner, []))._id, { name: 'Before' });
-    const answer = await sendOvertaken(
+    const share = await createShare(company, (await postDashboard(ownerCaller, []))._id, { name: 'Before' });
+    const answer = await sendDuringRace(
       /^update "dashboard_shares"/,
-      () => expectSuccess(asOwner.delete(makeSharePath(share.id))),
-      (env) => asOwner.put(makeSharePath(share.id), { json: { name: 'After' }, env }),
+      () => expectSuccess(ownerCaller.delete(makeSharePath(share.id))),
+      (env) => ownerCaller.put(makeSharePath(share.id), { json: { name: 'After' }, env }),
     );
     expect(answer.status).toBe(409);
     expect(await selectRow('select name from dashboard_shares where id = ?', share.id)).toEqual({ name: 'Before' });
   });
 
   it('keeps the options that somebody else sets meanwhile', async () => {
-    const share = await createShare(company, (await postDashboard(asOwner, []))._id);
+    const share = await createShare(company, (await postDashboard(ownerCaller, []))._id);
     const setEmbedOptions = (embed_options: object, env?: TestVariables) =>
-      asOwner.put(makeSharePath(share.id), { json: { embed_options }, ...(env && { env }) });
+      ownerCaller.put(makeSharePath(share.id), { json: { embed_options }, ...(env && { env }) });
     const setConcurrently = () => expectSuccess(setEmbedOptions({ hide_header: true }));
-    const answer = await sendOvertaken(/^update "dashboard_shares"/, setConcurrently, (env) =>
+    const answer = await sendDuringRace(/^update "dashboard_shares"/, setConcurrently, (env) =>
       setEmbedOptions({ hide_controls: true }, env),
     );
     expect(answer.body.embed_options).toMatchObject({ hide_header: true, hide_controls: true });
   });
 
   it('is revoked once by two requests at the same time', async () => {
-    const share = await createShare(company, (await postDashboard(asOwner, []))._id);
+    const share = await createShare(company, (await postDashboard(ownerCaller, []))._id);
     const revokeConcurrently = () => selectRow('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
-    await sendOvertaken(/^update "dashboard_shares"/, revokeConcurrently, (env) =>
-      asOwner.delete(makeSharePath(share.id), { env }),
+    await sendDuringRace(/^update "dashboard_shares"/, revokeConcurrently, (env) =>
+      ownerCaller.delete(makeSharePath(share.id), { env }),
     );
     expect(await selectRow('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({
       revoked_at: 1,

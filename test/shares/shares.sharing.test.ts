@@ -56,8 +56,8 @@ describe('the creation of a share', () => {
       last_accessed_at: null,
       view_count: 0,
     });
-    const listAnswers = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES_PATH)];
-    for (const { body } of listAnswers) {
+    const listingAnswers = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES_PATH)];
+    for (const { body } of listingAnswers) {
       expect(body).toMatchObject({ total: expect.any(Number), page: 1, per_page: 20 });
       const { token: _token, url: _url, ...rest } = share;
       expect(body.records.find((record: { id: string }) => record.id === share.id)).toEqual(rest);
@@ -92,9 +92,9 @@ describe('the creation of a share', () => {
   it.each([
     [{}, 'required'],
     [{ allowed_values: [] }, 'too_few'],
-  ])('refuses a policy that allows nothing, and says why: %j', async (sent, reason) => {
+  ])('refuses a policy that allows nothing, and says why: %j', async (sentPolicies, reason) => {
     const { allowed_values: _, ...selectable } = policy('regions', 'selectable');
-    const json = { share_type: 'link', share_filter_policies: [{ ...selectable, ...sent }] };
+    const json = { share_type: 'link', share_filter_policies: [{ ...selectable, ...sentPolicies }] };
     const { status, body } = await company.as.post(`/api/v1/dashboards/${id}/shares`, { json });
     expect([status, body.details]).toMatchObject([422, [{ field: 'share_filter_policies.0.allowed_values', reason }]]);
   });
@@ -107,12 +107,12 @@ describe('the creation of a share', () => {
     const layout = [{ visualization_id: createdChart.body._id, x: 0, y: 0, w: 1, h: 1 }];
     const filters = [{ slug: 'region', label: 'Region', kind: 'select', options: [{ label: 'N', value: 'north' }] }];
     const { body: dashboard } = await as.post('/v1/dashboards', { json: { name: 'One', layout, filters } });
-    const share = (values: string[]) =>
+    const shareWithValues = (values: string[]) =>
       as.post(`/api/v1/dashboards/${dashboard._id}/shares`, {
         json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
       });
-    expect((await share(['north', 'south'])).status).toBe(422);
-    const singleValueShare = await share(['north']);
+    expect((await shareWithValues(['north', 'south'])).status).toBe(422);
+    const singleValueShare = await shareWithValues(['north']);
     expect(singleValueShare.status).toBe(201);
     expect(listRegions((await createShareClient(singleValueShare.body.token).execute()).body)).toEqual([
       'north',

@@ -23,7 +23,7 @@ const arbitraryInput = fc.oneof(
   fc.constantFrom(null, '', [], 'e', ['a', 'e'], 7, {}),
   fc.jsonValue(),
 );
-const arbitrarySent = fc.oneof(
+const arbitrarySentValues = fc.oneof(
   fc.dictionary(fc.constantFrom(...FILTER_SLUGS), arbitraryInput, { maxKeys: 2 }),
   fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
 );
@@ -50,7 +50,7 @@ const arbitraryDeciders = fc.array(
   },
 );
 const addDecidingAttributes = (inputs: Input[], decidingAttributes: string[][]): Input[] =>
-  inputs.map((each) => ({ ...each, viewerAttributes: decidingAttributes[FILTER_SLUGS.indexOf(each.slug)] ?? [] }));
+  inputs.map((input) => ({ ...input, viewerAttributes: decidingAttributes[FILTER_SLUGS.indexOf(input.slug)] ?? [] }));
 /** Returns whether a viewer's attributes allow a row: all attributes that decide one of these inputs must allow it. */
 const doAttributesAllow = (attributes: ViewerAttributes, inputs: Input[], row: Record<string, string>): boolean =>
   inputs.every(({ slug, viewerAttributes }) =>
@@ -95,9 +95,9 @@ const arbitraryDashboard = fc
     kinds: fc.array(fc.constantFrom('multi_select' as const, 'text' as const), { minLength: 2, maxLength: 2 }),
   })
   .map(({ has, filters, kinds }) => {
-    const parametersOf = new Map(WIDGET_IDS.map((id, at) => [id, has[at] as string[]]));
+    const parametersByWidget = new Map(WIDGET_IDS.map((id, at) => [id, has[at] as string[]]));
     const inputs = FILTER_SLUGS.flatMap((slug, at) => {
-      const widgetsWithSlug = WIDGET_IDS.filter((id) => parametersOf.get(id)?.includes(slug));
+      const widgetsWithSlug = WIDGET_IDS.filter((id) => parametersByWidget.get(id)?.includes(slug));
       const filteredWidgets = filters[at];
       if (filteredWidgets === null || filteredWidgets === undefined) {
         return widgetsWithSlug.length === 0 ? [] : [input(slug, { origin: 'parameter', appliesTo: widgetsWithSlug })];
@@ -107,7 +107,7 @@ const arbitraryDashboard = fc
         input(slug, { kind: kinds[at], appliesTo, skips: widgetsWithSlug.filter((id) => !appliesTo.includes(id)) }),
       ];
     });
-    return { parametersOf, inputs };
+    return { parametersOf: parametersByWidget, inputs };
   });
 
 describe('the filter rules of a viewer', () => {
@@ -119,10 +119,17 @@ describe('the filter rules of a viewer', () => {
         arbitraryDashboard,
         fc.array(arbitraryPolicy, { maxLength: 3 }),
         arbitraryEmbed,
-        arbitrarySent,
+        arbitrarySentValues,
         arbitraryDeciders,
         arbitraryAttributes,
-        ({ parametersOf, inputs: plainInputs }, policies, embedTerms, sentValues, decidingAttributes, attributes) => {
+        (
+          { parametersOf: parametersByWidget, inputs: plainInputs },
+          policies,
+          embedTerms,
+          sentValues,
+          decidingAttributes,
+          attributes,
+        ) => {
           const inputs = addDecidingAttributes(plainInputs, decidingAttributes);
           const rules = makeViewerRules(inputs, { policies, embed: embedTerms, attributes });
           let values: BoundValues;
@@ -136,12 +143,12 @@ describe('the filter rules of a viewer', () => {
           const fixedValues = Object.entries(embedTerms?.fixed ?? {})
             .filter(([, given]) => given.length > 0)
             .map(([filter_slug, allowed_values]) => ({ filter_slug, allowed_values }));
-          for (const [id, parameters] of parametersOf) {
+          for (const [id, parameters] of parametersByWidget) {
             if (rules.refusedIds.has(id)) continue;
             const reachingSlugs = inputs.filter(({ appliesTo }) => appliesTo.includes(id)).map(({ slug }) => slug);
             const ownValues = new Map([...values].filter(([slug]) => reachingSlugs.includes(slug)));
             const decidingInputs = inputs.filter(({ slug, kind }) => parameters.includes(slug) && kind !== 'text');
-            const visibleRows = ROWS.filter((each) => isRowSelected(ownValues, each));
+            const visibleRows = ROWS.filter((listedRow) => isRowSelected(ownValues, listedRow));
             expect(visibleRows.filter((row) => !doAttributesAllow(attributes, decidingInputs, row))).toEqual([]);
             for (const { filter_slug, allowed_values } of [
               ...policies.filter(({ mode }) => mode !== 'hidden'),
@@ -163,14 +170,14 @@ describe('the filter rules of a viewer', () => {
   });
 
   it('show only rows that every rule allows, whatever parameters a viewer sends', () => {
-    let rows = 0;
+    let rowCount = 0;
     let decidedCount = 0;
     fc.assert(
       fc.property(
         arbitraryDimensions,
         fc.array(arbitraryPolicy, { maxLength: 6 }),
         arbitraryEmbed,
-        arbitrarySent,
+        arbitrarySentValues,
         arbitraryDeciders,
         arbitraryAttributes,
         (plainInputs, policies, embedTerms, sentValues, decidingAttributes, attributes) => {
@@ -186,11 +193,12 @@ describe('the filter rules of a viewer', () => {
             throw error;
           }
           const narrowingPolicies = policies.filter(({ mode }) => mode !== 'hidden');
-          const visibleRows = ROWS.filter((each) => isRowSelected(values, each));
-          rows += visibleRows.length;
+          const visibleRows = ROWS.filter((listedRow) => isRowSelected(values, listedRow));
+          rowCount += visibleRows.length;
           decidedCount += visibleRows.length * decidingAttributes.flat().length;
           const fixedValues = Object.entries(embedTerms?.fixed ?? {}).filter(
-            ([slug, given]) => given.length > 0 && inputs.find((each) => each.slug === slug)?.kind === 'multi_select',
+            ([slug, given]) =>
+              given.length > 0 && inputs.find((listedInput) => listedInput.slug === slug)?.kind === 'multi_select',
           );
           const isRowAllowed = (row: (typeof ROWS)[number]) =>
             doAttributesAllow(attributes, inputs, row) &&
@@ -203,7 +211,7 @@ describe('the filter rules of a viewer', () => {
       ),
       { numRuns: 25_000 },
     );
-    expect(rows).toBeGreaterThan(10_000);
+    expect(rowCount).toBeGreaterThan(10_000);
     expect(decidedCount).toBeGreaterThan(250);
   });
 
@@ -217,12 +225,12 @@ describe('the filter rules of a viewer', () => {
         return [];
       }
     };
-    const arbitrarySending = fc.dictionary(fc.constantFrom(...FILTER_SLUGS), arbitraryValues, { maxKeys: 2 });
+    const arbitraryChoices = fc.dictionary(fc.constantFrom(...FILTER_SLUGS), arbitraryValues, { maxKeys: 2 });
     fc.assert(
       fc.property(
         fc.array(arbitraryPolicy, { maxLength: 3 }),
         arbitraryPolicy,
-        arbitrarySending,
+        arbitraryChoices,
         (policies, addedPolicy, sentValues) => {
           const rowsBefore = selectRows(policies, sentValues);
           const hidesSentFilter = addedPolicy.mode === 'hidden' && Object.hasOwn(sentValues, addedPolicy.filter_slug);
@@ -247,7 +255,7 @@ describe('the filter rules of a viewer', () => {
       fc.property(
         arbitraryDimensions,
         fc.array(arbitraryPolicy, { maxLength: 5 }),
-        arbitrarySent,
+        arbitrarySentValues,
         (inputs, policies, sentValues) => {
           expect(decideOutcome(inputs, policies.toReversed(), sentValues)).toBe(
             decideOutcome(inputs, policies, sentValues),
@@ -256,8 +264,8 @@ describe('the filter rules of a viewer', () => {
       ),
     );
     fc.assert(
-      fc.property(arbitraryDimensions, arbitrarySent, arbitrarySent, (inputs, firstSent, other) => {
-        const [a, b] = [firstSent, other].map((sentValues) => {
+      fc.property(arbitraryDimensions, arbitrarySentValues, arbitrarySentValues, (inputs, firstSentValues, other) => {
+        const [a, b] = [firstSentValues, other].map((sentValues) => {
           try {
             return computeBoundValues(makeViewerRules(inputs), sentValues);
           } catch {

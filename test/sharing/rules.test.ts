@@ -244,9 +244,12 @@ describe('a filter value in the request of a viewer', () => {
     ['a parameter: open to the company', { isInsider: true }, { region: 'a' }, makeList('a'), parameterInput],
     ['a parameter: opened by an embed', allowedEmbedTerms, { region: 'a' }, makeList('a'), parameterInput],
   ];
-  it.each(cases)('is bound or refused by the rules (%s)', (_what, terms, sentValues, bound, inputs = regionInput) => {
-    expect(decideValues(terms, sentValues, [inputs])).toEqual(bound);
-  });
+  it.each(cases)(
+    'is bound or refused by the rules (%s)',
+    (_what, terms, sentValues, boundValues, inputs = regionInput) => {
+      expect(decideValues(terms, sentValues, [inputs])).toEqual(boundValues);
+    },
+  );
 
   it('is refused with all problems at once, also for names such as __proto__', () => {
     const sentValues = JSON.parse('{"__proto__": "a", "constructor": "b", "region": {"deep": [[[]]]}}');
@@ -321,17 +324,17 @@ describe('a visualization that the rules of its viewer do not filter', () => {
   ];
   it.each(cases)(
     'is refused where a policy or an embed fixes values for it (%s)',
-    (_what, terms, of, refused, unenforceable) => {
+    (_what, terms, of, refusedIds, unenforceableSlugs) => {
       const rules = makeViewerRules(of, terms);
-      expect([[...rules.refusedIds], rules.unenforceableSlugs]).toEqual([refused, unenforceable]);
-      if (unenforceable.length > 0)
+      expect([[...rules.refusedIds], rules.unenforceableSlugs]).toEqual([refusedIds, unenforceableSlugs]);
+      if (unenforceableSlugs.length > 0)
         expect(() => computeBoundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION_CODE }));
       else expect(() => computeBoundValues(rules, {})).not.toThrow();
     },
   );
 
   it('is refused without naming a filter that the viewer did not send', () => {
-    const decideSent = (inputs: Input[], terms: ViewerTerms, sentValues: Record<string, unknown>) => {
+    const decideSentValues = (inputs: Input[], terms: ViewerTerms, sentValues: Record<string, unknown>) => {
       try {
         computeBoundValues(makeViewerRules(inputs, terms), sentValues);
       } catch (error) {
@@ -339,9 +342,9 @@ describe('a visualization that the rules of its viewer do not filter', () => {
       }
       throw new Error('Nothing was refused.');
     };
-    expect(decideSent([], lockedTerms, {})).not.toContain('region');
-    expect(decideSent([requiredInput], embed({}), {})).not.toContain('region');
-    expect(decideSent([regionInput], lockedTerms, { region: ['a'] })).toContain('region');
+    expect(decideSentValues([], lockedTerms, {})).not.toContain('region');
+    expect(decideSentValues([requiredInput], embed({}), {})).not.toContain('region');
+    expect(decideSentValues([regionInput], lockedTerms, { region: ['a'] })).toContain('region');
   });
 });
 
@@ -418,7 +421,7 @@ describe('a filter that a viewer attribute decides', () => {
   it('refuses the visualizations that it does not apply to', () => {
     expect([...makeViewerRules([attributeInput], { attributes }).refusedIds]).toEqual(['w']);
     expect([...makeViewerRules([attributeInput], {}).refusedIds].sort()).toEqual(['v', 'w']);
-    const partlyBoundInput = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unbound: ['w'] });
+    const partlyBoundInput = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unboundIds: ['w'] });
     expect([...makeViewerRules([partlyBoundInput], { attributes }).refusedIds]).toEqual(['w']);
     expect([...makeViewerRules([partlyBoundInput, attributeInput], { isInsider: true }).refusedIds]).toEqual([]);
   });

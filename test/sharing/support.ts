@@ -12,7 +12,7 @@ export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
   appliesTo: [],
   skips: [],
   viewerAttributes: [],
-  unbound: [],
+  unboundIds: [],
   ...overrides,
 });
 

@@ -92,8 +92,8 @@ describe('a hundred wrong passwords from many networks', () => {
     advanceClock(60 * DAY_MS);
     expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(429);
     await runScheduled();
-    const left = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sign_in_networks').first();
-    expect(left).toEqual({ n: 0 });
+    const remainingNetworks = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sign_in_networks').first();
+    expect(remainingNetworks).toEqual({ n: 0 });
   });
 
   it('allow a known network ten wrong passwords in fifteen minutes', async () => {

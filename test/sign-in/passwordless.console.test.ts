@@ -4,7 +4,7 @@ import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/ap
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
 
@@ -74,7 +74,7 @@ describe('a mailed code', () => {
         expect([status, body.error]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const lateSignIn = await sendOvertaken(/^update "passwordless_codes"/, guessCodes, (env) =>
+    const lateSignIn = await sendDuringRace(/^update "passwordless_codes"/, guessCodes, (env) =>
       verifyCode(email, code, company.slug, env),
     );
     expect([lateSignIn.status, lateSignIn.body.error]).toEqual([400, 'INVALID_CODE']);
@@ -145,7 +145,7 @@ describe('a request for a code', () => {
   it.each(strangerCases)('runs the same statements for %s as for a user, but sends no mail', async (_who, email) => {
     const { email: knownEmail } = await createAllowedUser(company);
     const strangerEmail = await email();
-    const [right, other] = [await requestRecorded(knownEmail), await requestRecorded(strangerEmail)];
+    const [right, other] = [await recordCodeRequest(knownEmail), await recordCodeRequest(strangerEmail)];
     expect([other.answer.status, other.answer.body]).toEqual([right.answer.status, right.answer.body]);
     expect(other.statements).toEqual(right.statements);
     expect(right.statements.length).toBeGreaterThan(2);
@@ -211,7 +211,7 @@ describe('a request for a code', () => {
       answers.push(await requestCode(email, company.slug, env));
     };
     for (let requestIndex = 0; requestIndex < 4; requestIndex += 1) await requestAgain();
-    await sendOvertaken(/^insert into "mail_requests"/, () => requestAgain(), requestAgain);
+    await sendDuringRace(/^insert into "mail_requests"/, () => requestAgain(), requestAgain);
     await requestAgain();
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
     expect(listMailsTo(email)).toHaveLength(5);
@@ -236,13 +236,15 @@ describe('the scheduled run', () => {
     advanceClock(61 * MINUTE_MS);
     await runScheduled();
     expect(await readCodeRow(email)).toBeNull();
-    const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
-    expect(left.results).toEqual([]);
+    const remainingRequests = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?')
+      .bind(email)
+      .all();
+    expect(remainingRequests.results).toEqual([]);
   });
 });
 
 /** Requests a code, and records the text of every statement that the Worker sends to the control database for it. */
-async function requestRecorded(email: string) {
+async function recordCodeRequest(email: string) {
   const statements: string[] = [];
   const session = new Proxy(env.CONTROL_DB.withSession('first-primary'), {
     get(target, property) {

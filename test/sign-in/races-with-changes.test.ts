@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User, upgradePasswordHash } from '../../src/modules/users/service.ts';
-import { DEFAULT_COST, hashing } from '../../src/platform/passwords.ts';
+import { DEFAULT_COST, hashSettings } from '../../src/platform/passwords.ts';
 import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
@@ -39,10 +39,13 @@ describe('a sign-in that has read its user', () => {
     await expect(completeStoredSignIn()).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
-  it.each(['is_active = 0', 'deleted_at = 1'])('begins no session after the user was changed: %s', async (set) => {
-    await env.CONTROL_DB.prepare(`UPDATE users SET ${set} WHERE id = ?`).bind(user.id).run();
-    await expect(completeStoredSignIn()).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
-  });
+  it.each(['is_active = 0', 'deleted_at = 1'])(
+    'begins no session after the user was changed: %s',
+    async (assignment) => {
+      await env.CONTROL_DB.prepare(`UPDATE users SET ${assignment} WHERE id = ?`).bind(user.id).run();
+      await expect(completeStoredSignIn()).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
+    },
+  );
 
   it('does not restore the old password by upgrading its hash', async () => {
     await resetPassword();
@@ -59,7 +62,7 @@ describe('a sign-in that has read its user', () => {
 
 describe('a password hash with an old cost', () => {
   it('is upgraded by a sign-in, and the password still works', async () => {
-    hashing.cost = DEFAULT_COST;
+    hashSettings.cost = DEFAULT_COST;
     const company = await createOwnedCompany();
     const { id, email } = await createAllowedUser(company);
     const readHash = async () =>

@@ -4,7 +4,7 @@ import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { isSessionLive } from './support.ts';
 
@@ -28,8 +28,8 @@ const resetPassword = (token: string, password: string, env?: Record<string, str
   callApi('POST', '/v1/users/reset-password/confirm', { json: { token, password }, ...(env && { env }) });
 
 describe('a sign-in', () => {
-  const signInOvertaken = (email: string, concurrentChange: () => Promise<unknown>) =>
-    sendOvertaken(/^insert into "sessions"/, concurrentChange, (env) =>
+  const signInDuringRace = (email: string, concurrentChange: () => Promise<unknown>) =>
+    sendDuringRace(/^insert into "sessions"/, concurrentChange, (env) =>
       callApi('POST', '/v1/auth/login', { json: { company_slug: company.slug, email, password: PASSWORD }, env }),
     );
   const readSignInTrace = async (id: string) => [
@@ -43,14 +43,14 @@ describe('a sign-in', () => {
     const lastLoginBefore = await selectRow('select last_login_at from users where id = ?', id);
     await selectRow('delete from sign_in_networks where user_id = ?', id);
     advanceClock(MINUTE_MS);
-    const answer = await signInOvertaken(email, () => expectSuccess(company.as.delete(`/v1/users/${id}/sessions`)));
+    const answer = await signInDuringRace(email, () => expectSuccess(company.as.delete(`/v1/users/${id}/sessions`)));
     expect(answer.status).toBe(401);
     expect(await readSignInTrace(id)).toEqual([0, 0, lastLoginBefore]);
   });
 
   it('begins no session of a user who is deleted meanwhile', async () => {
     const { id, email } = await createAllowedUser(company);
-    const answer = await signInOvertaken(email, () =>
+    const answer = await signInDuringRace(email, () =>
       expectSuccess(createSignedCaller(company.apiKey).delete(`/users/${id}`)),
     );
     expect(answer.status).toBe(401);
@@ -65,7 +65,7 @@ describe('a session', () => {
     const { records } = await expectSuccess(as.get('/v1/auth/sessions'));
     const { _id } = records.find((session: { current: boolean }) => !session.current);
     const end = (env?: Record<string, string>) => as.delete(`/v1/auth/sessions/${_id}`, env ? { env } : {});
-    expect((await sendOvertaken(/^update "sessions" set "ended_at"/, () => expectSuccess(end()), end)).status).toBe(
+    expect((await sendDuringRace(/^update "sessions" set "ended_at"/, () => expectSuccess(end()), end)).status).toBe(
       404,
     );
   });
@@ -75,7 +75,7 @@ describe('a change of the password', () => {
   it('does nothing and mails nobody when the password is changed meanwhile', async () => {
     const { email, as } = await createAllowedUser(company);
     let otherSession = as;
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "users" set "password_hash"/,
       async () => {
         await expectSuccess(changePassword(as, PASSWORD, NEXT_PASSWORD));
@@ -94,7 +94,7 @@ describe('a change of the password', () => {
 
   it('is refused for a user who is deleted meanwhile', async () => {
     const { id, as } = await createAllowedUser(company);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "users" set "password_hash"/,
       () => expectSuccess(createSignedCaller(company.apiKey).delete(`/users/${id}`)),
       (env) => changePassword(as, PASSWORD, NEXT_PASSWORD, env),
@@ -114,9 +114,9 @@ describe('a change of the password', () => {
 });
 
 describe('a link that sets a new password', () => {
-  const INVALID_TOKEN = [400, 'INVALID_RESET_TOKEN'];
-  const resetOvertaken = (token: string, concurrentChange: () => Promise<unknown>) =>
-    sendOvertaken(/^update "password_resets"/, concurrentChange, (env) =>
+  const INVALID_TOKEN_ERROR = [400, 'INVALID_RESET_TOKEN'];
+  const resetPasswordDuringRace = (token: string, concurrentChange: () => Promise<unknown>) =>
+    sendDuringRace(/^update "password_resets"/, concurrentChange, (env) =>
       resetPassword(token, 'the-one-that-came-too-late', env),
     );
 
@@ -125,13 +125,13 @@ describe('a link that sets a new password', () => {
     await requestReset(email);
     const token = readMailedToken(email);
     let [session, next]: [Caller | undefined, string | undefined] = [undefined, undefined];
-    const answer = await resetOvertaken(token, async () => {
+    const answer = await resetPasswordDuringRace(token, async () => {
       await expectSuccess(resetPassword(token, NEXT_PASSWORD));
       session = await signInAs(email, NEXT_PASSWORD);
       await requestReset(email);
       next = readMailedToken(email);
     });
-    expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN_ERROR);
     expect(await isSessionLive(session as unknown as Caller)).toBe(true);
     expect((await resetPassword(next as unknown as string, 'yet-another-passphrase')).status).toBe(200);
   });
@@ -141,7 +141,7 @@ describe('a link that sets a new password', () => {
     await requestReset(email);
     const token = readMailedToken(email);
     await expectSuccess(resetPassword(token, NEXT_PASSWORD));
-    expect(readStatusAndCode(await resetPassword(token, PASSWORD))).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(await resetPassword(token, PASSWORD))).toEqual(INVALID_TOKEN_ERROR);
   });
 
   it('ends all other links and the sessions when it is used', async () => {
@@ -150,7 +150,7 @@ describe('a link that sets a new password', () => {
     const first = readMailedToken(email);
     await requestReset(email);
     await expectSuccess(resetPassword(readMailedToken(email), NEXT_PASSWORD));
-    expect(readStatusAndCode(await resetPassword(first, PASSWORD))).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(await resetPassword(first, PASSWORD))).toEqual(INVALID_TOKEN_ERROR);
     expect(await isSessionLive(as)).toBe(false);
   });
 
@@ -160,7 +160,9 @@ describe('a link that sets a new password', () => {
     advanceClock(59 * MINUTE_MS);
     expect((await resetPassword(readMailedToken(one.email), NEXT_PASSWORD)).status).toBe(200);
     advanceClock(61 * MINUTE_MS);
-    expect(readStatusAndCode(await resetPassword(readMailedToken(other.email), NEXT_PASSWORD))).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(await resetPassword(readMailedToken(other.email), NEXT_PASSWORD))).toEqual(
+      INVALID_TOKEN_ERROR,
+    );
   });
 
   it('is refused when its user is deactivated or deleted meanwhile', async () => {
@@ -170,7 +172,9 @@ describe('a link that sets a new password', () => {
     ]) {
       const { id, email } = await createAllowedUser(company);
       await requestReset(email);
-      expect(readStatusAndCode(await resetOvertaken(readMailedToken(email), () => end(id)))).toEqual(INVALID_TOKEN);
+      expect(readStatusAndCode(await resetPasswordDuringRace(readMailedToken(email), () => end(id)))).toEqual(
+        INVALID_TOKEN_ERROR,
+      );
     }
   });
 
@@ -208,7 +212,7 @@ describe('a mailed code', () => {
     const codeUpdatePattern = /^update "passwordless_codes"/;
     expect(
       (
-        await sendOvertaken(
+        await sendDuringRace(
           codeUpdatePattern,
           () => expectSuccess(verifyCode(email, code)),
           (env) => verifyCode(email, code, env),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
-const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
+const WRONG_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
 /** The request body by which a user proves their identity again. */
 const PASSWORD_PROOF = { json: { password: PASSWORD } };
 
@@ -29,11 +29,11 @@ describe('the enrolment of a second factor', () => {
     expect(body.secret).toMatch(/^[A-Z2-7]{32}$/);
     expect((await logInByPassword(email)).body).toHaveProperty('token');
 
-    const enableAnswer = await as.post('/v1/auth/2fa/enable', {
+    const enablingAnswer = await as.post('/v1/auth/2fa/enable', {
       json: { totp_token: computeCode(body.secret), password: PASSWORD },
     });
-    expect(enableAnswer.status).toBe(200);
-    expect(new Set(enableAnswer.body.backup_codes).size).toBe(10);
+    expect(enablingAnswer.status).toBe(200);
+    expect(new Set(enablingAnswer.body.backup_codes).size).toBe(10);
     const user = await env.CONTROL_DB.prepare('SELECT mfa_enabled FROM users WHERE id = ?').bind(id).first();
     expect(user).toEqual({ mfa_enabled: 1 });
   });
@@ -44,7 +44,7 @@ describe('the enrolment of a second factor', () => {
     const secondSecret = (await as.post('/v1/auth/2fa/setup', PASSWORD_PROOF)).body.secret;
     const enableFactor = (secret: string) =>
       as.post('/v1/auth/2fa/enable', { json: { totp_token: computeCode(secret), password: PASSWORD } });
-    expect(readStatusAndCode(await enableFactor(first))).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(await enableFactor(first))).toEqual(WRONG_CODE_ERROR);
     expect((await enableFactor(secondSecret)).status).toBe(200);
     expect(readStatusAndCode(await enableFactor(secondSecret))).toEqual([409, '2FA_ALREADY_ENABLED']);
     expect(readStatusAndCode(await as.post('/v1/auth/2fa/setup', PASSWORD_PROOF))).toEqual([
@@ -66,9 +66,9 @@ describe('the enrolment of a second factor', () => {
     const tableDumps = await env.CONTROL_DB.batch(
       tables.map((table) => env.CONTROL_DB.prepare(`SELECT * FROM ${table}`)),
     );
-    const dumpText = JSON.stringify(tableDumps.map(({ results }) => results));
+    const dumpedText = JSON.stringify(tableDumps.map(({ results }) => results));
     for (const secretText of [secret, ...backupCodes, ...backupCodes.map((code) => code.replace('-', ''))]) {
-      expect(dumpText).not.toContain(secretText);
+      expect(dumpedText).not.toContain(secretText);
     }
   });
 });
@@ -82,8 +82,8 @@ describe('the disabling of a second factor', () => {
     const wrongProof = { totp_token: makeWrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
     await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] });
     const spentCode = { totp_token: code(-1), backup_code: backupCodes[0] }[kind];
-    expect(readStatusAndCode(await disableFactor(as, { [kind]: wrongProof }))).toEqual(WRONG_CODE);
-    expect(readStatusAndCode(await disableFactor(as, { [kind]: spentCode }))).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(await disableFactor(as, { [kind]: wrongProof }))).toEqual(WRONG_CODE_ERROR);
+    expect(readStatusAndCode(await disableFactor(as, { [kind]: spentCode }))).toEqual(WRONG_CODE_ERROR);
     expect(await isFactorRequired(email)).toBe(true);
     const right = { totp_token: code(), backup_code: backupCodes[3] }[kind];
     expect((await disableFactor(as, { [kind]: right })).status).toBe(200);

@@ -4,17 +4,17 @@ import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { computeCode, enrolAuthenticator, goToNextStep, makeWrongCode } from '../support/second-factor.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 const NEXT_PASSWORD = 'a-brand-new-passphrase';
-const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
-const WRONG_PASSWORD = [400, 'INVALID_CREDENTIALS'];
-const ENDED_SESSION = [401, 'UNAUTHORIZED'];
-const ALREADY_ENABLED = [409, '2FA_ALREADY_ENABLED'];
-const REAUTHENTICATION_REQUIRED = [403, 'REAUTHENTICATION_REQUIRED'];
+const WRONG_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
+const WRONG_PASSWORD_ERROR = [400, 'INVALID_CREDENTIALS'];
+const ENDED_SESSION_ERROR = [401, 'UNAUTHORIZED'];
+const ALREADY_ENABLED_ERROR = [409, '2FA_ALREADY_ENABLED'];
+const REAUTHENTICATION_ERROR = [403, 'REAUTHENTICATION_REQUIRED'];
 
 let company: Company;
 beforeAll(async () => {
@@ -45,10 +45,10 @@ describe('a sign-in that waits for the second factor', () => {
     ] as const) {
       const finishConcurrently = () =>
         expectSuccess(finishSignIn(pending, { backup_code: pending === first ? one : backupCodes[2] }));
-      const answer = await sendOvertaken(/^update "pending_second_factors"/, finishConcurrently, (env) =>
+      const answer = await sendDuringRace(/^update "pending_second_factors"/, finishConcurrently, (env) =>
         finishSignIn(pending, late, env),
       );
-      expect(readStatusAndCode(answer)).toEqual(ENDED_SESSION);
+      expect(readStatusAndCode(answer)).toEqual(ENDED_SESSION_ERROR);
       expect((await finishSignIn(await readPendingToken(company, email), late)).status).toBe(200);
     }
   });
@@ -57,14 +57,14 @@ describe('a sign-in that waits for the second factor', () => {
     const { email, code, secret } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
     expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeWrongCode(secret) }))).toEqual(
-      WRONG_CODE,
+      WRONG_CODE_ERROR,
     );
     expect((await finishSignIn(pendingToken, { totp_token: code() })).status).toBe(200);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code() })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
     goToNextStep();
-    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(ENDED_SESSION);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(ENDED_SESSION_ERROR);
   });
 
   it('ends after five wrong codes or five minutes', async () => {
@@ -72,26 +72,26 @@ describe('a sign-in that waits for the second factor', () => {
     const pendingToken = await readPendingToken(company, email);
     for (let attempt = 0; attempt < 5; attempt += 1) {
       expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeWrongCode(secret) }))).toEqual(
-        WRONG_CODE,
+        WRONG_CODE_ERROR,
       );
     }
-    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(ENDED_SESSION);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(ENDED_SESSION_ERROR);
     const next = await readPendingToken(company, email);
     for (let step = 0; step < 11; step += 1) goToNextStep();
-    expect(readStatusAndCode(await finishSignIn(next, { totp_token: code() }))).toEqual(ENDED_SESSION);
+    expect(readStatusAndCode(await finishSignIn(next, { totp_token: code() }))).toEqual(ENDED_SESSION_ERROR);
   });
 });
 
 describe('the setup of a second factor', () => {
-  const setUpOvertaken = (
+  const setUpFactorDuringRace = (
     as: Caller,
     concurrentChange: () => Promise<unknown>,
     json: object = { password: PASSWORD },
-  ) => sendOvertaken(/^update "users"/, concurrentChange, (env) => postFactor(as, 'setup', json, env));
+  ) => sendDuringRace(/^update "users"/, concurrentChange, (env) => postFactor(as, 'setup', json, env));
 
   it('is refused, and stores nothing, when the password is changed meanwhile', async () => {
     const { id, as } = await createAllowedUser(company);
-    expect(readStatusAndCode(await setUpOvertaken(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD);
+    expect(readStatusAndCode(await setUpFactorDuringRace(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD_ERROR);
     expect((await readState(id)).factors).toBe(0);
   });
 
@@ -99,7 +99,7 @@ describe('the setup of a second factor', () => {
     for (const json of [{ password: PASSWORD }, {}]) {
       const { id, as } = await createAllowedUser(company);
       if (!('password' in json)) await removePassword(id);
-      const answer = await setUpOvertaken(
+      const answer = await setUpFactorDuringRace(
         as,
         () => expectSuccess(createSignedCaller(company.apiKey).delete(`/users/${id}`)),
         json,
@@ -115,7 +115,7 @@ describe('the setup of a second factor', () => {
       await enrolAuthenticator(as);
       secret = await selectRow('select secret from second_factors where user_id = ?', id);
     };
-    expect(readStatusAndCode(await setUpOvertaken(as, enableConcurrently))).toEqual(ALREADY_ENABLED);
+    expect(readStatusAndCode(await setUpFactorDuringRace(as, enableConcurrently))).toEqual(ALREADY_ENABLED_ERROR);
     expect(await selectRow('select secret from second_factors where user_id = ?', id)).toEqual(secret);
   });
 
@@ -123,15 +123,19 @@ describe('the setup of a second factor', () => {
     const { id, as } = await createAllowedUser(company);
     await removePassword(id);
     await selectRow('update sessions set created_at = created_at - 660000 where user_id = ?', id);
-    expect(readStatusAndCode(await postFactor(as, 'setup', {}))).toEqual(REAUTHENTICATION_REQUIRED);
+    expect(readStatusAndCode(await postFactor(as, 'setup', {}))).toEqual(REAUTHENTICATION_ERROR);
   });
 
   it('is refused when a password is set or a second factor enabled meanwhile', async () => {
     for (const columnChange of ["password_hash = 'set'", 'mfa_enabled = 1']) {
       const { id, as } = await createAllowedUser(company);
       await removePassword(id);
-      const answer = await setUpOvertaken(as, () => selectRow(`update users set ${columnChange} where id = ?`, id), {});
-      expect(readStatusAndCode(answer)).toEqual(REAUTHENTICATION_REQUIRED);
+      const answer = await setUpFactorDuringRace(
+        as,
+        () => selectRow(`update users set ${columnChange} where id = ?`, id),
+        {},
+      );
+      expect(readStatusAndCode(answer)).toEqual(REAUTHENTICATION_ERROR);
     }
   });
 });
@@ -149,7 +153,7 @@ describe('the enabling of a second factor', () => {
     const secret = await setUpSecret(as);
     const stateBefore = await readState(id);
     const answer = await postFactor(as, 'enable', { totp_token: makeWrongCode(secret), password: PASSWORD });
-    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE_ERROR);
     expect([await readState(id), listMailsTo(email)]).toEqual([stateBefore, []]);
     expect(stateBefore).toMatchObject({ mfa_enabled: 0, codes: 0 });
     expect(await selectRow('select confirmed_at from second_factors where user_id = ?', id)).toEqual({
@@ -160,12 +164,12 @@ describe('the enabling of a second factor', () => {
   it('returns one set of backup codes when the factor is enabled meanwhile', async () => {
     const { id, as } = await createAllowedUser(company);
     const secret = await setUpSecret(as);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "second_factors"/,
       () => expectSuccess(postFactor(as, 'enable', makeEnableInput(secret, -1))),
       (env) => postFactor(as, 'enable', makeEnableInput(secret), env),
     );
-    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE_ERROR);
     expect(await readState(id)).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
 });
@@ -176,12 +180,12 @@ describe('the disabling of a second factor', () => {
     await expectSuccess(finishSignIn(await readPendingToken(company, email), { totp_token: code() }));
     const stateBefore = await readState(id);
     const answer = await postFactor(as, 'disable', { totp_token: makeWrongCode(secret) });
-    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE_ERROR);
     expect([await readState(id), listMailsTo(email).length]).toEqual([stateBefore, 1]);
     // A used code stays used, and an unused one can be used.
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code() })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
     expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })).status).toBe(
       200,
     );
@@ -199,7 +203,7 @@ describe('the disabling of a second factor', () => {
   it.each(['disable', 'backup-codes'])('does not touch a factor that is enrolled meanwhile (%s)', async (action) => {
     const { id, as } = await createEnrolledUser(company);
     let stateAfter: unknown;
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^update "users" set "updated_at"/,
       async () => {
         await expectSuccess(postFactor(as, 'disable', { password: PASSWORD }));
@@ -208,7 +212,7 @@ describe('the disabling of a second factor', () => {
       },
       (env) => postFactor(as, action, { password: PASSWORD }, env),
     );
-    expect(readStatusAndCode(answer)).toEqual(WRONG_PASSWORD);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_PASSWORD_ERROR);
     expect(await readState(id)).toEqual(stateAfter);
     expect(stateAfter).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
@@ -230,14 +234,14 @@ describe('new backup codes', () => {
     );
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
   });
 
   it('are not created with a wrong code, after which the old codes still work', async () => {
     const { id, email, as, secret, backupCodes } = await createEnrolledUser(company);
     const stateBefore = await readState(id);
     const answer = await postFactor(as, 'backup-codes', { totp_token: makeWrongCode(secret) });
-    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE_ERROR);
     expect([await readState(id), listMailsTo(email).length]).toEqual([stateBefore, 1]);
     expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })).status).toBe(
       200,

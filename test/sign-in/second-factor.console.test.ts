@@ -6,7 +6,7 @@ import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { goToNextStep, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
@@ -20,10 +20,10 @@ afterEach(resetClock);
 
 type FactorCode = { totp_token?: string; backup_code?: string };
 /** Finishes a sign-in with a code; `concurrentChange` runs just before the code is checked. */
-const finishOvertaken = (concurrentChange: () => Promise<unknown>, pendingToken: string, code: FactorCode) =>
-  sendOvertaken(/^update "pending_second_factors"/, concurrentChange, (env) => finishSignIn(pendingToken, code, env));
+const finishSignInDuringRace = (concurrentChange: () => Promise<unknown>, pendingToken: string, code: FactorCode) =>
+  sendDuringRace(/^update "pending_second_factors"/, concurrentChange, (env) => finishSignIn(pendingToken, code, env));
 const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
-const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
+const WRONG_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
 
 describe('a sign-in with a second factor', () => {
   it('asks for a code after the password, and then begins a session', async () => {
@@ -53,10 +53,10 @@ describe('a sign-in with a second factor', () => {
     goToNextStep();
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-2) })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(2) })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(1) })).status).toBe(200);
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })).status).toBe(200);
   });
@@ -66,9 +66,13 @@ describe('a sign-in with a second factor', () => {
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
     const usedCode = { totp_token: code() };
     expect(
-      readStatusAndCode(await finishOvertaken(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode)),
-    ).toEqual(WRONG_CODE);
-    expect(readStatusAndCode(await finishSignIn(await readPendingToken(company, email), usedCode))).toEqual(WRONG_CODE);
+      readStatusAndCode(
+        await finishSignInDuringRace(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode),
+      ),
+    ).toEqual(WRONG_CODE_ERROR);
+    expect(readStatusAndCode(await finishSignIn(await readPendingToken(company, email), usedCode))).toEqual(
+      WRONG_CODE_ERROR,
+    );
     goToNextStep();
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
   });
@@ -77,7 +81,7 @@ describe('a sign-in with a second factor', () => {
     const { email, code } = await createEnrolledUser(company);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
   });
 
   it('accepts each backup code once, also in upper case and with spaces', async () => {
@@ -86,21 +90,23 @@ describe('a sign-in with a second factor', () => {
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
     const usedCode = { backup_code: one };
     expect(
-      readStatusAndCode(await finishOvertaken(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode)),
-    ).toEqual(WRONG_CODE);
+      readStatusAndCode(
+        await finishSignInDuringRace(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode),
+      ),
+    ).toEqual(WRONG_CODE_ERROR);
     const typedCode = ` ${other.replace('-', ' ').toUpperCase()} `;
     expect((await finishSignIn(await readPendingToken(company, email), { backup_code: typedCode })).status).toBe(200);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: other })),
-    ).toEqual(WRONG_CODE);
+    ).toEqual(WRONG_CODE_ERROR);
   });
 
   it('refuses the code of another user', async () => {
     const [one, other] = [await createEnrolledUser(company), await createEnrolledUser(company)];
-    const pending = await readPendingToken(company, one.email);
-    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: other.code() }))).toEqual(WRONG_CODE);
+    const pendingToken = await readPendingToken(company, one.email);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: other.code() }))).toEqual(WRONG_CODE_ERROR);
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
-      expect(readStatusAndCode(await finishSignIn(pending, { backup_code: code }))).toEqual(WRONG_CODE);
+      expect(readStatusAndCode(await finishSignIn(pendingToken, { backup_code: code }))).toEqual(WRONG_CODE_ERROR);
     }
   });
 
@@ -135,13 +141,13 @@ describe('a sign-in with a second factor', () => {
 });
 
 describe('the pending token of a sign-in with a second factor', () => {
-  const UNAUTHORIZED = [401, 'UNAUTHORIZED'];
+  const UNAUTHORIZED_ERROR = [401, 'UNAUTHORIZED'];
 
   it('is refused as a session token', async () => {
     const { email } = await createEnrolledUser(company);
-    const pending = await readPendingToken(company, email);
-    expect((await createCaller(pending).get('/v1/auth/me')).status).toBe(401);
-    expect((await callApi('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
+    const pendingToken = await readPendingToken(company, email);
+    expect((await createCaller(pendingToken).get('/v1/auth/me')).status).toBe(401);
+    expect((await callApi('POST', '/v1/auth/refresh', { json: { refresh_token: pendingToken } })).status).toBe(401);
   });
 
   it.each(['', 'a', 'x'.repeat(43)])('is refused when it was never issued: %j', async (token) => {
@@ -151,32 +157,34 @@ describe('the pending token of a sign-in with a second factor', () => {
 
   it('stops working after five wrong codes, also for a concurrent request with the right code', async () => {
     const { email, secret, code } = await createEnrolledUser(company);
-    const pending = await readPendingToken(company, email);
+    const pendingToken = await readPendingToken(company, email);
     const guessCodes = async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
-        expect(readStatusAndCode(await finishSignIn(pending, { totp_token: makeWrongCode(secret) }))).toEqual(
-          WRONG_CODE,
+        expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeWrongCode(secret) }))).toEqual(
+          WRONG_CODE_ERROR,
         );
       }
     };
-    expect(readStatusAndCode(await finishOvertaken(guessCodes, pending, { totp_token: code() }))).toEqual(UNAUTHORIZED);
+    expect(readStatusAndCode(await finishSignInDuringRace(guessCodes, pendingToken, { totp_token: code() }))).toEqual(
+      UNAUTHORIZED_ERROR,
+    );
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
   });
 
   it('stops working when the user is deactivated', async () => {
     const { id, email, code } = await createEnrolledUser(company);
-    const pending = await readPendingToken(company, email);
+    const pendingToken = await readPendingToken(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
-    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: code() }))).toEqual(UNAUTHORIZED);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(UNAUTHORIZED_ERROR);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createEnrolledUser(company);
-    const pending = await readPendingToken(company, email);
+    const pendingToken = await readPendingToken(company, email);
     const readPendingRows = async () =>
       (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
     expect((await readPendingRows()).length).toBeGreaterThan(0);
-    expect(JSON.stringify(await readPendingRows())).not.toContain(pending);
+    expect(JSON.stringify(await readPendingRows())).not.toContain(pendingToken);
     stopClockAt(clock.now() + 600_000);
     await runScheduled();
     expect(await readPendingRows()).toEqual([]);

@@ -5,11 +5,11 @@ import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 
 const DAY_MS = 24 * 3600_000;
 
-const decompose = (text: string) => text.normalize('NFD');
+const decomposeText = (text: string) => text.normalize('NFD');
 
 let company: Company;
 beforeAll(async () => {
@@ -61,10 +61,10 @@ describe('POST /v1/auth/login', () => {
   });
 
   it('answers an unknown email like a wrong password', async () => {
-    const unknownEmail = await logIn(company.slug, 'nobody@nowhere.test', 'wrong-password');
-    const wrongPassword = await logIn(company.slug, company.owner.email, 'wrong-password');
-    expect([unknownEmail.status, unknownEmail.body]).toEqual([400, wrongPassword.body]);
-    expect(wrongPassword.body.error).toBe('INVALID_CREDENTIALS');
+    const unknownEmailAnswer = await logIn(company.slug, 'nobody@nowhere.test', 'wrong-password');
+    const wrongPasswordAnswer = await logIn(company.slug, company.owner.email, 'wrong-password');
+    expect([unknownEmailAnswer.status, unknownEmailAnswer.body]).toEqual([400, wrongPasswordAnswer.body]);
+    expect(wrongPasswordAnswer.body.error).toBe('INVALID_CREDENTIALS');
   });
 
   it('answers 404 for an unknown company', async () => {
@@ -134,22 +134,22 @@ describe('POST /v1/auth/login', () => {
 
   it.each(['NFC', 'NFD'] as const)(
     'accepts a password that was once hashed in decomposed form, typed in %s, and hashes it anew',
-    async (typeForm) => {
+    async (normalizeTyped) => {
       const password = 'maçã-verde-após-o-almoço';
       const { id, email } = await createAllowedUser(company);
-      const decomposedPassword = decompose(password);
+      const decomposedPassword = decomposeText(password);
       const normalizeSpy = vi.spyOn(String.prototype, 'normalize').mockImplementation(function (this: string) {
         return String(this);
       });
       const formerHash = await hashPassword(decomposedPassword).finally(() => normalizeSpy.mockRestore());
       await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2').bind(formerHash, id).run();
-      expect((await logIn(company.slug, email, password.normalize(typeForm))).status).toBe(200);
+      expect((await logIn(company.slug, email, password.normalize(normalizeTyped))).status).toBe(200);
       const storedHash = await env.CONTROL_DB.prepare('select password_hash from users where id = ?')
         .bind(id)
         .first('password_hash');
       expect(storedHash).not.toBe(formerHash);
       expect(await verifyPassword(password, storedHash as string)).toEqual({ isRight: true, isOutdated: false });
-      expect((await logIn(company.slug, email, password.normalize(typeForm))).status).toBe(200);
+      expect((await logIn(company.slug, email, password.normalize(normalizeTyped))).status).toBe(200);
     },
   );
 
@@ -172,11 +172,11 @@ describe('GET /v1/auth/me', () => {
       async () => forgeToken('HS256', new TextEncoder().encode(JSON.stringify(await readPublicKey()))),
     ],
     ['a foreign key', async () => forgeToken('EdDSA', (await generateKeyPair('EdDSA')).privateKey)],
-    ['another audience', () => resignClaims({ aud: 'share-portal' })],
-    ['another issuer', () => resignClaims({ iss: 'somebody' })],
-    ['another company', async () => resignClaims({ company_id: (await createOwnedCompany()).id })],
-    ['an unknown session', () => resignClaims({ sid: 'f'.repeat(24) })],
-    ['an expired token', () => resignClaims({ exp: 1_000_000 })],
+    ['another audience', () => signChangedClaims({ aud: 'share-portal' })],
+    ['another issuer', () => signChangedClaims({ iss: 'somebody' })],
+    ['another company', async () => signChangedClaims({ company_id: (await createOwnedCompany()).id })],
+    ['an unknown session', () => signChangedClaims({ sid: 'f'.repeat(24) })],
+    ['an expired token', () => signChangedClaims({ exp: 1_000_000 })],
   ];
 
   it.each(refusals)('refuses %s', async (_what, token) => {
@@ -188,7 +188,7 @@ describe('GET /v1/auth/me', () => {
     exportJWK(await importJWK((await callApi('GET', '/.well-known/jwks.json')).body.keys[0], 'EdDSA'));
   const forgeToken = (alg: string, key: CryptoKey | Uint8Array) =>
     new SignJWT(decodeJwt(company.token)).setProtectedHeader({ alg, kid: 'test-1' }).sign(key);
-  const resignClaims = async (claims: Record<string, unknown>) => {
+  const signChangedClaims = async (claims: Record<string, unknown>) => {
     const [jwk] = JSON.parse(env.JWT_PRIVATE_KEYS);
     return new SignJWT({ ...decodeJwt(company.token), ...claims })
       .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid })
@@ -228,14 +228,14 @@ describe('POST /v1/auth/refresh', () => {
   it('keeps the session when two tabs refresh at once', async () => {
     const { refreshToken } = await createOwnedCompany();
     let secondToken: string | undefined;
-    const overtakenEnv = createOvertakenEnv(/update "sessions"/, async () => {
+    const racingEnv = createRacingEnv(/update "sessions"/, async () => {
       secondToken = (await refreshTokens(refreshToken)).body.refresh_token;
     });
     const first = await callApi('POST', '/v1/auth/refresh', {
       json: { refresh_token: refreshToken },
-      env: overtakenEnv.env,
+      env: racingEnv.env,
     });
-    expect(overtakenEnv.hasRun()).toBe(true);
+    expect(racingEnv.hasRun()).toBe(true);
     expect([first.status, first.body.refresh_token]).toEqual([200, secondToken]);
     expect((await refreshTokens(first.body.refresh_token)).status).toBe(200);
     expect((await refreshTokens(secondToken as string)).status).toBe(200);

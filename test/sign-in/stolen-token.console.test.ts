@@ -17,8 +17,8 @@ afterEach(resetClock);
 const listMailSubjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);
 const setColumn = (id: string, assignment: string) =>
   env.CONTROL_DB.prepare(`UPDATE users SET ${assignment} WHERE id = ?`).bind(id).run();
-const NO_PASSWORD = [400, 'INVALID_CREDENTIALS'];
-const NO_CODE = [400, 'INVALID_2FA_CODE'];
+const NO_PASSWORD_ERROR = [400, 'INVALID_CREDENTIALS'];
+const NO_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
 
 /** Starts another session for a user who has enrolled a second factor. */
 async function signInElsewhere(email: string, backupCode: string | undefined): Promise<Caller> {
@@ -30,9 +30,9 @@ describe('an access token alone', () => {
   it('cannot set up a second factor', async () => {
     const { as, email } = await createAllowedUser(company);
     for (const json of [{}, { password: 'wrong-password' }]) {
-      expect(readStatusAndCode(await postFactor(as, 'setup', json))).toEqual(NO_PASSWORD);
+      expect(readStatusAndCode(await postFactor(as, 'setup', json))).toEqual(NO_PASSWORD_ERROR);
     }
-    expect(readStatusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual(NO_PASSWORD);
+    expect(readStatusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual(NO_PASSWORD_ERROR);
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
   });
 
@@ -41,7 +41,7 @@ describe('an access token alone', () => {
     const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
     const totp_token = computeCode(secret);
     for (const json of [{ totp_token }, { totp_token, password: 'wrong-password' }]) {
-      expect(readStatusAndCode(await postFactor(as, 'enable', json))).toEqual(NO_PASSWORD);
+      expect(readStatusAndCode(await postFactor(as, 'enable', json))).toEqual(NO_PASSWORD_ERROR);
     }
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
     expect((await postFactor(as, 'enable', { totp_token, password: PASSWORD })).status).toBe(200);
@@ -49,10 +49,12 @@ describe('an access token alone', () => {
 
   it.each(['disable', 'backup-codes'])('cannot call %s', async (action) => {
     const { as, email, secret, backupCodes } = await createEnrolledUser(company);
-    expect(readStatusAndCode(await postFactor(as, action))).toEqual(NO_PASSWORD);
-    expect(readStatusAndCode(await postFactor(as, action, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
-    expect(readStatusAndCode(await postFactor(as, action, { totp_token: makeWrongCode(secret) }))).toEqual(NO_CODE);
-    expect(readStatusAndCode(await postFactor(as, action, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, action))).toEqual(NO_PASSWORD_ERROR);
+    expect(readStatusAndCode(await postFactor(as, action, { password: 'wrong-password' }))).toEqual(NO_PASSWORD_ERROR);
+    expect(readStatusAndCode(await postFactor(as, action, { totp_token: makeWrongCode(secret) }))).toEqual(
+      NO_CODE_ERROR,
+    );
+    expect(readStatusAndCode(await postFactor(as, action, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE_ERROR);
     expect(await isSessionLive(await signInElsewhere(email, backupCodes[0]))).toBe(true);
   });
 
@@ -85,7 +87,7 @@ describe('a wrong code of a second factor', () => {
     const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
     const json = { totp_token: makeWrongCode(secret), password: PASSWORD };
     const answers = await Promise.all(Array.from({ length: 10 }, () => postFactor(as, 'enable', json)));
-    expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
+    expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(new Set([NO_CODE_ERROR.join()]));
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
     expect((await postFactor(as, 'enable', json)).status).toBe(429);
   });
@@ -122,8 +124,10 @@ describe('a change of the second factor', () => {
     const { as, backupCodes, code } = await createEnrolledUser(company);
     const first = await postFactor(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
-    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
-    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE_ERROR);
+    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(
+      NO_CODE_ERROR,
+    );
     const secondCodes = await postFactor(as, 'backup-codes', { backup_code: first.body.backup_codes[0] });
     expect(secondCodes.status).toBe(200);
     expect(secondCodes.body.backup_codes).not.toContain(first.body.backup_codes[1]);
@@ -131,7 +135,7 @@ describe('a change of the second factor', () => {
 });
 
 describe('a user without a password', () => {
-  const REAUTHENTICATION_REQUIRED = [403, 'REAUTHENTICATION_REQUIRED'];
+  const REAUTHENTICATION_ERROR = [403, 'REAUTHENTICATION_REQUIRED'];
 
   it('sets up a second factor within ten minutes of a sign-in', async () => {
     const { id, as } = await createAllowedUser(company);
@@ -143,16 +147,16 @@ describe('a user without a password', () => {
     await env.CONTROL_DB.prepare('UPDATE sessions SET created_at = created_at - 660000 WHERE user_id = ?')
       .bind(id)
       .run();
-    expect(readStatusAndCode(await postFactor(as, 'setup'))).toEqual(REAUTHENTICATION_REQUIRED);
+    expect(readStatusAndCode(await postFactor(as, 'setup'))).toEqual(REAUTHENTICATION_ERROR);
     expect(readStatusAndCode(await postFactor(as, 'enable', { totp_token: computeCode(body.secret) }))).toEqual(
-      REAUTHENTICATION_REQUIRED,
+      REAUTHENTICATION_ERROR,
     );
   });
 
   it('must send a code of the second factor where one is enabled', async () => {
     const { id, as, code } = await createEnrolledUser(company);
     await setColumn(id, 'password_hash = NULL');
-    expect(readStatusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE_ERROR);
     expect((await postFactor(as, 'disable', { totp_token: code() })).status).toBe(200);
   });
 });
@@ -173,8 +177,10 @@ describe('the reset of a second factor', () => {
     const json = { pending_2fa_token: pendingToken, totp_token: '123456' };
     expect((await callApi('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
     expect((await resetFactor(manager.as, id)).status).toBe(404);
-    const left = await env.CONTROL_DB.prepare('SELECT * FROM second_factors WHERE user_id = ?').bind(id).all();
-    expect(left.results).toEqual([]);
+    const remainingFactors = await env.CONTROL_DB.prepare('SELECT * FROM second_factors WHERE user_id = ?')
+      .bind(id)
+      .all();
+    expect(remainingFactors.results).toEqual([]);
   });
 
   it('is refused to a caller who has fewer permissions than the user', async () => {

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 /** Sends the service account's next request. @returns 200, or the reason why it is refused */
-async function sendNext(): Promise<unknown> {
+async function sendNextRequests(): Promise<unknown> {
   const { status, body } = await sendSigned(serviceAccount.key, { path: '/accounts' });
   return status === 200 ? 200 : body.details.reason;
 }
@@ -59,20 +59,20 @@ describe('a key', () => {
       () => alterRows('UPDATE api_keys SET derivation_version = 99 WHERE id = ?', serviceAccount.keyId),
     ],
   ])('that %s is refused on the next request', async (_what, end) => {
-    expect(await sendNext()).toBe(200);
+    expect(await sendNextRequests()).toBe(200);
     await end();
-    expect(await sendNext()).toBe('unknown_key');
+    expect(await sendNextRequests()).toBe('unknown_key');
   });
 
   it('works again as soon as its service account is active again', async () => {
     await expectSuccess(createAdmin().patch(`/service-accounts/${serviceAccount.id}`, { json: { is_active: false } }));
-    expect(await sendNext()).toBe('unknown_key');
+    expect(await sendNextRequests()).toBe('unknown_key');
     await expectSuccess(createAdmin().patch(`/service-accounts/${serviceAccount.id}`, { json: { is_active: true } }));
-    expect(await sendNext()).toBe(200);
+    expect(await sendNextRequests()).toBe(200);
   });
 
   it('loses its access on the next request when its service account leaves its group', async () => {
-    expect(await sendNext()).toBe(200);
+    expect(await sendNextRequests()).toBe(200);
     await alterRows('DELETE FROM group_bindings WHERE principal_id = ?', serviceAccount.id);
     const { status } = await sendSigned(serviceAccount.key, { path: '/accounts' });
     expect(status).toBe(403);

@@ -22,7 +22,7 @@ export async function signRequest(
 }
 
 /** Sends a signed request to the Worker, unchanged. */
-export const sendWire = (
+export const sendWireRequest = (
   { method, path, headers, body }: WireRequest,
   variables?: RequestOptions['env'],
 ): Promise<ApiResponse> =>
@@ -33,7 +33,7 @@ export const sendSigned = async (
   key: Key,
   draft: Parameters<typeof signRequest>[1] = {},
   variables?: RequestOptions['env'],
-): Promise<ApiResponse> => sendWire(await signRequest(key, draft), variables);
+): Promise<ApiResponse> => sendWireRequest(await signRequest(key, draft), variables);
 
 /** Changes rows of the control database without the API. */
 export const alterRows = (statement: string, ...values: unknown[]): Promise<D1Result> =>

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { sendWire, signRequest, type WireRequest } from './support.ts';
+import { sendWireRequest, signRequest, type WireRequest } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -20,15 +20,15 @@ function expectRefused({ status, body, headers }: ApiResponse): void {
   expect(headers.get('x-correlation-id')).not.toBeNull();
 }
 
-const signFresh = () =>
+const signFreshRequest = () =>
   signRequest(company.apiKey, { method: 'POST', path: `${REQUEST_PATH}?${REQUEST_QUERY}`, body: REQUEST_BODY });
 
 /** Replaces the character at `at` (a fraction of the length) of a text by another character of `alphabet`. */
-function changeCharacter(text: string, at: number, pickFraction: number, alphabet: string): string {
+function changeCharacter(text: string, at: number, choiceFraction: number, alphabet: string): string {
   const index = Math.min(Math.floor(at * text.length), text.length - 1);
   const otherCharacters = [...alphabet].filter((character) => character !== text[index]);
   return (
-    text.slice(0, index) + otherCharacters[Math.floor(pickFraction * otherCharacters.length)] + text.slice(index + 1)
+    text.slice(0, index) + otherCharacters[Math.floor(choiceFraction * otherCharacters.length)] + text.slice(index + 1)
   );
 }
 
@@ -36,17 +36,17 @@ const HEX_CHARACTERS = '0123456789abcdefABCDEFg';
 const PRINTABLE_CHARACTERS = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).join('');
 const PATH_CHARACTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&()*+,;=:@';
 
-type RequestChange = (wireRequest: WireRequest, at: number, pickFraction: number) => WireRequest;
+type RequestChange = (wireRequest: WireRequest, at: number, choiceFraction: number) => WireRequest;
 const changeHeader =
   (
     name: string,
     alphabet: string,
     part: (value: string) => readonly [before: string, target: string, after: string] = (value) => ['', value, ''],
   ): RequestChange =>
-  (wireRequest, at, pickFraction) => {
+  (wireRequest, at, choiceFraction) => {
     const headers = new Headers(wireRequest.headers);
     const [before, target, after] = part(headers.get(name) as string);
-    headers.set(name, before + changeCharacter(target, at, pickFraction, alphabet) + after);
+    headers.set(name, before + changeCharacter(target, at, choiceFraction, alphabet) + after);
     return { ...wireRequest, headers };
   };
 /** Changes one of the three parts of the Authorization header, and keeps the text before and after it. */
@@ -64,16 +64,16 @@ const changeAuthorization = (part: 'scheme' | 'accessKey' | 'signature') => (val
 const REQUEST_CHANGES: [part: string, change: RequestChange][] = [
   [
     'path',
-    (wireRequest, at, pickFraction) => ({
+    (wireRequest, at, choiceFraction) => ({
       ...wireRequest,
-      path: `/${changeCharacter('groups', at, pickFraction, PATH_CHARACTERS)}?${REQUEST_QUERY}`,
+      path: `/${changeCharacter('groups', at, choiceFraction, PATH_CHARACTERS)}?${REQUEST_QUERY}`,
     }),
   ],
   [
     'query',
-    (wireRequest, at, pickFraction) => ({
+    (wireRequest, at, choiceFraction) => ({
       ...wireRequest,
-      path: `${REQUEST_PATH}?${changeCharacter(REQUEST_QUERY, at, pickFraction, `${PATH_CHARACTERS}/?%`)}`,
+      path: `${REQUEST_PATH}?${changeCharacter(REQUEST_QUERY, at, choiceFraction, `${PATH_CHARACTERS}/?%`)}`,
     }),
   ],
   ['date', changeHeader('x-date', PRINTABLE_CHARACTERS)],
@@ -81,9 +81,9 @@ const REQUEST_CHANGES: [part: string, change: RequestChange][] = [
   ['digest', changeHeader('x-content-sha256', HEX_CHARACTERS)],
   [
     'body',
-    (wireRequest, at, pickFraction) => ({
+    (wireRequest, at, choiceFraction) => ({
       ...wireRequest,
-      body: changeCharacter(wireRequest.body, at, pickFraction, `${PRINTABLE_CHARACTERS} \n`),
+      body: changeCharacter(wireRequest.body, at, choiceFraction, `${PRINTABLE_CHARACTERS} \n`),
     }),
   ],
   ['scheme', changeHeader('authorization', PRINTABLE_CHARACTERS, changeAuthorization('scheme'))],
@@ -93,7 +93,7 @@ const REQUEST_CHANGES: [part: string, change: RequestChange][] = [
 
 describe('a signed request with one byte changed', () => {
   it('is authenticated when nothing is changed, and then refused for its unknown parameter', async () => {
-    const { status, body } = await sendWire(await signFresh());
+    const { status, body } = await sendWireRequest(await signFreshRequest());
     expect([status, body.error]).toEqual([422, 'ValidationError']);
   });
 
@@ -102,8 +102,8 @@ describe('a signed request with one byte changed', () => {
     async (_part, change) => {
       const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
       await fc.assert(
-        fc.asyncProperty(fraction, fraction, async (at, pickFraction) => {
-          expectRefused(await sendWire(change(await signFresh(), at, pickFraction)));
+        fc.asyncProperty(fraction, fraction, async (at, choiceFraction) => {
+          expectRefused(await sendWireRequest(change(await signFreshRequest(), at, choiceFraction)));
         }),
         { numRuns: 60 },
       );
@@ -120,7 +120,7 @@ describe('a signed request with one byte changed', () => {
     ['DELETE', 'PATCH'],
   ])('is refused when it was signed as %s and is sent as %s', async (from, to) => {
     const signedRequest = await signRequest(company.apiKey, { method: from, path: `/groups/${'a'.repeat(24)}` });
-    const { status, body } = await sendWire({ ...signedRequest, method: to });
+    const { status, body } = await sendWireRequest({ ...signedRequest, method: to });
     expect([status, body.details.reason]).toEqual([401, 'bad_signature']);
   });
 
@@ -132,9 +132,9 @@ describe('a signed request with one byte changed', () => {
         .map((text) => text.replaceAll(/[^\x20-\x7e\t]/g, ''));
       await fc.assert(
         fc.asyncProperty(value, async (text) => {
-          const signedRequest = await signFresh();
+          const signedRequest = await signFreshRequest();
           signedRequest.headers.set(name, text);
-          const answer = await sendWire(signedRequest);
+          const answer = await sendWireRequest(signedRequest);
           expect(answer.status).toBe(401);
           expect(['missing_header', 'malformed', 'clock_skew', 'body_digest_mismatch', 'bad_signature']).toContain(
             answer.body.details.reason,
@@ -148,14 +148,14 @@ describe('a signed request with one byte changed', () => {
 
 describe('a hostile request', () => {
   it.each(['authorization', 'x-date', 'x-nonce', 'x-content-sha256'])('is refused with a huge %s', async (name) => {
-    const signedRequest = await signFresh();
+    const signedRequest = await signFreshRequest();
     signedRequest.headers.set(name, `${signedRequest.headers.get(name)}${'9'.repeat(60_000)}`);
-    const { status, body } = await sendWire(signedRequest);
+    const { status, body } = await sendWireRequest(signedRequest);
     expect([status, body.details.reason]).toEqual([401, 'malformed']);
   });
 
   it('is refused with a body over the limit before the body is hashed', async () => {
-    const { status, body } = await sendWire(
+    const { status, body } = await sendWireRequest(
       await signRequest(company.apiKey, { method: 'POST', path: REQUEST_PATH, body: 'x'.repeat(1024 * 1024 + 1) }),
     );
     expect([status, body.error]).toEqual([413, 'PayloadTooLarge']);
@@ -173,27 +173,27 @@ describe('a hostile request', () => {
       (await sendStream(await signRequest(company.apiKey, { method: 'POST', path: REQUEST_PATH, body: name }), name))
         .status,
     ).toBe(201);
-    expect((await sendStream(await signFresh(), name)).body.details.reason).toBe('body_digest_mismatch');
+    expect((await sendStream(await signFreshRequest(), name)).body.details.reason).toBe('body_digest_mismatch');
     const longBody = 'x'.repeat(1024 * 1024 + 1);
-    expect((await sendStream(await signFresh(), longBody)).status).toBe(413);
+    expect((await sendStream(await signFreshRequest(), longBody)).status).toBe(413);
   });
 
   it('is refused with a session token', async () => {
-    const signedRequest = await signFresh();
+    const signedRequest = await signFreshRequest();
     signedRequest.headers.set('authorization', `Bearer ${company.token}`);
-    const { status, body } = await sendWire(signedRequest);
+    const { status, body } = await sendWireRequest(signedRequest);
     expect([status, body.details.reason]).toEqual([401, 'malformed']);
   });
 
   it('is refused with the headers of another request', async () => {
     const other = await signRequest(company.apiKey, { path: '/users' });
-    expectRefused(await sendWire({ ...(await signFresh()), headers: other.headers }));
+    expectRefused(await sendWireRequest({ ...(await signFreshRequest()), headers: other.headers }));
   });
 
   it('is answered with the string to sign, and without the secret key', async () => {
-    const signedRequest = await signFresh();
+    const signedRequest = await signFreshRequest();
     signedRequest.headers.set('x-nonce', 'another-nonce');
-    const { body } = await sendWire(signedRequest);
+    const { body } = await sendWireRequest(signedRequest);
     const [word, method, path, query, ...rest] = body.details.string_to_sign.split('\n');
     expect([word, method, path, query]).toEqual(['HMAC-SHA256', 'POST', REQUEST_PATH, REQUEST_QUERY]);
     expect(rest).toEqual([

@@ -31,17 +31,17 @@ describe('the configuration of single sign-on', () => {
   });
 
   it('is returned without the secret, which is stored encrypted', async () => {
-    const putAnswer = await company.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration });
-    expect(putAnswer.status).toBe(200);
+    const answerToPut = await company.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration });
+    expect(answerToPut.status).toBe(200);
     const { client_secret: _secret, ...open } = oidcConfiguration;
     const timestamps = { created_at: expect.any(String), updated_at: expect.any(String) };
-    expect(putAnswer.body).toEqual({
+    expect(answerToPut.body).toEqual({
       ...open,
       trust_email: false,
       callback_url: makeCallbackUrl(company),
       ...timestamps,
     });
-    expect((await company.as.get(SSO_CONFIG_PATH)).body).toEqual(putAnswer.body);
+    expect((await company.as.get(SSO_CONFIG_PATH)).body).toEqual(answerToPut.body);
     const row = await env.CONTROL_DB.prepare('SELECT * FROM sso_configurations WHERE company_id = ?')
       .bind(company.id)
       .first();
@@ -104,8 +104,8 @@ describe('the configuration of single sign-on', () => {
       await createAllowedUser(notifiedCompany, { can: ['*'], denied: ['users:list'] }),
       await createAllowedUser(await createOwnedCompany(), { can: ['*'] }),
     ];
-    const inactive = await createAllowedUser(notifiedCompany, { can: ['*'] });
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
+    const inactiveUser = await createAllowedUser(notifiedCompany, { can: ['*'] });
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactiveUser.id).run();
     expect((await administrator.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration })).status).toBe(200);
     expect((await administrator.as.delete(SSO_CONFIG_PATH)).status).toBe(204);
     for (const address of [notifiedCompany.owner.email, administrator.email]) {
@@ -114,7 +114,7 @@ describe('the configuration of single sign-on', () => {
       expect(changed?.text).toContain(`${administrator.email} has set the identity provider`);
       expect(removed?.text).toContain(`${administrator.email} has taken away the identity provider`);
     }
-    for (const { email } of [...uninformedUsers, inactive]) expect(listMailsTo(email)).toEqual([]);
+    for (const { email } of [...uninformedUsers, inactiveUser]) expect(listMailsTo(email)).toEqual([]);
   });
 
   it('is mailed later if the mail service is down', async () => {
@@ -172,19 +172,19 @@ describe('the configuration of single sign-on', () => {
       idp_sso_url: 'https://idp.example.org',
       redirect_uris: [],
     };
-    const fields = async (idp_certificates: unknown) => {
+    const readFields = async (idp_certificates: unknown) => {
       const { status, body } = await company.as.put(SSO_CONFIG_PATH, {
         json: { ...samlConfiguration, idp_certificates },
       });
       return status === 422 ? body.details.map(({ field }: { field: string }) => field) : status;
     };
-    expect(await fields([`\n${certificate}\r\n`, 'not a certificate'])).toEqual(['idp_certificates.1']);
-    expect(await fields([`${certificate}\n${certificate}`, weak.certificate])).toEqual([
+    expect(await readFields([`\n${certificate}\r\n`, 'not a certificate'])).toEqual(['idp_certificates.1']);
+    expect(await readFields([`${certificate}\n${certificate}`, weak.certificate])).toEqual([
       'idp_certificates.0',
       'idp_certificates.1',
     ]);
-    expect(await fields([])).toEqual(['idp_certificates']);
-    expect(await fields([certificate])).toBe(200);
+    expect(await readFields([])).toEqual(['idp_certificates']);
+    expect(await readFields([certificate])).toBe(200);
   });
 });
 

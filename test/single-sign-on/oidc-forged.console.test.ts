@@ -59,14 +59,14 @@ describe('an OpenID Provider whose answers may be forged', () => {
     return sign(new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !without.includes(name)))));
   }
 
-  async function answerForged(forgery: TokenForgery): Promise<ApiResponse> {
+  async function answerWithForgery(forgery: TokenForgery): Promise<ApiResponse> {
     const { searchParams } = await startSignIn(company);
     const code = await createIdToken(searchParams.get('nonce'), forgery);
     return answerByRedirect(company, { code, state: searchParams.get('state') as string });
   }
 
   it('is accepted when its answer is right, by redirect and by form', async () => {
-    expect(readRedirect(await answerForged({})).code).toBeTruthy();
+    expect(readRedirect(await answerWithForgery({})).code).toBeTruthy();
     const { searchParams } = await startSignIn(company);
     const code = await createIdToken(searchParams.get('nonce'), {});
     const formAnswer = await answerByForm(company, { code, state: searchParams.get('state') as string });
@@ -75,7 +75,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
   it('is sent the client secret in the form if it requires that', async () => {
     await configureSso(company, makeConfiguration('form'));
-    expect(readRedirect(await answerForged({ kind: 'form' })).code).toBeTruthy();
+    expect(readRedirect(await answerWithForgery({ kind: 'form' })).code).toBeTruthy();
     await configureSso(company, makeConfiguration('plain'));
   });
 
@@ -105,7 +105,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
     ['a changed payload', { sign: async (token) => tamperToken(await signToken(token)) }],
     ['no signature', { sign: async (token) => removeSignature(await signToken(token)) }],
   ])('is refused for an ID token with %s', async (_what, forgery) => {
-    expect(readRedirect(await answerForged(forgery))).toEqual({
+    expect(readRedirect(await answerWithForgery(forgery))).toEqual({
       to: CONSOLE_RETURN_URL,
       code: null,
       error: 'invalid_response',
@@ -119,11 +119,11 @@ describe('an OpenID Provider whose answers may be forged', () => {
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
   ])('is refused for an address %s', async (_what, forgery, error) => {
-    expect(readRedirect(await answerForged(forgery)).error).toBe(error);
+    expect(readRedirect(await answerWithForgery(forgery)).error).toBe(error);
   });
 
   describe('whose ID token does not say that the address is verified', () => {
-    const owner = () => company.owner.email;
+    const getOwnerEmail = () => company.owner.email;
     const makeUserInfo = (claims: Record<string, unknown>) =>
       `info.${btoa(JSON.stringify({ sub: 'subject', ...claims }))
         .replaceAll('+', '-')
@@ -137,17 +137,23 @@ describe('an OpenID Provider whose answers may be forged', () => {
       ['the token says that it is not', false, () => 'plain', true, { email_verified: 'false' }],
       ['xms_edov says so', true, () => 'plain', false, { xms_edov: '1' }],
       ['xms_edov says that it is not', false, () => 'plain', true, { xms_edov: false }],
-      ['UserInfo says so', true, () => makeUserInfo({ email: owner(), email_verified: true }), false, {}],
-      ['UserInfo says that it is not', false, () => makeUserInfo({ email: owner(), email_verified: false }), true, {}],
+      ['UserInfo says so', true, () => makeUserInfo({ email: getOwnerEmail(), email_verified: true }), false, {}],
+      [
+        'UserInfo says that it is not',
+        false,
+        () => makeUserInfo({ email: getOwnerEmail(), email_verified: false }),
+        true,
+        {},
+      ],
       ['UserInfo verifies another', false, () => makeUserInfo({ email: 'x@y.test', email_verified: true }), false, {}],
-      ['UserInfo says nothing', true, () => makeUserInfo({ email: owner() }), true, {}],
+      ['UserInfo says nothing', true, () => makeUserInfo({ email: getOwnerEmail() }), true, {}],
       ['UserInfo is about somebody else', false, () => makeUserInfo({ sub: 'x', email_verified: true }), true, {}],
     ])(
       'is accepted or refused according to the userinfo response and trust_email: %s',
       async (_what, expectedOutcome, kind, trust_email, claims) => {
         await configureSso(company, { ...makeConfiguration(kind()), trust_email });
         const { code } = readRedirect(
-          await answerForged({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
+          await answerWithForgery({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
         );
         expect(code !== null).toBe(expectedOutcome);
       },
@@ -155,7 +161,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
     it('is refused with the name of the setting trust_email', async () => {
       await configureSso(company, makeConfiguration('plain'));
-      const { headers } = await answerForged({ without: ['email_verified'] });
+      const { headers } = await answerWithForgery({ without: ['email_verified'] });
       const sentParameters = new URL(headers.get('location') as string).searchParams;
       expect(sentParameters.get('error')).toBe('email_not_verified');
       expect(sentParameters.get('error_description')).toContain('`trust_email`');
@@ -165,11 +171,13 @@ describe('an OpenID Provider whose answers may be forged', () => {
   it('is refused for algorithms without a private key, even if it lists them', async () => {
     await configureSso(company, makeConfiguration('weak'));
     const secret = new TextEncoder().encode('a secret');
-    for (const signForged of [
+    for (const signForgedToken of [
       (token: SignJWT) => token.setProtectedHeader({ alg: 'HS256' }).sign(secret),
       async (token: SignJWT) => removeSignature(await signToken(token)),
     ]) {
-      expect(readRedirect(await answerForged({ sign: signForged, kind: 'weak' })).error).toBe('invalid_response');
+      expect(readRedirect(await answerWithForgery({ sign: signForgedToken, kind: 'weak' })).error).toBe(
+        'invalid_response',
+      );
     }
     await configureSso(company, makeConfiguration('plain'));
   });

@@ -4,7 +4,7 @@ import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { setQuotas } from '../usage/support.ts';
@@ -75,7 +75,7 @@ describe('a sign-in with an OpenID Provider', () => {
   it('accepts a code once, even when a concurrent request exchanges it', async () => {
     const code = readRedirect(await signInByProvider(company.owner.email)).code as string;
     const exchangeConcurrently = () => expectSuccess(exchangeCode(code));
-    const lateExchange = await sendOvertaken(/^delete from "sso_codes"/, exchangeConcurrently, (env) =>
+    const lateExchange = await sendDuringRace(/^delete from "sso_codes"/, exchangeConcurrently, (env) =>
       requestCodeExchange(code, getSecretOfCode(code), env),
     );
     expect([lateExchange.status, lateExchange.body.error]).toEqual([400, 'INVALID_SSO_CODE']);
@@ -119,7 +119,7 @@ describe('a sign-in with an OpenID Provider', () => {
     });
     const sendCallback = (env?: Record<string, string>) =>
       answerByRedirect(company, Object.fromEntries(callbackAddress.searchParams), env);
-    const lateCallback = await sendOvertaken(
+    const lateCallback = await sendDuringRace(
       /^delete from "sso_logins"/,
       async () => expect(readRedirect(await sendCallback()).code).toBeTruthy(),
       sendCallback,
@@ -182,7 +182,7 @@ describe('a sign-in with an OpenID Provider', () => {
           json: { status },
         }),
       );
-    const lateExchange = await sendOvertaken(
+    const lateExchange = await sendDuringRace(
       /^delete from "sso_codes"/,
       () => setStatus('suspended'),
       (variables) => requestCodeExchange(code, getSecretOfCode(code), variables),
@@ -226,7 +226,7 @@ describe('a sign-in with an OpenID Provider', () => {
     };
     const [first, second] = [await createCallback(), await createCallback()];
     let other: ApiResponse | undefined;
-    const lateSignIn = await sendOvertaken(
+    const lateSignIn = await sendDuringRace(
       /^insert into "users"/,
       async () => {
         other = await answerByRedirect(openCompany, first);

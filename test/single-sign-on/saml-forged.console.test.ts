@@ -31,20 +31,20 @@ beforeAll(async () => {
 });
 
 describe('the signature of a SAML response', () => {
-  const makeUnsigned = (request: AuthnRequest) => {
+  const makeUnsignedResponse = (request: AuthnRequest) => {
     const statement = makeValidStatement(request, IDP_ENTITY_ID, company.owner.email);
     return formatResponse(statement, formatAssertion(statement));
   };
 
   it('must be present', async () => {
-    expect(readRedirect(await samlProvider.answerRequest(makeUnsigned))).toEqual(REFUSED_REDIRECT);
+    expect(readRedirect(await samlProvider.answerRequest(makeUnsignedResponse))).toEqual(REFUSED_REDIRECT);
   });
 
   it('must be on the assertion, not on the response alone', async () => {
     expect(
       readRedirect(
         await samlProvider.answerRequest((request) =>
-          signElement(makeUnsigned(request), 'Response', samlProvider.signer),
+          signElement(makeUnsignedResponse(request), 'Response', samlProvider.signer),
         ),
       ),
     ).toEqual(REFUSED_REDIRECT);
@@ -54,7 +54,9 @@ describe('the signature of a SAML response', () => {
     const otherSigner = await createSigner();
     expect(
       readRedirect(
-        await samlProvider.answerRequest((request) => signElement(makeUnsigned(request), 'Assertion', otherSigner)),
+        await samlProvider.answerRequest((request) =>
+          signElement(makeUnsignedResponse(request), 'Assertion', otherSigner),
+        ),
       ),
     ).toEqual(REFUSED_REDIRECT);
   });
@@ -75,7 +77,7 @@ describe('the signature of a SAML response', () => {
     expect(
       readRedirect(
         await samlProvider.answerRequest((request) =>
-          signElement(makeUnsigned(request), 'Assertion', samlProvider.signer, algorithms),
+          signElement(makeUnsignedResponse(request), 'Assertion', samlProvider.signer, algorithms),
         ),
       ),
     ).toEqual(REFUSED_REDIRECT);
@@ -91,7 +93,12 @@ describe('the signature of a SAML response', () => {
       digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
     };
     const callbackAnswer = await samlProvider.answerRequest((request) => {
-      const signedResponse = signElement(makeUnsigned(request), 'Assertion', samlProvider.signer, sha1Algorithms);
+      const signedResponse = signElement(
+        makeUnsignedResponse(request),
+        'Assertion',
+        samlProvider.signer,
+        sha1Algorithms,
+      );
       // What is signed says the same: canonical XML writes the character itself.
       return signedResponse.replaceAll(/http:\/\/www\.w3\.org\/2000\/09\/xmldsig#(?=(?:rsa-)?sha1)/g, spelling);
     });
@@ -123,17 +130,17 @@ describe('the signature of a SAML response', () => {
     ).toBeNull();
   });
 
-  it.each(Object.entries(makeWrappings()))('must not be wrapped: %s', async (_shape, wrap) => {
+  it.each(Object.entries(makeWrappings()))('must not be wrapped: %s', async (_shape, wrapResponse) => {
     // The provider signs honestly for the attacker, who dresses it up to be taken for the owner.
     const callbackAnswer = await samlProvider.answerRequest((request) =>
-      wrap(
+      wrapResponse(
         signElement(samlProvider.makeResponse(attacker.email)(request), 'Response', samlProvider.signer),
         'Response',
       ),
     );
     expect(await readSignedInEmail(callbackAnswer)).not.toBe(company.owner.email);
     const assertionAnswer = await samlProvider.answerRequest((request) =>
-      wrap(samlProvider.makeResponse(attacker.email)(request), 'Assertion'),
+      wrapResponse(samlProvider.makeResponse(attacker.email)(request), 'Assertion'),
     );
     expect(await readSignedInEmail(assertionAnswer)).not.toBe(company.owner.email);
   });
@@ -157,8 +164,8 @@ const findSignature = (xml: string) => SIGNATURE_PATTERN.exec(xml)?.[0] ?? '';
  */
 function makeWrappings(): Record<string, (xml: string, signed: 'Response' | 'Assertion') => string> {
   const findAssertion = (xml: string) => /<saml:Assertion.*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
-  const insertBefore = (parent: string, child: string, before: string) =>
-    parent.replace(before, () => `${child}${before}`);
+  const insertBefore = (parent: string, child: string, followingText: string) =>
+    parent.replace(followingText, () => `${child}${followingText}`);
   /** Returns the response in the owner's name, with its own id, without signatures. */
   const makeEvilResponse = (xml: string) =>
     removeSignature(xml.replace(findAssertion(xml), () => makeForgedAssertion(xml))).replace(
@@ -167,8 +174,8 @@ function makeWrappings(): Record<string, (xml: string, signed: 'Response' | 'Ass
     );
   const insertAfterIssuer = (xml: string, addition: string) =>
     xml.replace('</saml:Issuer>', () => `</saml:Issuer>${addition}`);
-  const replaceAssertion = (xml: string, part: string) => xml.replace(findAssertion(xml), () => part);
-  const makeOriginal = (xml: string) => removeSignature(findAssertion(xml));
+  const replaceAssertion = (xml: string, replacement: string) => xml.replace(findAssertion(xml), () => replacement);
+  const makeOriginalAssertion = (xml: string) => removeSignature(findAssertion(xml));
   return {
     'XSW1, the original response inside its signature': (xml) =>
       insertAfterIssuer(
@@ -184,14 +191,14 @@ function makeWrappings(): Record<string, (xml: string, signed: 'Response' | 'Ass
     'XSW5, the signature on another assertion, the original at the end': (xml) =>
       replaceAssertion(
         xml,
-        insertAfterIssuer(makeForgedAssertion(xml), findSignature(findAssertion(xml))) + makeOriginal(xml),
+        insertAfterIssuer(makeForgedAssertion(xml), findSignature(findAssertion(xml))) + makeOriginalAssertion(xml),
       ),
     'XSW6, the original inside the signature on another assertion': (xml) =>
       replaceAssertion(
         xml,
         insertAfterIssuer(
           makeForgedAssertion(xml),
-          insertBefore(findSignature(findAssertion(xml)), makeOriginal(xml), '</ds:Signature>'),
+          insertBefore(findSignature(findAssertion(xml)), makeOriginalAssertion(xml), '</ds:Signature>'),
         ),
       ),
     'XSW7, another assertion among extensions': (xml) =>
@@ -203,7 +210,7 @@ function makeWrappings(): Record<string, (xml: string, signed: 'Response' | 'Ass
           makeForgedAssertion(xml),
           insertBefore(
             findSignature(findAssertion(xml)),
-            `<ds:Object>${makeOriginal(xml)}</ds:Object>`,
+            `<ds:Object>${makeOriginalAssertion(xml)}</ds:Object>`,
             '</ds:Signature>',
           ),
         ),
@@ -213,7 +220,7 @@ function makeWrappings(): Record<string, (xml: string, signed: 'Response' | 'Ass
 
 describe('a SAML response', () => {
   /** Sends a response that is changed after its assertion was signed; the response itself is not signed. */
-  const sendChanged = async (change: (xml: string) => string) =>
+  const sendChangedResponse = async (change: (xml: string) => string) =>
     readRedirect(
       await samlProvider.answerRequest((request) => change(samlProvider.makeResponse(attacker.email)(request))),
     );
@@ -240,18 +247,18 @@ describe('a SAML response', () => {
     ['another XML namespace', (xml) => xml.replaceAll('SAML:2.0:protocol"', 'SAML:1.0:protocol"')],
     ['an attribute without quotes', (xml) => xml.replace('<samlp:Status>', '<samlp:Status a=b>')],
   ])('is refused with %s', async (_what, change) => {
-    expect(await sendChanged(change)).toEqual(REFUSED_REDIRECT);
+    expect(await sendChangedResponse(change)).toEqual(REFUSED_REDIRECT);
   });
 
   it('is refused when it reports a failure, whatever its assertion', async () => {
-    const makeFailing = (xml: string) => xml.replace('status:Success', 'status:AuthnFailed');
-    expect(await sendChanged(makeFailing)).toEqual({ ...REFUSED_REDIRECT, error: 'access_denied' });
-    expect(await sendSigned(makeFailing)).toEqual({ ...REFUSED_REDIRECT, error: 'access_denied' });
+    const makeFailingResponse = (xml: string) => xml.replace('status:Success', 'status:AuthnFailed');
+    expect(await sendChangedResponse(makeFailingResponse)).toEqual({ ...REFUSED_REDIRECT, error: 'access_denied' });
+    expect(await sendSigned(makeFailingResponse)).toEqual({ ...REFUSED_REDIRECT, error: 'access_denied' });
   });
 
   it('may leave out destination and issuer unless it is signed itself', async () => {
-    for (const part of [DESTINATION_PATTERN, ISSUER_PATTERN]) {
-      expect((await sendChanged((xml) => xml.replace(part, ''))).code).toBeTruthy();
+    for (const pattern of [DESTINATION_PATTERN, ISSUER_PATTERN]) {
+      expect((await sendChangedResponse((xml) => xml.replace(pattern, ''))).code).toBeTruthy();
     }
     expect(await sendSigned((xml) => xml.replace(DESTINATION_PATTERN, ''))).toEqual(REFUSED_REDIRECT);
     expect((await sendSigned((xml) => xml)).code).toBeTruthy();
@@ -269,7 +276,7 @@ describe('a SAML document', () => {
   const makeNamespaces = (count: number, from = 0) =>
     Array.from({ length: count }, (_, n) => `xmlns:n${from + n}="u${n}"`).join(' ');
   /** Adds content inside the signed part: it must be canonicalised before its digest is found to differ. */
-  const addStuffing = (xml: string, stuffing: string) => xml.replace('<saml:Subject>', `${stuffing}<saml:Subject>`);
+  const addPadding = (xml: string, padding: string) => xml.replace('<saml:Subject>', `${padding}<saml:Subject>`);
 
   const entityBomb = `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">${Array.from(
     { length: 9 },
@@ -290,23 +297,23 @@ describe('a SAML document', () => {
     ['more than 256 KiB', (xml) => xml.replace('<samlp:Status>', `<a>${'x'.repeat(300_000)}</a><samlp:Status>`)],
     [
       'the maximum of elements, side by side',
-      (xml) => addStuffing(xml, `<a ${makeNamespaces(1)} b="">x</a>`.repeat(950)),
+      (xml) => addPadding(xml, `<a ${makeNamespaces(1)} b="">x</a>`.repeat(950)),
     ],
     [
       'the maximum of elements, within each other',
       (xml) =>
-        addStuffing(
+        addPadding(
           xml,
           Array.from({ length: 55 }, (_, n) => `<a ${makeNamespaces(17, n * 17)}>`).join('') +
             '<n3:c n9:d="" n200:e=""/>'.repeat(2800) +
             '</a>'.repeat(55),
         ),
     ],
-    ['too many elements', (xml) => addStuffing(xml, '<a/>'.repeat(3000))],
+    ['too many elements', (xml) => addPadding(xml, '<a/>'.repeat(3000))],
     ['too many namespaces', (xml) => xml.replace('<samlp:Response ', `<samlp:Response ${makeNamespaces(1000)} `)],
     [
       'thousands of attributes',
-      (xml) => addStuffing(xml, `<a ${Array.from({ length: 8000 }, (_, n) => `b${n}="${n}"`).join(' ')}/>`),
+      (xml) => addPadding(xml, `<a ${Array.from({ length: 8000 }, (_, n) => `b${n}="${n}"`).join(' ')}/>`),
     ],
     ['no content', () => ''],
     ['no XML', () => 'not xml'],

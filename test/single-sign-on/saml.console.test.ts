@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   type AuthnRequest,
   createSigner,
@@ -59,9 +59,9 @@ describe('a valid SAML response', () => {
   });
 
   it('may also be signed as a whole', async () => {
-    const signTwice = (request: AuthnRequest) =>
+    const signResponseTwice = (request: AuthnRequest) =>
       signElement(samlProvider.makeResponse(company.owner.email)(request), 'Response', samlProvider.signer);
-    expect(await readSignedInEmail(await samlProvider.answerRequest(signTwice))).toBe(company.owner.email);
+    expect(await readSignedInEmail(await samlProvider.answerRequest(signResponseTwice))).toBe(company.owner.email);
   });
 
   it('may have the address in an attribute where the NameID contains no address', async () => {
@@ -269,7 +269,7 @@ describe('an assertion', () => {
       SAMLResponse: encodeBase64(samlProvider.makeResponse(company.owner.email)(request)),
       RelayState: request.relayState,
     };
-    const lateAnswer = await sendOvertaken(
+    const lateAnswer = await sendDuringRace(
       /^delete from "sso_logins"/,
       async () => expect(readRedirect(await answerByForm(company, fields)).code).toBeTruthy(),
       (env) => answerByForm(company, fields, env),

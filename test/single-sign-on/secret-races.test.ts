@@ -3,7 +3,7 @@ import { replaceEncryptedConnections } from '../../src/modules/managed-database/
 import { replaceClientSecret } from '../../src/modules/single-sign-on/store.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 let company: Company;
@@ -37,7 +37,7 @@ describe('a client secret', () => {
       await putSecret('the secret of the rival');
       concurrentSecret = await readStoredSecret();
     };
-    const answer = await sendOvertaken(/^insert into "sso_configurations"/, putConcurrently, (env) =>
+    const answer = await sendDuringRace(/^insert into "sso_configurations"/, putConcurrently, (env) =>
       company.as.put(SSO_CONFIG_PATH, { json, env }),
     );
     expect([answer.status, await readStoredSecret()]).toEqual([200, concurrentSecret]);
@@ -45,10 +45,10 @@ describe('a client secret', () => {
 
   it('is not overwritten by an older one that was encrypted again under a newer key', async () => {
     await putSecret('the first secret');
-    const readRow = { companyId: company.id, clientSecret: await readStoredSecret() };
+    const storedRow = { companyId: company.id, clientSecret: await readStoredSecret() };
     await putSecret('the secret of the rival');
     const concurrentSecret = await readStoredSecret();
-    await runInContext({ kind: 'anonymous' }, (ctx) => replaceClientSecret(ctx.db, readRow, 'encrypted anew'));
+    await runInContext({ kind: 'anonymous' }, (ctx) => replaceClientSecret(ctx.db, storedRow, 'encrypted anew'));
     expect(await readStoredSecret()).toBe(concurrentSecret);
   });
 });

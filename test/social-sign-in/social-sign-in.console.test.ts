@@ -6,7 +6,7 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { listOtherSpellings } from '../support/spellings.ts';
 
@@ -108,23 +108,23 @@ describe('an ID token of an identity provider', () => {
 
   it('of a provider that does not say whether addresses are verified is accepted where the configuration trusts it', async () => {
     const trustingCompany = await createOwnedCompany();
-    const putTrust = (trust_email: boolean) =>
+    const putTrustEmail = (trust_email: boolean) =>
       trustingCompany.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [{ ...makePlainProvider(), trust_email }] } });
-    const tryUnverified = async (claims: Record<string, unknown> = {}) =>
+    const signInUnverified = async (claims: Record<string, unknown> = {}) =>
       signIn(
         await createIdToken({ claims: { email: trustingCompany.owner.email, email_verified: undefined, ...claims } }),
         trustingCompany.slug,
       );
-    expect((await putTrust(true)).body.providers).toEqual([{ ...makePlainProvider(), trust_email: true }]);
-    expect((await tryUnverified()).status).toBe(200);
-    expect((await tryUnverified({ email_verified: false })).status).toBe(401);
-    await putTrust(false);
-    const refusedSignIn = await tryUnverified();
+    expect((await putTrustEmail(true)).body.providers).toEqual([{ ...makePlainProvider(), trust_email: true }]);
+    expect((await signInUnverified()).status).toBe(200);
+    expect((await signInUnverified({ email_verified: false })).status).toBe(401);
+    await putTrustEmail(false);
+    const refusedSignIn = await signInUnverified();
     expect([refusedSignIn.status, JSON.stringify(refusedSignIn.body)]).toEqual([
       401,
       expect.stringContaining('`trust_email`'),
     ]);
-    expect((await tryUnverified({ xms_edov: true })).status).toBe(200);
+    expect((await signInUnverified({ xms_edov: true })).status).toBe(200);
   });
 
   it('is refused when signed with any key but the key of the provider', async () => {
@@ -135,8 +135,8 @@ describe('an ID token of an identity provider', () => {
       false,
       ['sign', 'verify'],
     )) as CryptoKeyPair;
-    const goodToken = await createIdToken();
-    const [header, payload, signature] = goodToken.split('.') as [string, string, string];
+    const validToken = await createIdToken();
+    const [header, payload, signature] = validToken.split('.') as [string, string, string];
     const noneHeader = btoa(JSON.stringify({ alg: 'none' })).replaceAll('=', '');
     const tamperedPayload = (await createIdToken({ claims: { email: 'someone@else.test' } })).split('.')[1];
     for (const token of [
@@ -188,7 +188,7 @@ describe('an ID token of an identity provider', () => {
 
   it('works once, also if it is used twice at the same time', async () => {
     const token = await createIdToken();
-    const lateSignIn = await sendOvertaken(
+    const lateSignIn = await sendDuringRace(
       /^insert into "spent_social_tokens"/,
       async () => expect((await signIn(token)).status).toBe(200),
       (env) => callApi('POST', '/v1/auth/social', { json: { company_slug: company.slug, social_token: token }, env }),
@@ -211,10 +211,10 @@ describe('an ID token of an identity provider', () => {
     const countSpentTokens = () =>
       env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
     await signIn(await createIdToken());
-    const spentBefore = await countSpentTokens();
+    const spentCountBefore = await countSpentTokens();
     advanceClock(10 * 60_000);
     await runScheduled();
-    expect(await countSpentTokens()).toBe(spentBefore);
+    expect(await countSpentTokens()).toBe(spentCountBefore);
     advanceClock(21 * 60_000);
     await runScheduled();
     resetClock();
@@ -233,12 +233,12 @@ describe('an ID token of an identity provider', () => {
 
 describe('the provider identity of a user', () => {
   const createOtherSubject = (email: string) => createIdToken({ claims: { email, sub: 'another' } });
-  const REFUSED = [403, 'FORBIDDEN'];
+  const FORBIDDEN_ERROR = [403, 'FORBIDDEN'];
 
   it('is stored at the first sign-in, after which another identity with the same address is refused', async () => {
     const { email } = await createAllowedUser(company);
     expect((await signIn(await createIdToken({ claims: { email } }))).status).toBe(200);
-    expect(readStatusAndCode(await signIn(await createOtherSubject(email)))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(await createOtherSubject(email)))).toEqual(FORBIDDEN_ERROR);
     expect((await signIn(await createIdToken({ claims: { email } }))).status).toBe(200);
   });
 
@@ -249,19 +249,19 @@ describe('the provider identity of a user', () => {
     const claims = { email: other.owner.email };
     expect((await signIn(await createIdToken({ claims }), other.slug)).status).toBe(200);
     const otherProviderToken = await createIdToken({ claims: { ...claims, iss: makeForgerUrl('form') } });
-    expect(readStatusAndCode(await signIn(otherProviderToken, other.slug))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(otherProviderToken, other.slug))).toEqual(FORBIDDEN_ERROR);
   });
 
   it('is stored from the first of two sign-ins at the same time', async () => {
     const { id, email } = await createAllowedUser(company);
     const first = await createIdToken({ claims: { email } });
     const json = { company_slug: company.slug, social_token: await createOtherSubject(email) };
-    const lateSignIn = await sendOvertaken(
+    const lateSignIn = await sendDuringRace(
       /^insert into "spent_social_tokens"/,
       async () => expect((await signIn(first)).status).toBe(200),
       (env) => callApi('POST', '/v1/auth/social', { json, env }),
     );
-    expect(readStatusAndCode(lateSignIn)).toEqual(REFUSED);
+    expect(readStatusAndCode(lateSignIn)).toEqual(FORBIDDEN_ERROR);
     expect(await countRows('user_identities where user_id = ?', id)).toBe(1);
   });
 
@@ -270,15 +270,15 @@ describe('the provider identity of a user', () => {
     const { as } = await createAllowedUser(company, { can: ['users:update'] });
     await signIn(await createIdToken({ claims: { email } }));
     const token = await createOtherSubject(email);
-    expect(readStatusAndCode(await signIn(token))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(token))).toEqual(FORBIDDEN_ERROR);
     const path = `/v1/users/${id}/identities`;
     expect((await (await createAllowedUser(company, { can: ['users:get'] })).as.delete(path)).status).toBe(403);
     expect((await (await createOwnedCompany()).as.delete(path)).status).toBe(404);
-    expect(readStatusAndCode(await signIn(token))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(token))).toEqual(FORBIDDEN_ERROR);
     expect((await as.delete(path)).status).toBe(204);
     // A token that was refused is still good.
     expect((await signIn(token)).status).toBe(200);
-    expect(readStatusAndCode(await signIn(await createIdToken({ claims: { email } })))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(await createIdToken({ claims: { email } })))).toEqual(FORBIDDEN_ERROR);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(`/v1/users/${'0'.repeat(24)}/identities`)).status).toBe(404);
@@ -308,7 +308,7 @@ describe('a company that signs in by single sign-on alone', () => {
 });
 
 describe('the signing keys of an identity provider', () => {
-  async function createCompanyWith(provider: Record<string, unknown>): Promise<Company> {
+  async function createCompanyWithProvider(provider: Record<string, unknown>): Promise<Company> {
     const other = await createOwnedCompany();
     expect((await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [provider] } })).status).toBe(200);
     return other;
@@ -316,14 +316,18 @@ describe('the signing keys of an identity provider', () => {
 
   it('are read from a configured address without discovery', async () => {
     const issuer = makeForgerUrl('absent');
-    const other = await createCompanyWith({ issuer, audience: AUDIENCE, jwks_uri: makeForgerUrl('plain/jwks') });
+    const other = await createCompanyWithProvider({
+      issuer,
+      audience: AUDIENCE,
+      jwks_uri: makeForgerUrl('plain/jwks'),
+    });
     const token = await createIdToken({ claims: { iss: issuer, email: other.owner.email } });
     expect((await signIn(token, other.slug)).status).toBe(200);
   });
 
   it.each(['absent', 'impostor', 'moved', 'huge'])('are not read from a provider that is %s', async (kind) => {
     const issuer = makeForgerUrl(kind);
-    const other = await createCompanyWith({ issuer, audience: AUDIENCE });
+    const other = await createCompanyWithProvider({ issuer, audience: AUDIENCE });
     const token = await createIdToken({ claims: { iss: issuer, email: other.owner.email } });
     const { status, body } = await signIn(token, other.slug);
     expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
@@ -331,7 +335,7 @@ describe('the signing keys of an identity provider', () => {
 
   it('are not read from an address without keys', async () => {
     for (const jwks_uri of [makeForgerUrl('absent'), makeForgerUrl('plain/.well-known/openid-configuration')]) {
-      const other = await createCompanyWith({ issuer: makeForgerUrl('plain'), audience: AUDIENCE, jwks_uri });
+      const other = await createCompanyWithProvider({ issuer: makeForgerUrl('plain'), audience: AUDIENCE, jwks_uri });
       const token = await createIdToken({ claims: { email: other.owner.email } });
       expect((await signIn(token, other.slug)).status).toBe(503);
     }

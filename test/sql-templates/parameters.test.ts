@@ -52,8 +52,8 @@ describe('a parameter of an SQL template', () => {
       [kind, [['a']], { reason: kind === 'multi_select' ? 'type' : 'too_many' }],
     ]),
   )('of the kind %s names the rule that a value breaks: %j', (kind, input, reason) => {
-    const coerced = coerceParameter(kind, input);
-    expect(explainField('problem' in coerced ? coerced.problem : '', 'en')).toMatchObject(reason);
+    const coercionResult = coerceParameter(kind, input);
+    expect(explainField('problem' in coercionResult ? coercionResult.problem : '', 'en')).toMatchObject(reason);
   });
 
   it.each(PARAMETER_KINDS)('of the kind %s is null without a value', (kind) => {

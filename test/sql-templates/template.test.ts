@@ -33,7 +33,7 @@ const coerceValues = (sentValues: Record<string, unknown>) =>
 const compileSql = (sql: string, sentValues: Record<string, unknown> = ALL_VALUES) =>
   compileTemplate(parseTemplate(sql), PARAMETER_KINDS, coerceValues(sentValues));
 /** Returns the compiled text with spaces normalized. */
-const compilePlain = (sql: string, sentValues?: Record<string, unknown>) =>
+const compileTrimmedText = (sql: string, sentValues?: Record<string, unknown>) =>
   compileSql(sql, sentValues).text.replaceAll(/\s+/g, ' ').trim();
 
 describe('an SQL template', () => {
@@ -88,7 +88,7 @@ describe('an SQL template', () => {
     ['{{q}} /* open {{q}}', '($1::text)'],
     ['{{q}} $a$ open {{q}}', '($1::text) $a$ open {{q}}'],
   ])('binds parameters with their types: %s', (sql, expected) => {
-    expect(compilePlain(sql)).toBe(expected);
+    expect(compileTrimmedText(sql)).toBe(expected);
   });
 
   it.each([
@@ -123,7 +123,7 @@ describe('an SQL template', () => {
       ['{"a\\"b","c\\\\d","e\'f","{g}","h,i"," ","NULL"}'],
     ],
   ])('keeps an optional clause only if its parameters have values: %s with %j', (sql, sentValues, text, values) => {
-    expect(compilePlain(sql, sentValues)).toBe(text);
+    expect(compileTrimmedText(sql, sentValues)).toBe(text);
     expect(compileSql(sql, sentValues).values).toEqual(values);
   });
 
@@ -191,7 +191,7 @@ describe('an SQL template', () => {
 
 describe('any random SQL template', () => {
   const value = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 }).map((text) => `«${text}»`);
-  const hostileValue = fc.constantFrom(
+  const arbitraryHostileValue = fc.constantFrom(
     "»'; DROP TABLE x; --",
     '»{{q}}',
     '»[[ {{n}} ]]',
@@ -201,7 +201,7 @@ describe('any random SQL template', () => {
     '»"',
     '»\\',
   );
-  const fragments = fc.array(
+  const arbitraryFragments = fc.array(
     fc.constantFrom(
       '{{q}}',
       '{{r}}',
@@ -227,9 +227,9 @@ describe('any random SQL template', () => {
   it('is compiled to a text that contains no value and does not depend on values', () => {
     fc.assert(
       fc.property(
-        fragments,
-        fc.oneof(value, hostileValue),
-        fc.oneof(value, hostileValue),
+        arbitraryFragments,
+        fc.oneof(value, arbitraryHostileValue),
+        fc.oneof(value, arbitraryHostileValue),
         (parts, firstValue, other) => {
           const sql = parts.join(' ');
           const [a, b] = [firstValue, other].map((text) =>

@@ -58,7 +58,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('aiServerUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
+    await new Promise((resolve) => server.close(resolve));
   };
 }
 
@@ -143,8 +143,8 @@ function findSchemaProblem(schema: Schema): string | undefined {
   if (schema.type !== 'object') return undefined;
   const members = Object.keys(schema.properties ?? {});
   if (schema.additionalProperties !== false) return 'additionalProperties must be false';
-  const missing = members.filter((member) => !schema.required?.includes(member));
-  if (missing.length > 0) return `not required: ${missing}`;
+  const missingMembers = members.filter((member) => !schema.required?.includes(member));
+  if (missingMembers.length > 0) return `not required: ${missingMembers}`;
   return members.map((member) => findSchemaProblem(schema.properties?.[member] ?? {})).find((problem) => problem);
 }
 

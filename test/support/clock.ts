@@ -3,11 +3,11 @@ import { clock } from '../../src/kernel/clock.ts';
 import { EMAIL } from './mail.ts';
 import worker from './worker.ts';
 
-const realNow = clock.now;
+const readRealTime = clock.now;
 
 /** Moves the Worker's clock `ms` ahead of the real time, from where it runs on. */
 export const advanceClock = (ms: number): void => {
-  clock.now = () => realNow() + ms;
+  clock.now = () => readRealTime() + ms;
 };
 
 /** Stops the Worker's clock at `ms` since the epoch. */
@@ -17,7 +17,7 @@ export const stopClockAt = (ms: number): void => {
 
 /** Resets the Worker's clock to the real time. */
 export const resetClock = (): void => {
-  clock.now = realNow;
+  clock.now = readRealTime;
 };
 
 /** Runs the tasks that the platform triggers once a minute. `changedEnv` are variables and bindings that differ for this run. */

@@ -89,8 +89,8 @@ export async function createAllowedUser(
     can = [],
     on = ['*'],
     denied = [],
-    deniedOn = ['*'],
-  }: { can?: string[]; on?: string[]; denied?: string[]; deniedOn?: string[] } = {},
+    deniedArns = ['*'],
+  }: { can?: string[]; on?: string[]; denied?: string[]; deniedArns?: string[] } = {},
 ): Promise<{ id: string; email: string; token: string; as: Caller }> {
   createdCount += 1;
   const db = drizzle(env.CONTROL_DB);
@@ -105,7 +105,7 @@ export async function createAllowedUser(
   const ownedColumns = { companyId: company.id, createdAt: now, updatedAt: now };
   const statements = [
     { effect: 'Allow' as const, actions: can, resources: on },
-    { effect: 'Deny' as const, actions: denied, resources: deniedOn },
+    { effect: 'Deny' as const, actions: denied, resources: deniedArns },
   ].filter(({ actions }) => actions.length > 0);
   const [owner] = await db.select().from(users).where(eq(users.id, company.owner.id));
   await db.batch([

@@ -106,7 +106,7 @@ function findUntranslated(
   language: string | null,
 ) {
   if (message === undefined || UNTRANSLATED_CODES.includes(code ?? error ?? '')) return undefined;
-  const fieldMessages = Array.isArray(details) ? details.map((each) => String(each.message)) : [];
+  const fieldMessages = Array.isArray(details) ? details.map((listedDetail) => String(listedDetail.message)) : [];
   // That of too many requests has two sentences, and that of a directory one for each field.
   const hasComposedMessage =
     error === 'RateLimitExceeded' || (detail !== undefined && (status === '429' || fieldMessages.length > 0));

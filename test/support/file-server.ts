@@ -12,12 +12,12 @@ declare module 'vitest' {
 
 /** Starts the file server on a socket of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const http = createServer(createFileServer());
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  project.provide('fileServerUrl', `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  const httpServer = createServer(createFileServer());
+  await new Promise<void>((resolve) => httpServer.listen(0, '127.0.0.1', resolve));
+  project.provide('fileServerUrl', `http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`);
   return async () => {
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
+    httpServer.closeAllConnections();
+    await new Promise((resolve) => httpServer.close(resolve));
   };
 }
 
@@ -33,8 +33,8 @@ export interface ReceivedRequest {
 }
 
 /** Returns a CSV file of the given number of rows, of a hundred bytes each. */
-export const makeCsv = (rows: number): string =>
-  `numero,texto\n${Array.from({ length: rows }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
+export const makeCsv = (rowCount: number): string =>
+  `numero,texto\n${Array.from({ length: rowCount }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
 
 /**
  * Creates the file server. PUT of `/kept/{key}/0/{name}` stores a body, with its `Content-Type` and `Content-Encoding`,
@@ -129,17 +129,17 @@ function sendFile(
     ...(kind === 'typed' && { 'content-type': 'text/csv; charset=utf-8' }),
   };
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
-  const isPart = from > 0 && kind !== 'rangeless' && request.headers['if-range'] === etag;
-  const start = isPart ? from : 0;
-  if (isPart && start >= wholeFile.length) {
+  const isPartial = from > 0 && kind !== 'rangeless' && request.headers['if-range'] === etag;
+  const start = isPartial ? from : 0;
+  if (isPartial && start >= wholeFile.length) {
     return void response.writeHead(416, { ...headers, 'content-range': `bytes */${wholeFile.length}` }).end();
   }
   const shift = kind === 'shifted' ? 1 : 0;
-  if (isPart) headers['content-range'] = `bytes ${start + shift}-${wholeFile.length - 1}/${wholeFile.length}`;
+  if (isPartial) headers['content-range'] = `bytes ${start + shift}-${wholeFile.length - 1}/${wholeFile.length}`;
   const remainingBytes = wholeFile.subarray(start);
-  const isLonger = kind === 'longer' && isPart;
+  const isLonger = kind === 'longer' && isPartial;
   if (kind !== 'chunked' && !isLonger) headers['content-length'] = remainingBytes.length;
-  response.writeHead(isPart ? 206 : 200, headers);
+  response.writeHead(isPartial ? 206 : 200, headers);
   if (kind === 'stuck') return void response.write(remainingBytes.subarray(0, MIB_BYTES));
   if (isLonger) return void response.end(Buffer.concat([remainingBytes, remainingBytes]));
   const cutLength = parseLength(kind, earlierCount);

@@ -63,8 +63,8 @@ function createMailServer(): RequestListener {
     }
     const mail = await readJson(request);
     if (!mail?.from || !mail.to || !mail.subject) return refuse(422, 'missing_required_field', 'A field is missing.');
-    const address = (text: string) => /<([^<>]+)>$/.exec(text)?.[1] ?? text;
-    if (!address(mail.from).endsWith(`@${MAIL_DOMAIN}`)) {
+    const readAddress = (text: string) => /<([^<>]+)>$/.exec(text)?.[1] ?? text;
+    if (!readAddress(mail.from).endsWith(`@${MAIL_DOMAIN}`)) {
       return refuse(403, 'validation_error', 'The domain is not verified.');
     }
     const [receiver = ''] = mail.to;

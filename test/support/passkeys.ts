@@ -141,28 +141,28 @@ export type Authenticator = Awaited<ReturnType<typeof createAuthenticator>>;
 
 /** Encodes a public key as authenticators do (RFC 9053). */
 function toCoseKey(jwk: JsonWebKey, alg: number): Map<number, unknown> {
-  const part = (text: string | undefined) => Uint8Array.fromBase64(text as string, { alphabet: 'base64url' });
+  const decodePart = (text: string | undefined) => Uint8Array.fromBase64(text as string, { alphabet: 'base64url' });
   if (jwk.kty === 'OKP')
     return new Map<number, unknown>([
       [1, 1],
       [3, alg],
       [-1, 6],
-      [-2, part(jwk.x)],
+      [-2, decodePart(jwk.x)],
     ]);
   if (jwk.kty === 'RSA')
     return new Map<number, unknown>([
       [1, 3],
       [3, alg],
-      [-1, part(jwk.n)],
-      [-2, part(jwk.e)],
+      [-1, decodePart(jwk.n)],
+      [-2, decodePart(jwk.e)],
     ]);
   const curve = jwk.crv === 'P-384' ? 2 : 1;
   return new Map<number, unknown>([
     [1, 2],
     [3, alg],
     [-1, curve],
-    [-2, part(jwk.x)],
-    [-3, part(jwk.y)],
+    [-2, decodePart(jwk.x)],
+    [-3, decodePart(jwk.y)],
   ]);
 }
 
@@ -172,8 +172,8 @@ function toDerSignature(signature: Uint8Array): Uint8Array {
   const integers = [signature.slice(0, half), signature.slice(half)].map((part) => {
     const start = part.findIndex((byte) => byte !== 0);
     const digits = [...part.slice(start)];
-    const positive = (digits[0] as number) >= 0x80 ? [0, ...digits] : digits;
-    return [2, positive.length, ...positive];
+    const positiveDigits = (digits[0] as number) >= 0x80 ? [0, ...digits] : digits;
+    return [2, positiveDigits.length, ...positiveDigits];
   });
   const body = integers.flat();
   return new Uint8Array([0x30, body.length, ...body]);
@@ -186,9 +186,13 @@ export const requestRegistrationOptions = (as: Caller, proof: object = { passwor
 export async function addPasskey(
   as: Caller,
   authenticator: Authenticator,
-  { odd = {}, name = 'Laptop', env }: { odd?: AuthenticatorFaults; name?: string; env?: Record<string, string> } = {},
+  {
+    faults = {},
+    name = 'Laptop',
+    env,
+  }: { faults?: AuthenticatorFaults; name?: string; env?: Record<string, string> } = {},
 ) {
-  const response = await authenticator.create(await expectSuccess(requestRegistrationOptions(as)), odd);
+  const response = await authenticator.create(await expectSuccess(requestRegistrationOptions(as)), faults);
   return as.post('/v1/auth/passkeys', { json: { name, response, password: PASSWORD }, ...(env && { env }) });
 }
 

@@ -34,16 +34,16 @@ export function createPrincipal(id: string, as: Caller): TestPrincipal {
 export async function createPrincipals(company: Company) {
   const user = await createAllowedUser(company, { can: ['*'] });
   const serviceAccount: ServiceAccount = await createAllowedAccount(company, makeAllow('*'));
-  const requestSigner = createPrincipal(serviceAccount.id, serviceAccount.as);
+  const signingPrincipal = createPrincipal(serviceAccount.id, serviceAccount.as);
   const person = createPrincipal(user.id, user.as);
-  const secretHolder = createPrincipal(serviceAccount.id, createSecretCaller(serviceAccount));
+  const secretPrincipal = createPrincipal(serviceAccount.id, createSecretCaller(serviceAccount));
   return {
     bearer: person,
     agent: person,
     external: person,
-    signature: requestSigner,
-    machine: requestSigner,
-    directory: secretHolder,
+    signature: signingPrincipal,
+    machine: signingPrincipal,
+    directory: secretPrincipal,
     robot: serviceAccount,
   };
 }

@@ -1,5 +1,5 @@
 /** Creates a generator of numbers from 0 to below 1 that are the same for the same seed (mulberry32). */
-export function createRandom(seed: number): () => number {
+export function createRandomGenerator(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -11,10 +11,10 @@ export function createRandom(seed: number): () => number {
 
 /** Creates functions for random choices that are the same for the same seed. */
 export function createRandomChoices(seed: number) {
-  const next = createRandom(seed);
+  const next = createRandomGenerator(seed);
   const pickInteger = (maximum: number) => Math.floor(next() * (maximum + 1));
   return {
-    chance: (share: number) => next() < share,
+    chance: (probability: number) => next() < probability,
     upTo: pickInteger,
     of: <T>(choices: readonly T[]) => choices[pickInteger(choices.length - 1)] as T,
   };

@@ -1,7 +1,7 @@
 import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
 import { beforeAll, vi } from 'vitest';
 import { touchesAccess } from '../../src/db/access-changes.ts';
-import { hashing } from '../../src/platform/passwords.ts';
+import { hashSettings } from '../../src/platform/passwords.ts';
 import { rememberMainModule, restoreRuntimeTimers } from './cheaper-runner.ts';
 import { resetClock } from './clock.ts';
 import { restartNumbering } from './companies.ts';
@@ -22,10 +22,10 @@ beforeAll(async () => {
   restoreRuntimeTimers();
   forgetOnDirectWrites();
   // A tenth of a second for every person of every test adds up.
-  hashing.cost = { memorySize: 64, passes: 1, parallelism: 1 };
+  hashSettings.cost = { memorySize: 64, passes: 1, parallelism: 1 };
   await endWorkOfEarlierFiles();
   await resetAll();
-  await migrate(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
+  await applyAllMigrations(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
 });
 
 /** Empties the isolate's cache of principals when a test changes access directly in the database, which notifies nobody. */
@@ -50,5 +50,5 @@ const countTables = (database: D1Database): Promise<number | null> =>
   database.prepare("select count(*) as tables from sqlite_master where name = 'd1_migrations'").first('tables');
 
 /** Applies all migrations in one batch, because each would be a round trip otherwise. */
-const migrate = (database: D1Database, migrations: D1Migration[]) =>
+const applyAllMigrations = (database: D1Database, migrations: D1Migration[]) =>
   applyD1Migrations(database, [{ name: 'all', queries: migrations.flatMap(({ queries }) => queries) }]);

@@ -23,17 +23,17 @@ export interface ReceivedRequest {
 /** Starts the receiver on a socket of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const handleRequest = createReceiverListener();
-  const http = createServer(handleRequest);
+  const httpServer = createServer(handleRequest);
   const { privateKey: key, certificate: cert } = await createSigner();
-  const https = createTlsServer({ key, cert }, handleRequest);
-  for (const server of [http, https]) {
+  const httpsServer = createTlsServer({ key, cert }, handleRequest);
+  for (const server of [httpServer, httpsServer]) {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   }
-  const getPort = (server: typeof http) => (server.address() as AddressInfo).port;
-  project.provide('webhookReceiverUrl', `http://127.0.0.1:${getPort(http)}`);
-  project.provide('untrustedReceiverUrl', `https://127.0.0.1:${getPort(https)}`);
+  const getPort = (server: typeof httpServer) => (server.address() as AddressInfo).port;
+  project.provide('webhookReceiverUrl', `http://127.0.0.1:${getPort(httpServer)}`);
+  project.provide('untrustedReceiverUrl', `https://127.0.0.1:${getPort(httpsServer)}`);
   return async () => {
-    for (const server of [http, https]) {
+    for (const server of [httpServer, httpsServer]) {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     }
@@ -43,8 +43,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /**
  * Creates the receiver: `/{behaviour}/{key}` takes requests, which GET of `/received/{key}` lists. Behaviours: `ok`; `status.N`
  * answers that; `once.N` answers it the first time; `after.N.S` answers N with `Retry-After: S` the first time; `mute` sends
- * nothing; `dripHead` a byte of its head a second; `huge` sends without an end; `redirect` answers 301; `hangup` closes the
- * connection; `late.N` answers that after two seconds; `interim.N` sends the answer N (100, 102 or 103) before its own. PUT of `/as/{key}` with a behaviour changes the behaviour of the key.
+ * nothing; `drip` a byte of its head a second; `huge` sends without an end; `redirect` answers 301; `hangup` closes the
+ * connection; `late.N` answers that after two seconds; `interim.N` sends the answer N (100, 102 or 103) before its own. PUT of
+ * `/as/{key}` with a behaviour changes the behaviour of the key.
  */
 function createReceiverListener(): RequestListener {
   const requestsByKey = new Map<string, ReceivedRequest[]>();
@@ -69,10 +70,10 @@ function createReceiverListener(): RequestListener {
 }
 
 /** Sends one byte of the response's head a second. */
-function dripHead({ socket }: ServerResponse): void {
-  const left = [...'HTTP/1.1 204 No Content\r\n\r\n'];
+function sendHeadSlowly({ socket }: ServerResponse): void {
+  const pendingCharacters = [...'HTTP/1.1 204 No Content\r\n\r\n'];
   const timer = setInterval(() => {
-    const byte = left.shift();
+    const byte = pendingCharacters.shift();
     if (byte === undefined || !socket?.writable) clearInterval(timer);
     else socket.write(byte);
   }, 1000);
@@ -89,15 +90,15 @@ function answerByBehaviour(response: ServerResponse, behaviour: string, earlierC
     return void response.writeHead(204).end();
   }
   if (kind === 'hangup') return void response.destroy();
-  if (kind === 'drip') return void dripHead(response);
+  if (kind === 'drip') return void sendHeadSlowly(response);
   if (kind === 'huge') {
     response.writeHead(200);
     const chunk = Buffer.alloc(65_536);
-    const sendMore = () => {
+    const sendNextChunks = () => {
       while (!response.destroyed && response.write(chunk));
-      if (!response.destroyed) response.once('drain', sendMore);
+      if (!response.destroyed) response.once('drain', sendNextChunks);
     };
-    sendMore();
+    sendNextChunks();
     return;
   }
   if (kind === 'late') return void setTimeout(() => response.writeHead(Number(status)).end(), 2000);

@@ -10,7 +10,7 @@ import {
 } from '../../src/tenant-sql/client.ts';
 import { copyIn } from '../../src/tenant-sql/copy.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
-import { runBehindApi } from '../managed-tables/support.ts';
+import { runInCompanyDatabase } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { createTenant, makeTunnelOptions } from '../support/tenant.ts';
 import { countOpenedConnections, disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
@@ -81,11 +81,11 @@ describe('statements of the client of a company’s Postgres', () => {
 
   it("fail with the fields of PostgreSQL's error and leave the connection usable", async () => {
     const sql = openClient();
-    const error = await sql.query('INSERT INTO t (n) VALUES (200), (200)').catch((caught: unknown) => caught);
+    const error = await sql.query('INSERT INTO t (n) VALUES (200), (200)').catch((caughtError: unknown) => caughtError);
     expect(isPostgresError(error) && error).toMatchObject({ code: '23505', constraint: 't_pkey', table: 't' });
     const missingValueError = await sql
       .query('INSERT INTO t (n, m) VALUES (201, NULL)')
-      .catch((caught: unknown) => caught);
+      .catch((caughtError: unknown) => caughtError);
     expect(isPostgresError(missingValueError) && missingValueError.column).toBe('m');
     expect(await sql.query('SELECT count(*) AS n FROM t')).toEqual([{ n: '0' }]);
   });
@@ -134,8 +134,8 @@ describe('a transaction in a company’s Postgres', () => {
 
   it('can be read-only or serializable, and leaves no setting on the connection', async () => {
     const sql = openClient();
-    const writeTransaction = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
-    await expect(writeTransaction).rejects.toMatchObject({ code: '25006' });
+    const pendingWrite = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
+    await expect(pendingWrite).rejects.toMatchObject({ code: '25006' });
     const isolationLevel = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), {
       isolation: 'serializable',
     });
@@ -187,7 +187,7 @@ describe('a transaction in a company’s Postgres', () => {
 });
 
 describe('a connection to a company’s Postgres', () => {
-  const UNAVAILABLE = { kind: 'unavailable', reason: 'tenant_sql.unavailable' };
+  const UNAVAILABLE_FAILURE = { kind: 'unavailable', reason: 'tenant_sql.unavailable' };
 
   it('is opened by its first statement only', async () => {
     const sql = openClient();
@@ -204,7 +204,7 @@ describe('a connection to a company’s Postgres', () => {
     await sql.query('BEGIN; LOCK TABLE t');
     await sql.close();
     await openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
-    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE_FAILURE);
   });
 
   it('fails as unavailable once it is lost, also for all later statements', async () => {
@@ -214,10 +214,10 @@ describe('a connection to a company’s Postgres', () => {
       await openClient().query('SELECT pg_terminate_backend($1)', [row?.pid]);
       await tx.query('SELECT pg_sleep(1)');
     });
-    await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE);
+    await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     // It would never report its end: nobody waits for that.
     expect(sql.isClosed).toBe(true);
-    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     await sql.close();
   });
 
@@ -226,7 +226,7 @@ describe('a connection to a company’s Postgres', () => {
     const sql = openClient(url, { ...makeTunnelOptions(), graceMs: 100, onClosed: () => (endCount += 1) });
     const waitForever = () => new Promise<never>(() => undefined);
     await sql.query('BEGIN; LOCK TABLE t');
-    await expect(sql.runBounded(waitForever, 0)).rejects.toMatchObject(UNAVAILABLE);
+    await expect(sql.runBounded(waitForever, 0)).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     expect(endCount).toBe(1);
     // Although nobody has closed it.
     await openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 10_000 });
@@ -242,7 +242,7 @@ describe('a connection to a company’s Postgres', () => {
   });
 
   it.each([
-    ['outside a transaction', (sql: TenantSql) => sql.executeAlone('SELECT 1 AS dead', 100)],
+    ['outside a transaction', (sql: TenantSql) => sql.executeOutsideTransaction('SELECT 1 AS dead', 100)],
     [
       'inside a transaction',
       (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
@@ -252,26 +252,26 @@ describe('a connection to a company’s Postgres', () => {
     await disturbTunnel(companyId, { statement: 'dead', effect: 'fall_silent' });
     const sql = openClient(url, { ...makeTunnelOptions(), graceMs: 200 });
     const startedAt = Date.now();
-    await expect(run(sql)).rejects.toMatchObject(UNAVAILABLE);
+    await expect(run(sql)).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     // Not by the statement's own time limit, of thirty seconds.
     expect(Date.now() - startedAt).toBeLessThan(10_000);
-    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE_FAILURE);
   });
 
   it('fails after the connect timeout when it cannot be opened', async () => {
     await disturbTunnel(companyId, { effect: 'fall_silent' });
     await expect(
       openClient(url, { ...makeTunnelOptions(), connectTimeoutMs: 200 }).query('SELECT 1'),
-    ).rejects.toMatchObject(UNAVAILABLE);
+    ).rejects.toMatchObject(UNAVAILABLE_FAILURE);
   });
 
   it('fails with an unknown result when the answer to COMMIT is lost', async () => {
-    const RESULT_UNKNOWN = { kind: 'unavailable', reason: 'tenant_sql.result_unknown' };
+    const UNKNOWN_RESULT_FAILURE = { kind: 'unavailable', reason: 'tenant_sql.result_unknown' };
     await disturbTunnel(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
-    const insertTransaction = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
-    await expect(insertTransaction).rejects.toMatchObject(RESULT_UNKNOWN);
+    const pendingInsert = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
+    await expect(pendingInsert).rejects.toMatchObject(UNKNOWN_RESULT_FAILURE);
     await disturbTunnel(companyId, { statement: 'VALUES .51', effect: 'lose_answer' });
-    await expect(openClient().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(RESULT_UNKNOWN);
+    await expect(openClient().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(UNKNOWN_RESULT_FAILURE);
     // Both were committed.
     expect(await openClient().execute('DELETE FROM t WHERE n IN (50, 51)')).toBe(2);
   });
@@ -279,17 +279,17 @@ describe('a connection to a company’s Postgres', () => {
   it('fails as unavailable when it is lost before COMMIT or while reading', async () => {
     await disturbTunnel(companyId, { statement: 'VALUES .52', effect: 'lose_answer' });
     const lostTransaction = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
-    await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE);
+    await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     await disturbTunnel(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
-    const readTransaction = openClient().transaction((tx) => tx.query('SELECT 1'), { readOnly: true });
-    await expect(readTransaction).rejects.toMatchObject(UNAVAILABLE);
+    const pendingRead = openClient().transaction((tx) => tx.query('SELECT 1'), { readOnly: true });
+    await expect(pendingRead).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     const sql = openClient();
-    const cutTransaction = sql.transaction(async (tx) => {
+    const disconnectedTransaction = sql.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await openClient().query('SELECT pg_terminate_backend($1)', [row?.pid]);
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
-    await expect(cutTransaction).rejects.toMatchObject(UNAVAILABLE);
+    await expect(disconnectedTransaction).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     expect(await openClient().query('SELECT n FROM t')).toEqual([]);
   });
 
@@ -306,21 +306,21 @@ describe('a connection to a company’s Postgres', () => {
       openClient(url, { wsProxy: 'ws://127.0.0.1:9/v2' }),
     ];
     for (const sql of attempts) {
-      await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+      await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE_FAILURE);
       expect(sql.isClosed).toBe(true);
     }
   });
 
   it('reaches only endpoints of Neon', async () => {
     const postgres = new URL(inject('postgresUrl'));
-    await expect(openClient(postgres.href).query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    await expect(openClient(postgres.href).query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE_FAILURE);
   });
 });
 
 describe('the migrations of a company’s Postgres', () => {
   it('run once, however many calls migrate at the same time', async () => {
     const company = await createProvisionedCompany();
-    const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runBehindApi(company.id, work);
+    const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runInCompanyDatabase(company.id, work);
     await runInDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
     const runMigrations = () => runInDatabase((sql) => migrateDatabase(sql, makeTenantNames(company.id).reader));
     const concurrentRun = await runBeforeNextStatement(company.id, /INSERT INTO console.migrations/, runMigrations);

@@ -6,23 +6,23 @@ import type { Chunk, Socket } from '../../src/tenant-sql/driver.ts';
 const text = new TextEncoder();
 
 /** Builds a message of the PostgreSQL protocol. */
-function message(kind: string, body: string): number[] {
+function makeMessage(kind: string, body: string): number[] {
   const bytes = [...text.encode(body)];
   return [kind.charCodeAt(0), 0, 0, 0, bytes.length + 4, ...bytes];
 }
 
 const SENT_MESSAGES = [
-  ...message('1', ''),
-  ...message('H', '\0\0\0'),
-  ...message('d', 'one\n'),
-  ...message('d', '\n'),
-  ...message('N', 'notice'),
-  ...message('d', 'three, ç\n'),
-  ...message('c', ''),
-  ...message('C', 'COPY 3\0'),
-  ...message('Z', 'I'),
+  ...makeMessage('1', ''),
+  ...makeMessage('H', '\0\0\0'),
+  ...makeMessage('d', 'one\n'),
+  ...makeMessage('d', '\n'),
+  ...makeMessage('N', 'notice'),
+  ...makeMessage('d', 'three, ç\n'),
+  ...makeMessage('c', ''),
+  ...makeMessage('C', 'COPY 3\0'),
+  ...makeMessage('Z', 'I'),
   // What comes after belongs to the next query.
-  ...message('d', 'not ours'),
+  ...makeMessage('d', 'not ours'),
 ];
 
 describe('the rows of a COPY response', () => {
@@ -41,13 +41,13 @@ describe('the rows of a COPY response', () => {
       emitter.emit('data', Uint8Array.from(SENT_MESSAGES.slice(at, at + size)));
     expect(rows).toEqual(['one\n', '\n', String.fromCharCode(...text.encode('three, ç\n')), '']);
     expect(driverBytes).toEqual([
-      ...message('1', ''),
-      ...message('H', '\0\0\0'),
-      ...message('N', 'notice'),
-      ...message('c', ''),
-      ...message('C', 'COPY 3\0'),
-      ...message('Z', 'I'),
-      ...message('d', 'not ours'),
+      ...makeMessage('1', ''),
+      ...makeMessage('H', '\0\0\0'),
+      ...makeMessage('N', 'notice'),
+      ...makeMessage('c', ''),
+      ...makeMessage('C', 'COPY 3\0'),
+      ...makeMessage('Z', 'I'),
+      ...makeMessage('d', 'not ours'),
     ]);
     expect(emitter.listenerCount('data')).toBe(1);
   });

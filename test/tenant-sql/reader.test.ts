@@ -68,12 +68,12 @@ describe('the database role that runs user SQL', () => {
   for (const statement of refusedStatements) {
     it(`cannot run: ${statement}`, async () => {
       // Also after the session has lifted its own default: grants refuse, not the setting.
-      const liftedReader = tenant.reader();
+      const writableReader = tenant.reader();
       try {
-        await liftedReader.query('SET default_transaction_read_only = off');
-        await expect(liftedReader.query(statement)).rejects.toMatchObject({ code: '42501' });
+        await writableReader.query('SET default_transaction_read_only = off');
+        await expect(writableReader.query(statement)).rejects.toMatchObject({ code: '42501' });
       } finally {
-        await liftedReader.close();
+        await writableReader.close();
       }
     });
   }
@@ -85,13 +85,13 @@ describe('the database role that runs user SQL', () => {
   it('cannot write in a read-only transaction, not even large objects', async () => {
     const readOnlyWrite = reader.transaction((tx) => tx.query('SELECT lo_create(0)'), { readOnly: true });
     await expect(readOnlyWrite).rejects.toMatchObject({ code: '25006' });
-    const liftAttempt = reader.transaction(
+    const writableAttempt = reader.transaction(
       (tx) => tx.query("SELECT set_config('transaction_read_only', 'off', true)"),
       {
         readOnly: true,
       },
     );
-    await expect(liftAttempt).rejects.toMatchObject({ code: '25001' });
+    await expect(writableAttempt).rejects.toMatchObject({ code: '25001' });
   });
 
   it("cannot connect to another company's database", async () => {

@@ -13,7 +13,7 @@ afterAll(async () => {
   await testTenant?.owner.close();
 });
 
-const names = async (query: string): Promise<string[]> => {
+const listNames = async (query: string): Promise<string[]> => {
   const rows = await testTenant.owner.query<{ name: string }>(query);
   return rows.map(({ name }) => name).sort();
 };
@@ -28,14 +28,14 @@ const REFUSED_TYPE_CONDITION = `IN (SELECT oid FROM pg_type WHERE ltrim(typname,
 
 describe('the function and type names that user SQL may use', () => {
   it('are all functions of Postgres except those refused by name, so that a new function of Postgres fails this test', async () => {
-    const allFunctions = await names('SELECT DISTINCT proname AS name FROM pg_proc');
+    const allFunctions = await listNames('SELECT DISTINCT proname AS name FROM pg_proc');
     const refusedNames = refusedFunctions.match(/\w+/g) as string[];
     expect(allFunctions.filter((name) => !ALLOWED_FUNCTIONS.has(name))).toEqual([...refusedNames].sort());
     expect([...ALLOWED_FUNCTIONS].filter((name) => !allFunctions.includes(name))).toEqual([]);
   });
 
   it('are all types of Postgres except those refused by name', async () => {
-    const allTypes = await names(`SELECT typname AS name FROM pg_type
+    const allTypes = await listNames(`SELECT typname AS name FROM pg_type
       WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype <> 'c' AND typelem = 0 OR typname IN ('point', 'box', 'lseg')`);
     expect(allTypes.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
   });
@@ -49,13 +49,13 @@ describe('the function and type names that user SQL may use', () => {
       ({ signature }) => !/^(json_|jsonb_)?(to_tsvector|ts_headline)\(|tsquery\(/.test(signature),
     );
     expect(other).toEqual([]);
-    const returningFunctions = await names(`SELECT proname AS name FROM pg_proc
+    const returningFunctions = await listNames(`SELECT proname AS name FROM pg_proc
       WHERE proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND prorettype ${REFUSED_TYPE_CONDITION}`);
     expect(returningFunctions).toEqual([]);
   });
 
   it('do not let an operator on texts look up a name of a role', async () => {
-    const operators = await names(`SELECT DISTINCT oprname AS name FROM pg_operator
+    const operators = await listNames(`SELECT DISTINCT oprname AS name FROM pg_operator
       WHERE oprleft ${REFUSED_TYPE_CONDITION} OR oprright ${REFUSED_TYPE_CONDITION} OR oprresult ${REFUSED_TYPE_CONDITION}`);
     expect(operators).toEqual(['+', '-', '=', '@>']);
     for (const operator of operators) {

@@ -188,8 +188,8 @@ describe('user SQL statements that are sent together', () => {
     }));
     const settledResults = await Promise.allSettled(runAllUserSql(sql, statements));
     await sql.close();
-    return settledResults.map((each) =>
-      each.status === 'fulfilled' ? each.value.rows : (each.reason as Failure).reason,
+    return settledResults.map((settledResult) =>
+      settledResult.status === 'fulfilled' ? settledResult.value.rows : (settledResult.reason as Failure).reason,
     );
   }
 
@@ -201,9 +201,9 @@ describe('user SQL statements that are sent together', () => {
       'SELECT 2',
       'SELECT 3 FROM',
     ];
-    const each = [[[1]], 'user_sql.failed', 'user_sql.refused', [[2]], 'user_sql.failed'];
-    expect(await listOutcomes(texts)).toEqual(each);
-    expect(await listOutcomes(texts.toReversed())).toEqual(each.toReversed());
+    const expectedOutcomes = [[[1]], 'user_sql.failed', 'user_sql.refused', [[2]], 'user_sql.failed'];
+    expect(await listOutcomes(texts)).toEqual(expectedOutcomes);
+    expect(await listOutcomes(texts.toReversed())).toEqual(expectedOutcomes.toReversed());
   });
 
   it('fail as unavailable when an earlier statement ends the connection', async () => {

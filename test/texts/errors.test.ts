@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { FAILURES } from '../../src/texts/errors/failures.ts';
+import { FAILURE_SENTENCES } from '../../src/texts/errors/failures.ts';
 import { FIELD_SENTENCES } from '../../src/texts/errors/fields.ts';
 import {
   explainField,
@@ -10,7 +10,7 @@ import {
   translate,
 } from '../../src/texts/errors/translate.ts';
 
-const SENTENCES = [...FIELD_SENTENCES.map(([, ...words]) => words), ...FAILURES];
+const SENTENCES = [...FIELD_SENTENCES.map(([, ...words]) => words), ...FAILURE_SENTENCES];
 const listPlaceholders = (text: string) =>
   [...text.matchAll(new RegExp(PLACEHOLDER_PATTERN, 'g'))].map(([, place]) => place).toSorted();
 
@@ -79,7 +79,8 @@ describe('the list of sentences of errors', () => {
   const sourceText = globSync('src/**/*.ts', { exclude: (path) => path.startsWith('src/texts/errors') })
     .map((file) => readFileSync(file, 'utf8').replaceAll(/\\(['`])/g, '$1'))
     .join('\n');
-  const isWritten = (part: string): boolean => sourceText.includes(part.replace(/^[\s:,]+|[\s:,]+$/g, ''));
+  const isWritten = (sentencePart: string): boolean =>
+    sourceText.includes(sentencePart.replace(/^[\s:,]+|[\s:,]+$/g, ''));
 
   it.each(SENTENCES)('has only sentences that the sources still use: %s', (english) => {
     const parts = english.split(PLACEHOLDER_PATTERN).filter((_, index) => index % 2 === 0);

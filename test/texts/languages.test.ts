@@ -5,7 +5,7 @@ import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 
 /** Texts that are spelled alike in several languages. */
-const TEXTS_ALIKE = new Set(['E-mail', 'No', 'Filtros', 'Buscar', 'Todos', 'Otros', 'Mostrar más']);
+const IDENTICAL_TEXTS = new Set(['E-mail', 'No', 'Filtros', 'Buscar', 'Todos', 'Otros', 'Mostrar más']);
 
 type TextEntry = string | ((...values: never[]) => unknown);
 
@@ -19,9 +19,13 @@ function listTexts(tree: object, path = ''): [path: string, text: TextEntry][] {
 /** Returns the variants of a text: a function of names and numbers is called with both. */
 function renderText(text: TextEntry): string[] {
   if (typeof text === 'string') return [text];
-  const renderWith = (values: unknown[]) => [text(...(values as never[]))].flat().map(String);
+  const renderTextWith = (values: unknown[]) => [text(...(values as never[]))].flat().map(String);
   const numbers = Array(text.length).fill(1234567);
-  return [...renderWith(Array(text.length).fill('Ω')), ...renderWith(numbers), ...renderWith(numbers.map(() => 1))];
+  return [
+    ...renderTextWith(Array(text.length).fill('Ω')),
+    ...renderTextWith(numbers),
+    ...renderTextWith(numbers.map(() => 1)),
+  ];
 }
 
 describe.each([
@@ -45,10 +49,10 @@ describe.each([
   it.each(LOCALES.filter((locale) => locale !== 'en'))('have no English text: %s', (locale) => {
     for (const [path, text] of listTexts(languages[locale])) {
       const words = renderText(text).filter(
-        (each) => /\p{L}{2}/u.test(each.replaceAll('Ω', '')) && !TEXTS_ALIKE.has(each),
+        (word) => /\p{L}{2}/u.test(word.replaceAll('Ω', '')) && !IDENTICAL_TEXTS.has(word),
       );
       const englishVariants = new Set(renderText(englishTexts.get(path) as TextEntry));
-      for (const each of words) expect(englishVariants, path).not.toContain(each);
+      for (const word of words) expect(englishVariants, path).not.toContain(word);
     }
   });
 

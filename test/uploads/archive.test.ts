@@ -15,7 +15,8 @@ describe('a zip archive', () => {
     ...otherFields,
   });
   const MB = 1024 * 1024;
-  const names = (size: number, entries: ZipEntry[]) => chooseEntries('x.zip', size, entries).map(({ name }) => name);
+  const listNames = (size: number, entries: ZipEntry[]) =>
+    chooseEntries('x.zip', size, entries).map(({ name }) => name);
   const findRefusal = (size: number, entries: ZipEntry[]) => {
     try {
       chooseEntries('x.zip', size, entries);
@@ -37,7 +38,7 @@ describe('a zip archive', () => {
       'c.xls',
     ];
     expect(
-      names(
+      listNames(
         MB,
         allNames.map((name) => entry(name)),
       ),
@@ -45,12 +46,13 @@ describe('a zip archive', () => {
   });
 
   it('is read with the kinds of files that its upload takes', () => {
-    const all = ['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'f.csv.gz', 'g.csv', 'h.txt'].map((name) =>
-      entry(name),
+    const allEntries = ['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'f.csv.gz', 'g.csv', 'h.txt'].map(
+      (name) => entry(name),
     );
-    const chosen = (types: readonly string[]) => chooseEntries('x.zip', MB, all, types).map(({ name }) => name);
-    expect(chosen(FORM_EXTENSIONS)).toEqual(['g.csv']);
-    expect(chosen(UNPACKED_TYPES)).toEqual(['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'g.csv']);
+    const listChosenNames = (types: readonly string[]) =>
+      chooseEntries('x.zip', MB, allEntries, types).map(({ name }) => name);
+    expect(listChosenNames(FORM_EXTENSIONS)).toEqual(['g.csv']);
+    expect(listChosenNames(UNPACKED_TYPES)).toEqual(['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'g.csv']);
   });
 
   it.each<[string, number, ZipEntry[], string]>([

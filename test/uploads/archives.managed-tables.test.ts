@@ -5,7 +5,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { loadSource } from './sources.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   loadFiles,
   makeFile,
@@ -84,11 +84,11 @@ describe('a zip file', () => {
     // The Parquet file says that it is text.
     expect(types).toEqual({ n: 'integer', nome: 'text' });
     expect(rows.map(({ n, nome }) => `${n} ${nome}`)).toEqual(['1 1', '2 2,5', '3 3', '4 4', '5 5']);
-    const path = await beginUpload(company.as, zip.length, { said: { filename: 'todos.zip' } });
+    const path = await beginUpload(company.as, zip.length, { metadata: { filename: 'todos.zip' } });
     await sendPart(company.as, path, 0, zip);
     expect((await waitForAnalysis(company, parseUploadId(path))).inferred_schema.total_row_count_estimate).toBe(5);
-    const sent = await readFailure('todos.zip', zip);
-    expect(sent.inferred_schema.total_row_count_estimate).toBe(1);
+    const sentFailure = await readFailure('todos.zip', zip);
+    expect(sentFailure.inferred_schema.total_row_count_estimate).toBe(1);
   });
 
   it('gives its name to the table', async () => {
@@ -98,9 +98,9 @@ describe('a zip file', () => {
   });
 
   it('is unpacked by several queue messages, and each message does a bounded share', async () => {
-    const rows = (from: number) => strToU8(`n\n${Array.from({ length: 20_000 }, (_, n) => from + n).join('\n')}\n`);
-    const zip = makeZip({ 'a.csv': rows(0), 'b.csv': rows(20_000), 'c.csv': [rows(40_000), { level: 0 }] });
-    const queue = createHeldQueue();
+    const makeRows = (from: number) => strToU8(`n\n${Array.from({ length: 20_000 }, (_, n) => from + n).join('\n')}\n`);
+    const zip = makeZip({ 'a.csv': makeRows(0), 'b.csv': makeRows(20_000), 'c.csv': [makeRows(40_000), { level: 0 }] });
+    const queue = createTestQueue();
     const smallMessages = { UPLOAD_MESSAGE_BYTES: '16384' };
     const jobId = await uploadFiles(company, [makeFile('tres.zip', zip)], queue);
     expect(await deliverAllMessages(queue, smallMessages)).toBeGreaterThanOrEqual(6);

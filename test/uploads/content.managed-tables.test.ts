@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { listTables, loadFiles, makeFile, readRows } from './support.ts';
 
-const bytes = (...values: number[]) => new Uint8Array(values);
+const makeBytes = (...values: number[]) => new Uint8Array(values);
 const encoder = new TextEncoder();
 
 /** A thousand valid rows, so that the invalid part comes late. */
@@ -22,8 +22,8 @@ describe('the content of an upload', () => {
       `a,b,c\n${thousandRows}\n1,2,3,4\n`,
       { code: 'TOO_MANY_FIELDS', line: 1002, file: 'dados.csv' },
     ],
-    ['NUL bytes', bytes(...encoder.encode('a,b\n1,2\n'), 0, 44, 49, 10), { code: 'NUL_BYTE', line: 3 }],
-    ['bytes that are not text', bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3), {}],
+    ['NUL bytes', makeBytes(...encoder.encode('a,b\n1,2\n'), 0, 44, 49, 10), { code: 'NUL_BYTE', line: 3 }],
+    ['bytes that are not text', makeBytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3), {}],
   ])('fails its job with %s', async (_, content, error) => {
     const job = await loadFiles(company, [makeFile('dados.csv', content)]);
     expect(job).toMatchObject({
@@ -46,29 +46,35 @@ describe('the content of an upload', () => {
     ['date', '2024-02-30', { line: 1002, value: '2024-02-30' }],
     ['boolean', 'talvez', { line: 1002, value: 'talvez' }],
     ['decimal', '1,2,3', { line: 1002, value: '1,2,3' }],
-  ])('fails its job with the line of a value that is no %s, and leaves no table', async (type, value, where) => {
-    const validValues: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
-    const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${validValues[type]}`).join('\n');
-    const job = await loadFiles(
-      company,
-      [makeFile('boa.csv', `nome,valor\n${rows}\n`), makeFile('má.csv', `nome,valor\n${rows}\n"nome, 2","${value}"\n`)],
-      {
-        columns: [
-          { name: 'nome', display_name: 'nome', type: 'text', nullable: true },
-          { name: 'quanto', display_name: 'Quanto', type, nullable: true, source_index: 1 },
+  ])(
+    'fails its job with the line of a value that is no %s, and leaves no table',
+    async (type, value, errorPosition) => {
+      const validValues: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
+      const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${validValues[type]}`).join('\n');
+      const job = await loadFiles(
+        company,
+        [
+          makeFile('boa.csv', `nome,valor\n${rows}\n`),
+          makeFile('má.csv', `nome,valor\n${rows}\n"nome, 2","${value}"\n`),
         ],
-      },
-    );
-    expect(job).toMatchObject({
-      status: 'failed',
-      user_table_id: null,
-      error: { code: 'VALUE_DOES_NOT_FIT', file: 'má.csv', column: 'quanto', ...where },
-      progress: { phase: 'failed' },
-    });
-    expect(job.error.message).toContain(value);
-    expect(await listTables(company)).toEqual([]);
-    expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
-  });
+        {
+          columns: [
+            { name: 'nome', display_name: 'nome', type: 'text', nullable: true },
+            { name: 'quanto', display_name: 'Quanto', type, nullable: true, source_index: 1 },
+          ],
+        },
+      );
+      expect(job).toMatchObject({
+        status: 'failed',
+        user_table_id: null,
+        error: { code: 'VALUE_DOES_NOT_FIT', file: 'má.csv', column: 'quanto', ...errorPosition },
+        progress: { phase: 'failed' },
+      });
+      expect(job.error.message).toContain(value);
+      expect(await listTables(company)).toEqual([]);
+      expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
+    },
+  );
 
   it('fails its job with the line of a row that only Postgres refuses', async () => {
     // Each value is of a size to be stored, and all of them together are not.
@@ -96,7 +102,7 @@ describe('the content of an upload', () => {
   });
 
   it('is loaded into one table from several files, in their order, each in its own dialect', async () => {
-    const latinBytes = bytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
+    const latinBytes = makeBytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
     const job = await loadFiles(
       company,
       [makeFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), makeFile('dois.csv', latinBytes)],

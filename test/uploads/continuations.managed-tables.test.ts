@@ -4,7 +4,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverMessage,
   makeFile,
   queryDatabase,
@@ -20,7 +20,7 @@ it('the analysis and the load of a large file take at least ten queue messages e
   const company = await createProvisionedCompany();
   const bytes = writeOrdersCsv(ROW_COUNT);
   const budget = Math.ceil(bytes.length / MESSAGE_COUNT);
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
   const jobId = await uploadFiles(company, [makeFile('pedidos.csv', bytes)], queue);
 
   /** Delivers messages one at a time until none is left, and counts them. */

@@ -6,7 +6,7 @@ import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   listStoredFiles,
@@ -37,7 +37,7 @@ describe('an upload job', () => {
 
   /** Creates a confirmed job whose load has not begun. @returns its id and message */
   async function createConfirmedJob(
-    queue: ReturnType<typeof createHeldQueue>,
+    queue: ReturnType<typeof createTestQueue>,
   ): Promise<{ jobId: string; message: JobMessage }> {
     name = `tabela_${Math.random().toString(36).slice(2)}`;
     const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROW_COUNT))], queue);
@@ -63,7 +63,7 @@ describe('an upload job', () => {
   }
 
   it('continues from one queue message to the next, and shows its progress', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     name = 'devagar';
     const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROW_COUNT))], queue);
     expect(await readJob(company, jobId)).toMatchObject({ status: 'queued', progress: null });
@@ -87,7 +87,7 @@ describe('an upload job', () => {
   });
 
   it('loads its rows once, however often and in parallel its messages are delivered', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     // In whatever order they come: those that decide are brought about below.
     for (let round = 0; round < 4; round += 1) {
@@ -101,7 +101,7 @@ describe('an upload job', () => {
   });
 
   it('is analysed once, however often its messages are delivered', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROW_COUNT))], queue);
     const message = queue.messages.shift() as JobMessage;
     await Promise.all(
@@ -117,7 +117,7 @@ describe('an upload job', () => {
   });
 
   it('is not changed by a delivery that another delivery overtakes in the analysis', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROW_COUNT))], queue);
     const message = queue.messages.shift() as JobMessage;
     const { outcome } = await runBeforeNextStatement(company.id, /SET step = step \+ 1, state = \$4/, async () => {
@@ -134,18 +134,18 @@ describe('an upload job', () => {
   });
 
   it('loads each chunk once when one delivery overtakes another', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
-    const deliverAgain = () => deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
-    const { outcome } = await runBeforeNextStatement(company.id, /SELECT 1 \/ count/, deliverAgain);
-    await deliverAgain();
+    const redeliverMessage = () => deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
+    const { outcome } = await runBeforeNextStatement(company.id, /SELECT 1 \/ count/, redeliverMessage);
+    await redeliverMessage();
     await outcome;
     await deliverAllMessages(queue, SMALL_MESSAGES);
     await expectExactRows(jobId);
   });
 
   it('survives the loss of its database connection in the middle of a chunk', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     await deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
     await queryDatabase(company, async (database) => {
@@ -175,7 +175,7 @@ describe('an upload job', () => {
   });
 
   it('is resumed when its messages are lost', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     await deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
     // As if the isolate had died before it sent the next message.
@@ -191,7 +191,7 @@ describe('an upload job', () => {
   });
 
   it('fails after twelve attempts without progress', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     await queryDatabase(company, (database) =>
       database.execute('UPDATE console.upload_jobs SET attempts = 12 WHERE id = $1', [jobId]),
@@ -201,7 +201,7 @@ describe('an upload job', () => {
   });
 
   it('ends when it is cancelled in the middle of the load, and leaves no table', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const tablesBefore = await listTables(company);
     const { jobId, message } = await createConfirmedJob(queue);
     await deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
@@ -215,7 +215,7 @@ describe('an upload job', () => {
   });
 
   it('expires when nobody confirms it within a day', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(10))], queue);
     await deliverAllMessages(queue);
     await runSweep(queue, 24 * HOUR_MS - MINUTE_MS);
@@ -226,7 +226,7 @@ describe('an upload job', () => {
 
   it('has its files deleted a day after its end, and stored files without a job are deleted too', async () => {
     const company = await createProvisionedCompany();
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const finishedJob = await loadFiles(company, [
       makeFile('a.csv', makeCsvTable(10)),
       makeFile('b.csv', makeCsvTable(10)),

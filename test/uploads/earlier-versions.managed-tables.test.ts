@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import {
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   makeCsvTable,
@@ -59,7 +59,7 @@ describe('an upload job that an earlier version of the Worker began', () => {
       () => makeFile('dados.xlsx', makeSheetWorkbook([['codigo', 'nome'], ...makeRange((row) => [row, 'a'])])),
     ],
   ])('has its analysis finished by the current version: %s', async (_, file) => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [file()], queue);
     while (!isUnfinished(await readState(jobId))) {
       await deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, ...SMALL_MESSAGES });

@@ -5,7 +5,7 @@ import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   makeFile,
@@ -25,9 +25,9 @@ beforeAll(async () => {
 
 type FileContent = string | Uint8Array<ArrayBuffer>;
 const INTEGER_COLUMN = column('n', 'integer');
-const queue = createHeldQueue();
+const queue = createTestQueue();
 /** A separate queue for the messages that re-check what reads a table. */
-const recheckQueue = createHeldQueue();
+const recheckQueue = createTestQueue();
 Object.assign(queue.env, { RECHECKS: recheckQueue.env.JOBS });
 
 /** Posts an upload form with the field `evolve`. */
@@ -83,18 +83,18 @@ async function createFilledTable(columns = [INTEGER_COLUMN], rows: JsonObject[] 
   const id = await createTable(company.as, name, columns);
   const routes = createTableClient(company.as, id);
   if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);
-  const values = async () => (await readRows(company, id)).map(({ id: _, ...row }) => row);
+  const readValues = async () => (await readRows(company, id)).map(({ id: _, ...row }) => row);
   const readTypes = async () =>
     Object.fromEntries((await routes.get()).body.columns.map(({ name, type }: JsonObject) => [name, type]));
-  return { id, name, routes, values, types: readTypes };
+  return { id, name, routes, values: readValues, types: readTypes };
 }
 
 const DONE_JOB = { status: 'done', error: null };
-const makeUndone = (removedCount: number, restored = 0) => ({
+const makeUndoneResult = (removedCount: number, restoredCount = 0) => ({
   status: 200,
-  body: { status: 'undone', removed: removedCount, restored },
+  body: { status: 'undone', removed: removedCount, restored: restoredCount },
 });
-const makeNotUndone = (reason: string, name?: string) => ({
+const makeNotUndoneResult = (reason: string, name?: string) => ({
   status: 409,
   body: { error_code: 'UPLOAD_JOB_NOT_UNDOABLE', details: { reason, ...(name && { column: name }) } },
 });
@@ -125,7 +125,7 @@ describe('an upload that may add columns to its table', () => {
     ]);
     const confirmedSchema = (await readJob(company, jobId)).confirmed_schema;
     expect(Object.keys(confirmedSchema).toSorted()).toEqual(['columns', 'display_name', 'time_zone']);
-    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
@@ -140,7 +140,7 @@ describe('an upload that may add columns to its table', () => {
     const unconfirmedJob = await createWaitingJob(id, 'add', CSV_FILE);
     expect(await confirmAndFinish(unconfirmedJob.jobId, unconfirmedJob.schema.columns)).toMatchObject(DONE_JOB);
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
-    expect(await undoJob(company, unconfirmedJob.jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, unconfirmedJob.jobId)).toMatchObject(makeUndoneResult(2));
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
   });
 
@@ -156,7 +156,7 @@ describe('an upload that may add columns to its table', () => {
     const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
     const columns = [...schema.columns, { display_name: 'x', type: 'text', nullable: true, ...changedColumns }];
     const { status, body } = await confirmJob(company, jobId, { columns });
-    expect([status, body.details?.map((each: JsonObject) => each.field)]).toEqual([422, [field]]);
+    expect([status, body.details?.map((detail: JsonObject) => detail.field)]).toEqual([422, [field]]);
     await cancelJob(company, jobId);
   });
 
@@ -206,7 +206,7 @@ describe('an upload that may widen columns of its table', () => {
       expect(await types()).toEqual({ n: to });
       const { body } = await routes.get();
       expect(body.row_count).toBe((await values()).length);
-      expect(await undoJob(company, jobId)).toMatchObject(makeUndone(file.split('\n').length - 2));
+      expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(file.split('\n').length - 2));
       expect(await types()).toEqual({ n: from });
       expect(await values()).toEqual(valuesBefore);
     },
@@ -229,12 +229,12 @@ describe('an upload that may widen columns of its table', () => {
 
   it('checks every row of every file, workbooks included, over many small messages', async () => {
     const { id } = await createFilledTable([INTEGER_COLUMN, column('d', 'date')], []);
-    const lines = (last: string) =>
+    const makeLines = (last: string) =>
       `n,d\n${Array.from({ length: 3000 }, (_, n) => `${n},2024-01-31`).join('\n')}\n${last}\n`;
     const { body } = await postEvolvingForm(id, 'widen', [
-      ['a.csv', lines('7,2024-01-31')],
-      ['b.csv', lines('0.5,2024-01-31')],
-      ['c.csv', lines('x,2024-01-31 10:00')],
+      ['a.csv', makeLines('7,2024-01-31')],
+      ['b.csv', makeLines('0.5,2024-01-31')],
+      ['c.csv', makeLines('x,2024-01-31 10:00')],
       [
         'd.xlsx',
         makeWorkbook({
@@ -285,7 +285,7 @@ describe('an upload that may widen columns of its table', () => {
       { n: '3', x: 'a' },
       { n: 'quatro', x: 'b' },
     ]);
-    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2, 2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(2, 2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
@@ -314,7 +314,7 @@ describe('an upload that may widen columns of its table', () => {
       { n: 'novo', v: 2, x: 'b' },
     ]);
     expect((await routes.indexes()).body.records).toMatchObject([{ columns: ['n'], unique: true }]);
-    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('upsert'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndoneResult('upsert'));
   });
 
   it('proposes the same types again after a second analysis', async () => {
@@ -345,21 +345,21 @@ describe('an undo of an upload that changed columns', () => {
   it('is refused, with the column’s name, where a remaining row has a value in a new column', async () => {
     const { routes, jobId, types } = await createWidenedTable();
     await routes.insert([{ n: 5, x: 'à mão' }]);
-    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('column_filled', 'x'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndoneResult('column_filled', 'x'));
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
     const row = (await routes.rows()).body.records.find(({ x }: JsonObject) => x === 'à mão');
     await routes.updateRow(row.id, { x: null });
-    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(2));
     expect(await types()).toEqual({ n: 'integer' });
   });
 
   it('is refused, with the column’s name, where a remaining row has a value that does not fit the old type', async () => {
     const { routes, jobId, types, values } = await createWidenedTable();
     await routes.insert([{ n: 5.5 }]);
-    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('values_do_not_fit', 'n'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndoneResult('values_do_not_fit', 'n'));
     const row = (await routes.rows()).body.records.find(({ n }: JsonObject) => n === 5.5);
     await routes.updateRow(row.id, { n: 6 });
-    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
   });
@@ -368,7 +368,7 @@ describe('an undo of an upload that changed columns', () => {
     const { routes, jobId } = await createWidenedTable('n\n3\nx\n');
     expect((await routes.index(['n'], true)).status).toBe(201);
     await routes.insert([{ n: '9' }, { n: '+9' }]);
-    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('unique_index'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndoneResult('unique_index'));
   });
 
   it('is refused while another upload of the table waits, which then can still be confirmed', async () => {
@@ -396,13 +396,13 @@ describe('an undo of an upload that changed columns', () => {
     expect(await confirmAndFinish(first.jobId, first.schema.columns)).toMatchObject(DONE_JOB);
     const secondJob = await createWaitingJob(table.id, 'widen', 'n,x\n3.5,a\n');
     expect(await confirmAndFinish(secondJob.jobId, listColumns(secondJob.schema))).toMatchObject(DONE_JOB);
-    expect(await undoJob(company, first.jobId)).toMatchObject(makeNotUndone('later_load'));
-    expect(await undoJob(company, secondJob.jobId)).toMatchObject(makeUndone(1));
-    expect(await undoJob(company, first.jobId)).toMatchObject(makeUndone(1));
+    expect(await undoJob(company, first.jobId)).toMatchObject(makeNotUndoneResult('later_load'));
+    expect(await undoJob(company, secondJob.jobId)).toMatchObject(makeUndoneResult(1));
+    expect(await undoJob(company, first.jobId)).toMatchObject(makeUndoneResult(1));
     expect(await table.values()).toEqual([{ n: 1 }, { n: 2 }]);
     const thirdTable = await createWidenedTable();
     expect((await thirdTable.routes.put({ columns: [column('n', 'decimal'), column('y')] })).status).toBe(200);
-    expect(await undoJob(company, thirdTable.jobId)).toMatchObject(makeNotUndone('columns_changed'));
+    expect(await undoJob(company, thirdTable.jobId)).toMatchObject(makeNotUndoneResult('columns_changed'));
   });
 
   it('requires the permission to update the table', async () => {
@@ -469,7 +469,7 @@ describe('an upload that changes columns', () => {
     // It is sent after the work, and none for rows alone.
     await expect.poll(listChecks).toMatchObject([expectedCheck]);
     const path = `/v1/managed-tables/upload-jobs/${jobId}/undo`;
-    expect(await company.as.post(path, { env: queue.env as never })).toMatchObject(makeUndone(2));
+    expect(await company.as.post(path, { env: queue.env as never })).toMatchObject(makeUndoneResult(2));
     await expect.poll(listChecks).toMatchObject([expectedCheck, expectedCheck]);
   });
 
@@ -481,9 +481,9 @@ describe('an upload that changes columns', () => {
     expect(await readJob(company, first.jobId)).toMatchObject(DONE_JOB);
     expect(await readJob(company, second.jobId)).toMatchObject(DONE_JOB);
     expect(await values()).toHaveLength(6);
-    expect(await undoJob(company, second.jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, second.jobId)).toMatchObject(makeUndoneResult(2));
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
-    expect(await undoJob(company, first.jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, first.jobId)).toMatchObject(makeUndoneResult(2));
     expect(await types()).toEqual({ n: 'integer' });
   });
 
@@ -566,7 +566,7 @@ describe('an upload that changes columns', () => {
     const { outcome } = await runBeforeNextStatement(company.id, /DROP COLUMN "x"/, () =>
       routes.insert([{ n: 8, x: 'à mão' }]),
     );
-    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(2));
     expect((await outcome).status).toBe(422);
     expect(await types()).toEqual({ n: 'integer' });
     expect((await readRows(company, id)).map(({ n }) => n)).toEqual([1, 2]);

@@ -4,7 +4,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
-  createHeldQueue,
+  createTestQueue,
   deliverMessage,
   makeCsvTable,
   makeFile,
@@ -39,7 +39,7 @@ describe('a company with a hundred queued upload jobs', () => {
 
   beforeAll(async () => {
     [busyCompany, other] = await Promise.all([createProvisionedCompany(), createProvisionedCompany()]);
-    const first = await uploadFiles(busyCompany, [makeFile('dados.csv', makeCsvTable(10))], createHeldQueue());
+    const first = await uploadFiles(busyCompany, [makeFile('dados.csv', makeCsvTable(10))], createTestQueue());
     const ids = await queryDatabase(busyCompany, (database) =>
       database.query<{ id: string }>(
         `INSERT INTO console.upload_jobs
@@ -71,15 +71,15 @@ describe('a company with a hundred queued upload jobs', () => {
   it('does not delay another company’s upload', async () => {
     await beginTurns(messages.slice(0, MAX_TURNS), 60);
     const queue = createQueue();
-    const heldQueue = createHeldQueue();
-    const jobId = await uploadFiles(other, [makeFile('dados.csv', makeCsvTable(10))], heldQueue);
+    const testQueue = createTestQueue();
+    const jobId = await uploadFiles(other, [makeFile('dados.csv', makeCsvTable(10))], testQueue);
     for (const message of messages.slice(MAX_TURNS)) await deliverMessage(message, queue.env);
     // Each went to the end of the queue at once, and about two of them come back a second.
     expect(queue.sent.map(({ pause }) => pause)).toEqual(messages.slice(MAX_TURNS).map(() => 30));
     expect(queue.sent.map(({ message }) => message)).toMatchObject(messages.slice(MAX_TURNS));
     expect(await listStatuses()).toEqual([{ status: 'queued', count: JOB_COUNT }]);
 
-    expect(await deliverMessage(heldQueue.messages.shift() as JobMessage, heldQueue.env)).toBe('done');
+    expect(await deliverMessage(testQueue.messages.shift() as JobMessage, testQueue.env)).toBe('done');
     expect(await readJob(other, jobId)).toMatchObject({ status: 'waiting_confirm' });
   });
 
@@ -93,7 +93,7 @@ describe('a company with a hundred queued upload jobs', () => {
     await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?')
       .bind(busyCompany.id)
       .run();
-    const sweepQueue = createHeldQueue();
+    const sweepQueue = createTestQueue();
     await runSweep(sweepQueue, 30_000);
     const requeuedJobIds = sweepQueue.messages.map((message) => (message as { jobId: string }).jobId);
     const [silent] = messages;
@@ -114,7 +114,7 @@ describe('a company with a hundred queued upload jobs', () => {
 
   it('keeps the turn of a delivery that began before the previous one ended', async () => {
     await beginTurns(messages, -1);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(busyCompany, [makeFile('dados.csv', makeCsvTable(10))], queue);
     const { outcome } = await runBeforeNextStatement(busyCompany.id, /SET turn_until = NULL/, () =>
       beginTurns([makeAnalysisMessage(busyCompany.id, jobId)], 60),

@@ -29,8 +29,8 @@ describe('the path of a file in an archive', () => {
     ['fev/dados.csv', 'fev/dados.csv'],
     ['fev\\2024\\dados.csv', 'fev/2024/dados.csv'],
     ['/fe\u0000v//evil\u202Evsc.csv', 'fev/evilvsc.csv'],
-  ])('%j is kept as %j', (given, expected) => {
-    expect(toSafePath(given)).toBe(expected);
+  ])('%j is kept as %j', (givenName, expected) => {
+    expect(toSafePath(givenName)).toBe(expected);
   });
 
   it('has only the last folders if it is long', () => {

@@ -11,7 +11,7 @@ import { readUsage, setQuotas } from '../usage/support.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   queryDatabase,
@@ -41,10 +41,10 @@ describe('an upload from a URL', () => {
     company = await createProvisionedCompany();
   });
 
-  const postUpload = (json: object, queue = createHeldQueue()) =>
+  const postUpload = (json: object, queue = createTestQueue()) =>
     company.as.post('/v1/managed-tables/upload-from-url', { json, env: queue.env as never });
 
-  async function beginUpload(json: object, queue = createHeldQueue()) {
+  async function beginUpload(json: object, queue = createTestQueue()) {
     const { status, body } = await postUpload(json, queue);
     expect(body).toMatchObject({ status: 'queued' });
     expect(status).toBe(201);
@@ -60,7 +60,7 @@ describe('an upload from a URL', () => {
 
   const readFailure = async (json: object) => (await readFinishedJob(json)).error;
 
-  async function expectComplete(readJobResult: Awaited<ReturnType<typeof readFinishedJob>>, rows: number) {
+  async function expectCompleteUpload(readJobResult: Awaited<ReturnType<typeof readFinishedJob>>, rows: number) {
     expect(readJobResult).toMatchObject({ status: 'waiting_confirm', error: null });
     expect(readJobResult.inferred_schema.total_row_count_estimate).toBe(rows);
     const expected = makeCsv(rows);
@@ -133,7 +133,7 @@ describe('an upload from a URL', () => {
   ])('is fetched completely (%s) from %s', async (behaviour) => {
     // Two pieces come over many connections.
     const rows = behaviour === 'tiny' ? 90_000 : ROW_COUNT;
-    await expectComplete(await readFinishedJob({ url: createSource(behaviour, rows).url }), rows);
+    await expectCompleteUpload(await readFinishedJob({ url: createSource(behaviour, rows).url }), rows);
   });
 
   it('continues by Range and If-Range after a cut connection, and sends no Authorization header', async () => {
@@ -315,7 +315,7 @@ describe('an upload from a URL', () => {
     expect(await deliverMessage(message, queue.env)).toBe('done');
     expect((await source.asked()).map(({ range }) => range)).toEqual([null, `bytes=${8 * 1024 * 1024}-`]);
     await deliverAllMessages(queue);
-    await expectComplete(await readJob(company, jobId), ROW_COUNT);
+    await expectCompleteUpload(await readJob(company, jobId), ROW_COUNT);
   });
 
   it('is fetched over several queue messages', async () => {
@@ -329,7 +329,7 @@ describe('an upload from a URL', () => {
     });
     expect(queue.messages).toHaveLength(1);
     await deliverAllMessages(queue);
-    await expectComplete(await readJob(company, jobId), ROW_COUNT);
+    await expectCompleteUpload(await readJob(company, jobId), ROW_COUNT);
   });
 
   it('fails after twelve interrupted attempts', async () => {
@@ -362,7 +362,7 @@ describe('an upload from a URL', () => {
     });
     await deliverMessage(message, { ...queue.env, FILES });
     await deliverAllMessages(queue);
-    await expectComplete(await readJob(company, jobId), ROW_COUNT);
+    await expectCompleteUpload(await readJob(company, jobId), ROW_COUNT);
   });
 
   const readState = (jobId: string) =>

@@ -4,7 +4,7 @@ import { column, createTable, createTableClient } from '../managed-tables/suppor
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
-import { createHeldQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
+import { createTestQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
@@ -89,7 +89,7 @@ describe('a company database without disk space', () => {
   it('answers an upload with 503, logs the cause, and keeps no files', async () => {
     await fillDisk('console.upload_jobs');
     const lines = collectErrorLines();
-    expectFull(await postFiles(company, [makeFileOf([1])], createHeldQueue()));
+    expectFull(await postFiles(company, [makeFileOf([1])], createTestQueue()));
     expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
       error: { reason: 'tenant_sql.full', cause: { code: '53100' } },
     });
@@ -135,7 +135,7 @@ describe('a company database without disk space', () => {
       expectFull(await table.deleteRow(id));
       expectFull(await table.truncate());
       expectFull(await table.index(['n']));
-      expectFull(await postFiles(company, [makeFileOf([1])], createHeldQueue()));
+      expectFull(await postFiles(company, [makeFileOf([1])], createTestQueue()));
       expect((await table.rows()).body.records).toEqual([{ id, n: 1 }]);
     } finally {
       await setReadOnly(false);

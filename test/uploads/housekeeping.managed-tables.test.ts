@@ -6,12 +6,12 @@ import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
 import { column, createTableClient, createTable as makeTable } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   listStoredFiles,
@@ -30,11 +30,11 @@ const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
 let company: Company;
-let queue: ReturnType<typeof createHeldQueue>;
+let queue: ReturnType<typeof createTestQueue>;
 beforeEach(async () => {
   // A sweep of weeks later ends sessions, too.
   company = await createProvisionedCompany();
-  queue = createHeldQueue();
+  queue = createTestQueue();
 });
 
 const listJobRows = () =>
@@ -187,19 +187,19 @@ it('an index whose build failed is dropped by the sweep, but not one that is bei
   // It schedules the sweep.
   expect((await routes.index(['a'], true)).status).toBe(422);
   const brokenIndexSql = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."half_indexed" ("a")`;
-  const left = () =>
+  const listRemainingFiles = () =>
     queryDatabase(company, (database) => database.query('SELECT FROM pg_index WHERE NOT indisvalid')).then(
       (all) => all.length,
     );
-  await queryDatabase(company, async (builder) => {
-    await builder.executeAlone(brokenIndexSql, 10_000).catch(() => undefined);
-    await builder.query('SELECT pg_advisory_lock(728346191, hashtext($1))', [id]);
+  await queryDatabase(company, async (indexDatabase) => {
+    await indexDatabase.executeOutsideTransaction(brokenIndexSql, 10_000).catch(() => undefined);
+    await indexDatabase.query('SELECT pg_advisory_lock(728346191, hashtext($1))', [id]);
     await runSweep(queue, HOUR_MS);
-    expect(await left()).toBe(1);
-    await builder.query('SELECT pg_advisory_unlock(728346191, hashtext($1))', [id]);
+    expect(await listRemainingFiles()).toBe(1);
+    await indexDatabase.query('SELECT pg_advisory_unlock(728346191, hashtext($1))', [id]);
   });
   await runSweep(queue, 2 * HOUR_MS);
-  expect(await left()).toBe(0);
+  expect(await listRemainingFiles()).toBe(0);
 });
 
 it('a sweep that is scheduled while another sweep runs stays scheduled', async () => {
@@ -207,8 +207,8 @@ it('a sweep that is scheduled while another sweep runs stays scheduled', async (
   const scheduleConcurrently = () =>
     runInContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
   await cancelJob(company, await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue));
-  await sendOvertaken(/"sweep_marks" = \?/, scheduleConcurrently, (overtakenEnv) =>
-    runSweep({ ...queue, env: { ...queue.env, ...overtakenEnv } }, DAY_MS - HOUR_MS),
+  await sendDuringRace(/"sweep_marks" = \?/, scheduleConcurrently, (racingEnv) =>
+    runSweep({ ...queue, env: { ...queue.env, ...racingEnv } }, DAY_MS - HOUR_MS),
   );
   const sweepQuery = 'SELECT sweep_at FROM managed_databases WHERE company_id = ?';
   expect(await selectRow(sweepQuery, company.id)).toEqual({ sweep_at: dueAt });

@@ -4,7 +4,7 @@ import { type Company, createOwnedCompany, createProvisionedCompany } from '../s
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   listStoredFiles,
   listTables,
@@ -226,11 +226,14 @@ describe('the confirmation of an upload into an existing table', () => {
 
   it('finds the table unchanged, since truncation, deletion and column changes are refused until the job ends', async () => {
     const { id, routes, jobId } = await createWaitingJob();
-    const code = ({ status, body }: { status: number; body: { error_code?: string } }) => [status, body.error_code];
-    expect(code(await routes.truncate())).toEqual([409, 'MANAGED_TABLE_TRUNCATE_LOCKED']);
-    expect(code(await routes.delete())).toEqual([409, 'MANAGED_TABLE_LOCKED']);
-    expect(code(await routes.put({ display_name: 'outro_nome' }))).toEqual([409, 'MANAGED_TABLE_LOCKED']);
-    expect(code(await routes.put({ columns: [column('codigo', 'text', false)] }))).toEqual([
+    const getErrorCode = ({ status, body }: { status: number; body: { error_code?: string } }) => [
+      status,
+      body.error_code,
+    ];
+    expect(getErrorCode(await routes.truncate())).toEqual([409, 'MANAGED_TABLE_TRUNCATE_LOCKED']);
+    expect(getErrorCode(await routes.delete())).toEqual([409, 'MANAGED_TABLE_LOCKED']);
+    expect(getErrorCode(await routes.put({ display_name: 'outro_nome' }))).toEqual([409, 'MANAGED_TABLE_LOCKED']);
+    expect(getErrorCode(await routes.put({ columns: [column('codigo', 'text', false)] }))).toEqual([
       409,
       'MANAGED_TABLE_LOCKED',
     ]);
@@ -315,7 +318,7 @@ describe('an upload into a table with a unique index', () => {
     const longValue = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const readErrorAt = async (row: number) => {
       const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? longValue : 'curto'}"`);
-      const queue = createHeldQueue();
+      const queue = createTestQueue();
       const file = makeFile('n.csv', `codigo,nome\n${rows.join('\n')}\n`);
       const jobId = await uploadFiles(company, [file], { ...queue, into: id });
       await deliverAllMessages(queue);

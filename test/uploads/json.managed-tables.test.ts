@@ -200,7 +200,9 @@ describe('an upload of JSON objects', () => {
       column('valor', 'decimal'),
     ]);
     const objects = '{"outro": 1, "nome": "x", "codigo": 1}\n{}\n{"valor": 2.50, "codigo": "2"}\n';
-    const { rows, schema } = await loadSource(company, 'g.ndjson', objects, { sent: { table_id: id, mode: 'append' } });
+    const { rows, schema } = await loadSource(company, 'g.ndjson', objects, {
+      sentFields: { table_id: id, mode: 'append' },
+    });
     expect(schema.ignored_columns.map(({ name }: { name: string }) => name)).toEqual(['outro']);
     expect(rows).toEqual([
       { codigo: 1, nome: 'x', valor: null },
@@ -212,14 +214,14 @@ describe('an upload of JSON objects', () => {
   it('updates rows of the same key', async () => {
     const id = await createTable(company.as, 'chaves_json', [column('codigo', 'integer'), column('nome', 'text')]);
     await loadSource(company, 'h.json', '[{"codigo": 1, "nome": "a"}, {"codigo": 2, "nome": "b"}]', {
-      sent: { table_id: id },
+      sentFields: { table_id: id },
     });
     const { job, rows } = await loadSource(
       company,
       'i.json',
       '[{"codigo": 2, "nome": "B"}, {"nome": "c", "codigo": 3}]',
       {
-        sent: { table_id: id, mode: 'upsert', key: ['codigo'] },
+        sentFields: { table_id: id, mode: 'upsert', key: ['codigo'] },
       },
     );
     expect(job.result).toEqual({ inserted: 1, updated: 1, unchanged: 0 });
@@ -229,10 +231,10 @@ describe('an upload of JSON objects', () => {
   it('may add columns for new members, and widen the types of columns', async () => {
     const columns = [column('codigo', 'integer'), column('valor', 'integer')];
     const id = await createTable(company.as, 'cresce_json', columns);
-    await loadSource(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sent: { table_id: id } });
+    await loadSource(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sentFields: { table_id: id } });
     const objects = '{"codigo": 2, "valor": 2.5}\n{"novo": true, "codigo": "x7"}\n';
     const { _id, inferred_schema: schema } = await readSource(company, 'l.ndjson', objects, {
-      sent: { table_id: id, evolve: 'widen' },
+      sentFields: { table_id: id, evolve: 'widen' },
     });
     expect(schema.changed_columns).toEqual([
       { name: 'codigo', from: 'integer', to: 'text', because: { file: 'l.ndjson', line: 2, value: 'x7' } },
@@ -250,7 +252,9 @@ describe('an upload of JSON objects', () => {
 
   it('fails with the line of a value that does not fit the table', async () => {
     const id = await createTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
-    const job = await readSource(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', { sent: { table_id: id } });
+    const job = await readSource(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', {
+      sentFields: { table_id: id },
+    });
     const { columns } = job.inferred_schema;
     const path = `/v1/managed-tables/upload-jobs/${job._id}`;
     expect((await company.as.post(`${path}/confirm`, { json: { columns } })).status).toBe(200);

@@ -7,7 +7,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { disturbTunnel } from '../support/tunnel.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   listTables,
@@ -36,7 +36,7 @@ beforeAll(async () => {
 let tableCount = 0;
 
 /** Creates a confirmed job. @returns its id and its message */
-async function createConfirmedJob(queue: ReturnType<typeof createHeldQueue>, tableId?: string) {
+async function createConfirmedJob(queue: ReturnType<typeof createTestQueue>, tableId?: string) {
   const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROW_COUNT))], {
     ...queue,
     ...(tableId && { into: tableId }),
@@ -61,9 +61,9 @@ const cutConnections = () =>
 /** Runs `work` while the company's Postgres accepts no connection. */
 const runWhileDatabaseIsFull = (work: () => Promise<void>) =>
   queryDatabase(company, async (database) => {
-    const limit = (connections: number) =>
+    const limit = (connectionCount: number) =>
       database.query(
-        `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT ${connections}', current_database()); END $$`,
+        `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT ${connectionCount}', current_database()); END $$`,
       );
     await limit(0);
     try {
@@ -76,7 +76,7 @@ const runWhileDatabaseIsFull = (work: () => Promise<void>) =>
 const expectedCodes = Array.from({ length: ROW_COUNT }, (_, row) => row);
 
 /** Finishes the job from whatever state it is in, as the scheduled run does. */
-async function finishJob(queue: ReturnType<typeof createHeldQueue>, jobId: string) {
+async function finishJob(queue: ReturnType<typeof createTestQueue>, jobId: string) {
   await runSweep(queue, 2 * MINUTE_MS);
   await deliverAllMessages(queue);
   return readJob(company, jobId);
@@ -84,7 +84,7 @@ async function finishJob(queue: ReturnType<typeof createHeldQueue>, jobId: strin
 
 describe('a load whose connection is cut at random moments', () => {
   it.each(['create', 'append'])('ends in the mode %s with exactly its rows', async (mode) => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const name = `alvo_${++tableCount}`;
     const tableId = mode === 'append' ? await makeTable(company.as, name, [column('codigo', 'integer')]) : undefined;
     const { jobId, message } = await createConfirmedJob(queue, tableId);
@@ -105,7 +105,7 @@ describe('a load whose connection is cut at random moments', () => {
 
 describe('a load whose database or object store is down', () => {
   it('waits for the database, and continues where it stopped', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     await deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
     const jobBefore = await readJob(company, jobId);
@@ -123,7 +123,7 @@ describe('a load whose database or object store is down', () => {
   });
 
   it('waits for the object store, and loads all rows', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     const FILES = {
       get: async () => {
@@ -135,7 +135,7 @@ describe('a load whose database or object store is down', () => {
   });
 
   it('does not report a zip archive as damaged when the object store fails to read it', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const zip = zipSync({ 'dados.csv': new TextEncoder().encode(makeCsvTable(ROW_COUNT)) }) as Uint8Array<ArrayBuffer>;
     const jobId = await uploadFiles(company, [makeFile('dados.zip', zip)], queue);
     const message = queue.messages.shift() as JobMessage;
@@ -160,7 +160,7 @@ describe('a load whose database or object store is down', () => {
 
 describe('an upload whose answer from the database is lost', () => {
   it('is answered with RESULT_UNKNOWN, keeps its files, and has its job resumed by the sweep', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await disturbTunnel(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
     const answer = await postFiles(company, [makeFile('dados.csv', makeCsvTable(3))], queue);
     expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });

@@ -62,8 +62,8 @@ describe('a gzip file', () => {
     ['with a wrong checksum', (bytes: FileBytes) => changeByte(bytes, bytes.length - 6)],
     ['with wrong bytes', (bytes: FileBytes) => changeByte(bytes, 12)],
     ['that is not gzip', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
-  ])('fails its job as a file %s', async (_, damage) => {
-    const bytes = damage(compressGzip('a,b\n1,x\n2,y\n'.repeat(20)));
+  ])('fails its job as a file %s', async (_, damageFile) => {
+    const bytes = damageFile(compressGzip('a,b\n1,x\n2,y\n'.repeat(20)));
     expect(await readFailure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
   });
 

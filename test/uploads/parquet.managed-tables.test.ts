@@ -306,12 +306,12 @@ describe('a Parquet page', () => {
     valueLevel: 0,
     repetitionCount: 0,
   } as unknown as Leaf;
-  const makePageHeader = (unpacked: number, values: number): PageHeader =>
+  const makePageHeader = (unpackedBytes: number, valueCount: number): PageHeader =>
     ({
       type: 'DATA_PAGE',
       compressed_page_size: 100,
-      uncompressed_page_size: unpacked,
-      data_page_header: { num_values: values, encoding: 'PLAIN' },
+      uncompressed_page_size: unpackedBytes,
+      data_page_header: { num_values: valueCount, encoding: 'PLAIN' },
     }) as PageHeader;
   const readFault = (work: () => unknown) => {
     try {
@@ -335,7 +335,7 @@ describe('a Parquet page', () => {
     ['ZSTD', zstdCompressSync],
   ] as const)('is unpacked whatever its size: %s', (codec, compress) => {
     const blockSizes = [2, 3, 4, 5, 8, 16].map((blocks) => blocks * 40 * 1024);
-    const sizes = [...Array.from({ length: 20 }, (_, power) => 8 << power), 40 * 1024, ...blockSizes];
+    const sizes = [...Array.from({ length: 20 }, (_, exponent) => 8 << exponent), 40 * 1024, ...blockSizes];
     for (const size of sizes.flatMap((size) => [size - 4, size, size + 4])) {
       const count = size / 4;
       const values = Int32Array.from({ length: count }, (_, row) => row % 100);
@@ -366,8 +366,8 @@ describe('a Parquet page', () => {
         readDictionary(packed, dictionaryHeader, leaf, codec, 'n'),
       ];
       for (const page of pages) {
-        const differsAt = values.findIndex((value, row) => value !== page[row]);
-        expect({ size, count: page.length, differsAt }).toEqual({ size, count, differsAt: -1 });
+        const differingIndex = values.findIndex((value, row) => value !== page[row]);
+        expect({ size, count: page.length, differsAt: differingIndex }).toEqual({ size, count, differsAt: -1 });
       }
     }
   });

@@ -6,7 +6,7 @@ import { createStagedJob, makeFileOf } from './staged-job.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   listTables,
   postFiles,
@@ -112,7 +112,7 @@ describe('two loads into one table', () => {
 
   it('both succeed when their messages alternate', async () => {
     const { id } = await createNumberTable(OLD_NUMBERS.length);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobIds = [await uploadFiles(company, [makeFileOf(A)], { ...queue, into: id })];
     jobIds.push(await uploadFiles(company, [makeFileOf(B)], { ...queue, into: id }));
     await deliverAllMessages(queue);
@@ -172,7 +172,7 @@ describe('a load that has locked its job', () => {
 
 describe('an upload job that has waited too long for its confirmation', () => {
   it('continues when it is confirmed just before the sweep expires it', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { id } = await createNumberTable(1);
     const jobId = await uploadFiles(company, [makeFileOf([7])], { ...queue, into: id });
     await deliverAllMessages(queue);
@@ -246,12 +246,12 @@ describe('an upload into a table', () => {
     async (changeName, change) => {
       const { id, routes } = await createNumberTable(3);
       const { outcome } = await runBeforeNextStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
-      const startAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
+      const uploadAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
       expect((await outcome).status).toBe(changeName === 'deleted' ? 204 : 200);
-      if (changeName === 'deleted') return expect(startAnswer.status).toBe(404);
-      const { inferred_schema: schema } = await waitForAnalysis(company, startAnswer.body.job_id);
-      await confirmJob(company, startAnswer.body.job_id, { columns: schema.columns });
-      expect(await waitForEnd(company, startAnswer.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
+      if (changeName === 'deleted') return expect(uploadAnswer.status).toBe(404);
+      const { inferred_schema: schema } = await waitForAnalysis(company, uploadAnswer.body.job_id);
+      await confirmJob(company, uploadAnswer.body.job_id, { columns: schema.columns });
+      expect(await waitForEnd(company, uploadAnswer.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
       expect(await readNumbers(id)).toEqual(changeName === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
       expect((await routes.get()).body.display_name).toBe(
         changeName === 'renamed' ? `outra_${tableCount}` : `corrida_${tableCount}`,
@@ -264,17 +264,17 @@ describe('an upload into a table', () => {
     const { id, routes } = await createNumberTable(3);
     const jobInsertPattern = /INSERT INTO console\.upload_jobs/;
     const { outcome } = await runBeforeNextStatement(company.id, jobInsertPattern, () => change(routes));
-    const startAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
-    expect([startAnswer.status, (await outcome).status]).toEqual([201, 409]);
+    const uploadAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
+    expect([uploadAnswer.status, (await outcome).status]).toEqual([201, 409]);
     expect(await readNumbers(id)).toEqual([0, 1, 2]);
-    await waitForAnalysis(company, startAnswer.body.job_id);
-    await cancelJob(company, startAnswer.body.job_id);
+    await waitForAnalysis(company, uploadAnswer.body.job_id);
+    await cancelJob(company, uploadAnswer.body.job_id);
   });
 });
 
 describe('the analysis of an upload', () => {
   it('stays cancelled when it is cancelled just before its end', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
     const cancelConcurrently = () => cancelJob(company, jobId);
     const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, cancelConcurrently);
@@ -286,7 +286,7 @@ describe('the analysis of an upload', () => {
 
 describe('the confirmation of an upload job', () => {
   const createWaitingJob = async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
     await deliverAllMessages(queue);
     const { columns } = (await readJob(company, jobId)).inferred_schema;

@@ -38,9 +38,9 @@ function makeOldWorkbook(
 
 const SPREADSHEET_URI = 'urn:schemas-microsoft-com:office:spreadsheet';
 const formatXmlSheet = (name: string, rows: unknown[][], sheetOptions = '') => {
-  const cell = (value: unknown) =>
+  const formatCell = (value: unknown) =>
     `<Cell><Data ss:Type="${typeof value === 'number' ? 'Number' : 'String'}">${value}</Data></Cell>`;
-  const table = rows.map((row) => `<Row>${row.map(cell).join('')}</Row>`).join('');
+  const table = rows.map((row) => `<Row>${row.map(formatCell).join('')}</Row>`).join('');
   return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${sheetOptions}</Worksheet>`;
 };
 /** Formats a workbook of XML Spreadsheet 2003. */
@@ -119,7 +119,7 @@ describe('the second analysis of a workbook of an older format', () => {
 });
 
 describe('the second analysis of files of several kinds', () => {
-  const makeBook = () =>
+  const makeTestWorkbook = () =>
     makeWorkbook({
       sheets: [makeSheet('Capa', 'a|b|c|d|e', '1|2|3|4|5', '1|2|3|4|5'), makeSheet('Dados', 'n|nome', '3|Eva')],
     });
@@ -181,7 +181,7 @@ describe('the second analysis of files of several kinds', () => {
   });
 
   it('may infer different columns from another sheet', async () => {
-    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    const jobId = await aWaitingJob(['a.xlsx', makeTestWorkbook()]);
     expect(listNames((await readJob(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(listNames(await look(jobId, { sheet: 'Dados' }))).toEqual(['n', 'nome']);
     await cancelJob(company, jobId);
@@ -245,7 +245,7 @@ describe('a second analysis that is interrupted', () => {
   const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '1' };
   const listMadeFiles = async (jobId: string) =>
     (await listStoredFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).toSorted();
-  const makeBook = () =>
+  const makeTestWorkbook = () =>
     makeWorkbook({
       sheets: [
         { name: 'Dados', rows: [['n'], ...Array.from({ length: 2000 }, (_, n) => [n])] },
@@ -254,7 +254,7 @@ describe('a second analysis that is interrupted', () => {
     });
 
   it.each(['put', 'get'] as const)('continues at the next delivery: R2 fails to %s', async (call) => {
-    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    const jobId = await aWaitingJob(['a.xlsx', makeTestWorkbook()]);
     expect((await analyze(jobId, { sheet: 'Mais' })).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
     let callCount = 0;
@@ -286,12 +286,12 @@ describe('a second analysis that is interrupted', () => {
     ['finds the sheet', { sheet: 'Mais' }, 3000],
     ['does not find the sheet', { sheet: 'Falta' }, 2000],
   ])('has the result of another delivery that finishes first and %s', async (_, analysisOptions, rows) => {
-    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    const jobId = await aWaitingJob(['a.xlsx', makeTestWorkbook()]);
     expect((await analyze(jobId, analysisOptions)).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
-    const deliverAgain = () => deliverMessage(message, queue.env);
-    const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, deliverAgain);
-    while ((await readJob(company, jobId)).status !== 'waiting_confirm') expect(await deliverAgain()).toBe('done');
+    const redeliverMessage = () => deliverMessage(message, queue.env);
+    const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, redeliverMessage);
+    while ((await readJob(company, jobId)).status !== 'waiting_confirm') expect(await redeliverMessage()).toBe('done');
     expect(await outcome).toBe('done');
     await deliverMessage(message, queue.env);
     await deliverAllMessages(queue);
@@ -306,7 +306,7 @@ describe('a second analysis that is interrupted', () => {
   });
 
   it('leaves only the files that the load needs, and is refused once the job is cancelled', async () => {
-    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    const jobId = await aWaitingJob(['a.xlsx', makeTestWorkbook()]);
     const first = await listMadeFiles(jobId);
     await look(jobId, { sheet: 'Mais' });
     const secondFiles = await listMadeFiles(jobId);

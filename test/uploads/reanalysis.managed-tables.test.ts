@@ -143,7 +143,7 @@ describe('the second analysis of a text file', () => {
 });
 
 describe('the second analysis of a workbook', () => {
-  const makeBook = () =>
+  const makeTestWorkbook = () =>
     makeWorkbook({
       sheets: [
         makeSheet('Dados', 'n|nome', '1|Ana', '2|Bia'),
@@ -158,7 +158,7 @@ describe('the second analysis of a workbook', () => {
     });
 
   it('reads the given sheet, as does the load', async () => {
-    const jobId = await aWaitingJob(['livro.xlsx', makeBook()]);
+    const jobId = await aWaitingJob(['livro.xlsx', makeTestWorkbook()]);
     const { dialect } = (await readJob(company, jobId)).inferred_schema;
     expect(dialect).toMatchObject({ sheet: 'Dados', sheets: ['Dados', 'Resumo', 'Nada', 'Oculta'] });
     expect(listNames(await look(jobId, { sheet: 'Oculta' }))).toEqual(['x', 'y']);
@@ -191,7 +191,7 @@ describe('the second analysis of a workbook', () => {
   });
 
   it('refuses a delimiter for a workbook, a sheet for a text, and invalid options', async () => {
-    const workbook = await aWaitingJob(['livro.xlsx', makeBook()]);
+    const workbook = await aWaitingJob(['livro.xlsx', makeTestWorkbook()]);
     const refusedAnswer = await analyze(workbook, { delimiter: ';', quote: null, encoding: 'utf-8', header: true });
     expect(refusedAnswer.status).toBe(422);
     expect(refusedAnswer.body.details.map(({ field }: { field: string }) => field)).toEqual([

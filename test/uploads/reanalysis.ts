@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Company } from '../support/companies.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   makeFile,
   readJob,
@@ -15,7 +15,7 @@ let tableCount = 0;
 
 /** Returns helpers for tests of a second analysis of a company's jobs, whose messages are held in `queue`. */
 export function createAnalysisHelpers(getCompany: () => Company) {
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
 
   const analyze = (jobId: string, json: unknown, as = getCompany().as) =>
     as.post(`/v1/managed-tables/upload-jobs/${jobId}/analyze`, { json, env: queue.env as never });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { cancelJob, listStoredFiles, makeFile, postFiles, readJob, waitForAnalysis } from './support.ts';
 
-const MEBIBYTE_BYTES = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 const FORM_BOUNDARY = 'a-boundary';
 const encoder = new TextEncoder();
 
@@ -16,14 +16,14 @@ function streamForm(
   { filename = 'grande.csv', end = `\r\n--${FORM_BOUNDARY}--\r\n` } = {},
 ): ReadableStream {
   const block = encoder.encode('1234567,abcdefg\n'.repeat(4096));
-  let left = bytes;
+  let remainingBytes = bytes;
   return new ReadableStream({
     type: 'bytes',
     start: (controller) => controller.enqueue(encoder.encode(formatPartHead(filename))),
     pull(controller) {
-      if (left > 0) {
-        controller.enqueue(block.slice(0, Math.min(left, block.length)));
-        left -= block.length;
+      if (remainingBytes > 0) {
+        controller.enqueue(block.slice(0, Math.min(remainingBytes, block.length)));
+        remainingBytes -= block.length;
         return;
       }
       controller.enqueue(encoder.encode(end));
@@ -111,24 +111,24 @@ describe('the upload route', () => {
 
   it.each([
     ['says less', '1000'],
-    ['says more', String(300 * MEBIBYTE_BYTES)],
+    ['says more', String(300 * MIB_BYTES)],
     ['is missing', undefined],
   ])('refuses more than 100 MiB, counted by the bytes that arrive when Content-Length %s', async (_, length) => {
     const headers = length === undefined ? undefined : { 'content-length': length };
-    const { status, body } = await postForm(streamForm(100 * MEBIBYTE_BYTES + 1), headers);
+    const { status, body } = await postForm(streamForm(100 * MIB_BYTES + 1), headers);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
     await expectNothingLeft();
   });
 
   it('refuses files that exceed 100 MiB together', async () => {
-    const halfFile = new Uint8Array(51 * MEBIBYTE_BYTES).fill(97);
+    const halfFile = new Uint8Array(51 * MIB_BYTES).fill(97);
     const { status, body } = await postFiles(company, [makeFile('a.csv', halfFile), makeFile('b.csv', halfFile)]);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
     await expectNothingLeft();
   });
 
   it.each([
-    ['inside a file', streamForm(9 * MEBIBYTE_BYTES, { end: '' })],
+    ['inside a file', streamForm(9 * MIB_BYTES, { end: '' })],
     ['inside a header', `--${FORM_BOUNDARY}\r\nContent-Disposition: form-data; na`],
     ['before its first byte', ''],
   ])('refuses a body that is cut off %s', async (_, body) => {
@@ -149,10 +149,10 @@ describe('the upload route', () => {
   );
 
   it.each([
-    [8 * MEBIBYTE_BYTES - 16, ['0']],
-    [8 * MEBIBYTE_BYTES, ['0/0']],
-    [8 * MEBIBYTE_BYTES + 16, ['0/0', '0/1']],
-    [16 * MEBIBYTE_BYTES, ['0/0', '0/1']],
+    [8 * MIB_BYTES - 16, ['0']],
+    [8 * MIB_BYTES, ['0/0']],
+    [8 * MIB_BYTES + 16, ['0/0', '0/1']],
+    [16 * MIB_BYTES, ['0/0', '0/1']],
   ])('stores and reads a file of %i bytes in pieces of 8 MiB', async (bytes, pieces) => {
     const { status, body } = await postForm(streamForm(bytes));
     expect(status).toBe(201);
@@ -167,8 +167,8 @@ describe('the upload route', () => {
   });
 
   it('reports a missing database before a wrong file type', async () => {
-    const unprovisioned = await createOwnedCompany();
-    const { status, body } = await postFiles(unprovisioned, [makeFile('notas.pdf', 'x')]);
+    const unprovisionedCompany = await createOwnedCompany();
+    const { status, body } = await postFiles(unprovisionedCompany, [makeFile('notas.pdf', 'x')]);
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' });
   });
 

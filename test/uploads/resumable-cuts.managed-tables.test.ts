@@ -135,51 +135,51 @@ describe('resumable uploads whose client, network, Worker, store and database fa
     random: RandomChoices,
     latePuts: (() => Promise<unknown>)[],
   ): Promise<void> {
-    const left = allBytes.length - offset;
-    const end = random.chance(0.5) ? allBytes.length : offset + random.upTo(left);
-    const part = allBytes.subarray(offset, end);
-    const chunk = 1 + random.upTo(random.chance(0.5) ? 100_000 : PIECE_BYTES) + (part.length >> 6);
-    const cutAfter = failureKind === 'cut' ? random.upTo(part.length) : undefined;
-    const troubledAt = random.upTo(part.length);
+    const remainingLength = allBytes.length - offset;
+    const end = random.chance(0.5) ? allBytes.length : offset + random.upTo(remainingLength);
+    const slice = allBytes.subarray(offset, end);
+    const chunk = 1 + random.upTo(random.chance(0.5) ? 100_000 : PIECE_BYTES) + (slice.length >> 6);
+    const cutOffset = failureKind === 'cut' ? random.upTo(slice.length) : undefined;
+    const failureOffset = random.upTo(slice.length);
     let isKilled = false;
-    const body = () =>
-      streamSlowly(part, {
+    const makeBody = () =>
+      streamSlowly(slice, {
         chunk,
-        ...(cutAfter !== undefined && { cutAfter }),
+        ...(cutOffset !== undefined && { cutOffset }),
         before: async (at) => {
-          if (failureKind !== 'killed early' || isKilled || at < troubledAt) return;
+          if (failureKind !== 'killed early' || isKilled || at < failureOffset) return;
           isKilled = true;
           await killIsolate();
         },
       });
-    const troubledPut = random.upTo(2);
+    const failingPutIndex = random.upTo(2);
     let putCount = 0;
     const FILES = {
       get: (key: string) => env.FILES.get(key),
       delete: (keys: string[]) => env.FILES.delete(keys),
       list: (options: R2ListOptions) => env.FILES.list(options),
       async put(key: string, bytes: Uint8Array) {
-        const isTroubled = putCount++ === troubledPut;
+        const isFailingPut = putCount++ === failingPutIndex;
         const ownBytes = bytes.slice();
         const storeBytes = () => env.FILES.put(key, ownBytes);
-        if (isTroubled && failureKind === 'late') latePuts.push(storeBytes);
-        if (isTroubled && failureKind === 'kill') {
+        if (isFailingPut && failureKind === 'late') latePuts.push(storeBytes);
+        if (isFailingPut && failureKind === 'kill') {
           if (random.chance(0.5)) await storeBytes();
           await killIsolate();
         }
-        if (isTroubled && ['store', 'late', 'kill'].includes(failureKind))
+        if (isFailingPut && ['store', 'late', 'kill'].includes(failureKind))
           throw new Error(`the trouble is ${failureKind}`);
         return storeBytes();
       },
     };
     const hasChecksum = random.chance(0.2);
-    const summedBytes = random.chance(0.3) ? allBytes.subarray(0, 1) : part;
+    const summedBytes = random.chance(0.3) ? allBytes.subarray(0, 1) : slice;
     const value = hasChecksum ? createHash('sha1').update(summedBytes).digest('base64') : '';
     const checksum = hasChecksum ? { algorithm: 'SHA-1' as const, value } : undefined;
-    const announcedLength = random.chance(0.5) ? part.length : 0;
+    const announcedLength = random.chance(0.5) ? slice.length : 0;
     const sendAppend = () =>
       runInChangedContext({ FILES }, (ctx) =>
-        appendBytes(ctx, id, { offset, bytes: body(), announced: announcedLength, checksum }),
+        appendBytes(ctx, id, { offset, bytes: makeBody(), announcedBytes: announcedLength, checksum }),
       ).catch((error) => {
         if (!(error instanceof Failure)) throw error;
       });

@@ -10,7 +10,7 @@ import { type Company, createAllowedUser, createProvisionedCompany } from '../su
 import { createPrincipals } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { createHeldQueue, deliverAllMessages, listStoredFiles, queryDatabase, readJob, runSweep } from './support.ts';
+import { createTestQueue, deliverAllMessages, listStoredFiles, queryDatabase, readJob, runSweep } from './support.ts';
 import {
   areEqual,
   beginUpload,
@@ -26,7 +26,7 @@ import {
   streamSlowly,
 } from './tus.ts';
 
-const createHeldQueueEnv = () => createHeldQueue().env as never;
+const createTestQueueEnv = () => createTestQueue().env as never;
 const HOUR_MS = 3_600_000;
 
 let company: Company;
@@ -44,21 +44,21 @@ const endLease = (path: string) =>
   );
 
 /** Creates a bucket of files in which `instead` replaces calls. */
-const createFilesBucket = (instead: {
+const createFilesBucket = (changedMethods: {
   put?: (put: () => Promise<unknown>) => Promise<unknown>;
   get?: () => Promise<never>;
 }) => ({
   FILES: {
     list: (options: R2ListOptions) => env.FILES.list(options),
-    get: (key: string) => instead.get?.() ?? env.FILES.get(key),
+    get: (key: string) => changedMethods.get?.() ?? env.FILES.get(key),
     delete: (keys: string[]) => env.FILES.delete(keys),
     put: (key: string, bytes: Uint8Array) => {
       const ownBytes = bytes.slice();
       const storeBytes = () => env.FILES.put(key, ownBytes);
-      return instead.put ? instead.put(storeBytes) : storeBytes();
+      return changedMethods.put ? changedMethods.put(storeBytes) : storeBytes();
     },
   },
-  ...createHeldQueue().env,
+  ...createTestQueue().env,
 });
 
 describe('two requests at once for one resumable upload', () => {
@@ -79,7 +79,7 @@ describe('two requests at once for one resumable upload', () => {
           refusedStatuses.push((await sendPart(company.as, path, PIECE_BYTES, makeCsvBytes(10, 1))).status);
         },
       }),
-      { env: createHeldQueueEnv() },
+      { env: createTestQueueEnv() },
     );
     expect(sentPart.status).toBe(204);
     expect(refusedStatuses.slice(0, 4)).toEqual([423, 409, 409, 423]);
@@ -92,7 +92,7 @@ describe('two requests at once for one resumable upload', () => {
     const FILES = createFilesBucket({
       put: async (put) => {
         await endLease(path);
-        expect((await sendPart(company.as, path, 0, streamSlowly(bytes), { env: createHeldQueueEnv() })).status).toBe(
+        expect((await sendPart(company.as, path, 0, streamSlowly(bytes), { env: createTestQueueEnv() })).status).toBe(
           204,
         );
         return put();
@@ -117,7 +117,7 @@ describe('two requests at once for one resumable upload', () => {
     });
     expect((await sendPart(company.as, path, 0, body)).status).toBe(423);
     expect(parseOffset(await readOffset(company.as, path))).toBe(15);
-    await sendPart(company.as, path, 15, bytes.subarray(15), { env: createHeldQueueEnv() });
+    await sendPart(company.as, path, 15, bytes.subarray(15), { env: createTestQueueEnv() });
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
@@ -125,7 +125,7 @@ describe('two requests at once for one resumable upload', () => {
     const bytes = makeCsvBytes(PIECE_BYTES + 10);
     const path = await beginUpload(company.as, bytes.length);
     const body = streamSlowly(bytes, { chunk: PIECE_BYTES, before: () => endLease(path).then(() => {}) });
-    expect((await sendPart(company.as, path, 0, body, { env: createHeldQueueEnv() })).status).toBe(204);
+    expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
@@ -147,7 +147,7 @@ describe('two requests at once for one resumable upload', () => {
           }
         },
       });
-      expect((await sendPart(company.as, path, 0, body, { env: createHeldQueueEnv() })).status).toBe(204);
+      expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
     } finally {
       resetClock();
     }
@@ -186,10 +186,10 @@ describe('a resumable upload whose object store is down', () => {
       (await sendPart(company.as, shortUpload, 10, bytes.subarray(10, 20), { env: unreadableBucket as never })).status,
     ).toBe(503);
     expect(
-      (await sendPart(company.as, shortUpload, 10, bytes.subarray(10, 20), { env: createHeldQueueEnv() })).status,
+      (await sendPart(company.as, shortUpload, 10, bytes.subarray(10, 20), { env: createTestQueueEnv() })).status,
     ).toBe(204);
     await sendPart(company.as, path, PIECE_BYTES, streamSlowly(bytes.subarray(PIECE_BYTES)), {
-      env: createHeldQueueEnv(),
+      env: createTestQueueEnv(),
     });
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
@@ -198,7 +198,7 @@ describe('a resumable upload whose object store is down', () => {
     const answer = await requestUpload(company.as, 10, { body: makeCsvBytes(10), env: unavailableBucket as never });
     expect([answer.status, parseOffset(answer)]).toEqual([201, 0]);
     const path = answer.headers.get('location') as string;
-    expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createHeldQueueEnv() })).status).toBe(204);
+    expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() })).status).toBe(204);
   });
 });
 
@@ -221,7 +221,7 @@ describe('a resumable upload that is deleted', () => {
   it('keeps its bytes when its job was created just before', async () => {
     const path = await beginUpload(company.as, 10);
     const { outcome } = await runBeforeNextStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
-      sendPart(company.as, path, 0, makeCsvBytes(10), { env: createHeldQueueEnv() }),
+      sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() }),
     );
     expect((await deleteUpload(company.as, path)).status).toBe(204);
     expect((await outcome).status).toBe(204);
@@ -233,7 +233,7 @@ describe('a resumable upload that is deleted', () => {
     const { outcome } = await runBeforeNextStatement(company.id, /SET is_finished = true/, () =>
       deleteUpload(company.as, path),
     );
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: queue.env as never })).status).toBe(404);
     expect((await outcome).status).toBe(204);
     expect(queue.messages).toEqual([]);
@@ -255,7 +255,7 @@ describe('a complete resumable upload whose job was not created', () => {
   /** Creates jobs for complete uploads, as a sweep does. @returns the number of jobs */
   async function createMissingJobs(): Promise<number> {
     const origin = {
-      env: { ...env, ...createHeldQueue().env } as never,
+      env: { ...env, ...createTestQueue().env } as never,
       waitUntil: () => {},
       correlationId: 'test',
       baseUrl: '',
@@ -271,7 +271,7 @@ describe('a complete resumable upload whose job was not created', () => {
 
   it('has its job created by the next HEAD request', async () => {
     const path = await createCompleteUpload();
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const answer = await readOffset(company.as, path, { env: queue.env as never });
     expect(answer.headers.get('content-location')).toContain(parseUploadId(path));
     expect(queue.messages).toHaveLength(1);
@@ -279,7 +279,7 @@ describe('a complete resumable upload whose job was not created', () => {
 
   it('has its job created by the sweep', async () => {
     const path = await createCompleteUpload();
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     await runSweep(queue, 120_000);
     expect(
       queue.messages.filter((message) => 'jobId' in message && message.jobId === parseUploadId(path)),
@@ -289,7 +289,7 @@ describe('a complete resumable upload whose job was not created', () => {
 
   it('has one job when two requests create it at once', async () => {
     const path = await createCompleteUpload();
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const readUploadOffset = () => readOffset(company.as, path, { env: queue.env as never });
     const { outcome } = await runBeforeNextStatement(company.id, /SET is_finished = true/, readUploadOffset);
     const answers = [await readUploadOffset(), await outcome];
@@ -301,11 +301,11 @@ describe('a complete resumable upload whose job was not created', () => {
   it('keeps its files while bytes still arrive, even if it was begun more than a day ago', async () => {
     const path = await beginUpload(company.as, 10);
     // It was begun more than a day ago when the sweep runs, with a byte of late.
-    await sendPart(company.as, path, 0, makeCsvBytes(9), { env: createHeldQueueEnv() });
+    await sendPart(company.as, path, 0, makeCsvBytes(9), { env: createTestQueueEnv() });
     await runSql(
       `UPDATE console.resumable_uploads SET updated_at = now() + interval '23 h' WHERE id = '${parseUploadId(path)}'`,
     );
-    await runSweep(createHeldQueue(), 24 * HOUR_MS + 120_000);
+    await runSweep(createTestQueue(), 24 * HOUR_MS + 120_000);
     expect(await listOwnFiles(path)).not.toEqual([]);
   });
 
@@ -324,17 +324,19 @@ describe('a complete resumable upload whose job was not created', () => {
         return createMissingJobs();
       },
     );
-    await runSweep(createHeldQueue(), 24 * HOUR_MS + 120_000);
+    await runSweep(createTestQueue(), 24 * HOUR_MS + 120_000);
     expect(await outcome).toBe(1);
     expect((await readJobBytes(company, parseUploadId(path))).length).toBe(10);
   });
 
   it('fails its job when its table or a column of its key is gone', async () => {
     const tableId = await createTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const requestOptions = { env: queue.env as never };
-    const keyedUpload = await beginUpload(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
-    const plainUpload = await beginUpload(company.as, 10, { said: { table_id: tableId } });
+    const keyedUpload = await beginUpload(company.as, 10, {
+      metadata: { table_id: tableId, mode: 'upsert', key: 'nome' },
+    });
+    const plainUpload = await beginUpload(company.as, 10, { metadata: { table_id: tableId } });
     await runSql(
       `UPDATE console.managed_tables SET columns = (SELECT jsonb_agg(c) FROM jsonb_array_elements(columns) AS c WHERE c->>'name' <> 'nome') WHERE id = '${tableId}'`,
     );
@@ -354,15 +356,15 @@ describe('a complete resumable upload whose job was not created', () => {
 
   it('is answered with 423 while its table is locked, and gets its job later', async () => {
     const tableId = await createTable(company.as, 'busy', [column('codigo', 'integer')]);
-    const path = await beginUpload(company.as, 10, { said: { table_id: tableId } });
+    const path = await beginUpload(company.as, 10, { metadata: { table_id: tableId } });
     await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
         await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
-        expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createHeldQueueEnv() })).status).toBe(423);
+        expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() })).status).toBe(423);
       }),
     );
     expect(
-      (await readOffset(company.as, path, { env: createHeldQueueEnv() })).headers.get('content-location'),
+      (await readOffset(company.as, path, { env: createTestQueueEnv() })).headers.get('content-location'),
     ).toContain(parseUploadId(path));
   });
 });
@@ -383,15 +385,15 @@ describe('an expired resumable upload', () => {
     const row = `console.resumable_uploads SET updated_at = now()`;
     const whereClause = `WHERE id = '${parseUploadId(path)}'`;
     await runSql(`UPDATE ${row} - interval '25 h' ${whereClause}`);
-    let sweepDone: Promise<void> | undefined;
+    let pendingSweep: Promise<void> | undefined;
     await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
         await tx.execute(`UPDATE ${row} + interval '1 h' ${whereClause}`);
-        sweepDone = runSweep(createHeldQueue(), 120_000);
+        pendingSweep = runSweep(createTestQueue(), 120_000);
         await expect.poll(countLockWaits).toBe(1);
       }),
     );
-    await sweepDone;
+    await pendingSweep;
     expect((await readOffset(company.as, path)).status).toBe(200);
   });
 
@@ -407,7 +409,7 @@ describe('the permissions for a resumable upload', () => {
     const table_id = await createTable(company.as, 'asked', [column('codigo', 'integer')]);
     const { bearer: person } = await createPrincipals(company);
     await person.setStatements([makeAllow('managed-tables:upload', 'managed-tables:list')]);
-    const path = await beginUpload(person.as, 10, { said: { table_id } });
+    const path = await beginUpload(person.as, 10, { metadata: { table_id } });
     const job = await beginUpload(person.as, 10);
     expect((await sendPart(person.as, path, 0, makeCsvBytes(4))).status).toBe(204);
     const denyStatement = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
@@ -419,7 +421,7 @@ describe('the permissions for a resumable upload', () => {
     expect((await readOffset(person.as, path)).status).toBe(403);
     expect((await sendPart(person.as, path, 4, makeCsvBytes(4))).status).toBe(403);
     expect((await deleteUpload(person.as, path)).status).toBe(403);
-    expect((await requestUpload(person.as, 10, { said: { table_id } })).status).toBe(403);
+    expect((await requestUpload(person.as, 10, { metadata: { table_id } })).status).toBe(403);
     expect((await readOffset(person.as, job)).status).toBe(200);
     await person.setStatements([makeAllow('managed-tables:list')]);
     expect((await sendPart(person.as, job, 0, makeCsvBytes(4))).status).toBe(403);
@@ -431,12 +433,12 @@ describe('the permissions for a resumable upload', () => {
     const person = await createAllowedUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
       expect(
-        (await requestUpload(person.as, 10, { said: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } }))
+        (await requestUpload(person.as, 10, { metadata: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } }))
           .status,
       ).toBe(403);
     }
-    expect((await requestUpload(person.as, 10, { said: { table_id, evolve: 'add' } })).status).toBe(403);
-    expect((await requestUpload(person.as, 10, { said: { table_id } })).status).toBe(201);
+    expect((await requestUpload(person.as, 10, { metadata: { table_id, evolve: 'add' } })).status).toBe(403);
+    expect((await requestUpload(person.as, 10, { metadata: { table_id } })).status).toBe(201);
   });
 });
 

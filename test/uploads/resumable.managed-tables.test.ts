@@ -5,7 +5,7 @@ import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   makeCsvTable as csvTable,
   deliverAllMessages,
   listStoredFiles,
@@ -32,7 +32,7 @@ import {
   VERSION_HEADER,
 } from './tus.ts';
 
-const createHeldQueueEnv = () => createHeldQueue().env as never;
+const createTestQueueEnv = () => createTestQueue().env as never;
 const formatDigest = (algorithm: string, bytes: Uint8Array) =>
   `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}`;
 
@@ -43,9 +43,9 @@ describe('a resumable upload', () => {
   });
 
   it('becomes an ordinary upload job once its last byte has arrived', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const text = Buffer.from(csvTable(100));
-    const path = await beginUpload(company.as, text.length, { said: { filetype: 'text/csv', color: 'blue' } });
+    const path = await beginUpload(company.as, text.length, { metadata: { filetype: 'text/csv', color: 'blue' } });
     const halfLength = text.length >> 1;
     const first = await sendPart(company.as, path, 0, text.subarray(0, halfLength));
     expect([first.status, parseOffset(first), first.headers.get('content-location')]).toEqual([204, halfLength, null]);
@@ -89,11 +89,11 @@ describe('a resumable upload', () => {
   });
 
   it('may update rows of an existing table by a key', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const tableId = await createTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
     const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
     const metadata = { table_id: tableId, mode: 'upsert', key: 'codigo' };
-    const path = await beginUpload(company.as, text.length, { said: metadata, body: text, env: queue.env as never });
+    const path = await beginUpload(company.as, text.length, { metadata, body: text, env: queue.env as never });
     await deliverAllMessages(queue);
     const analysedJob = await readJob(company, parseUploadId(path));
     expect(analysedJob).toMatchObject({
@@ -108,11 +108,11 @@ describe('a resumable upload', () => {
   });
 
   it('may propose new columns for its table', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const tableId = await createTable(company.as, 'crescente', [column('codigo', 'integer')]);
     const text = Buffer.from('codigo,nome\n1,a\n');
     const metadata = { table_id: tableId, evolve: 'add' };
-    const path = await beginUpload(company.as, text.length, { said: metadata, body: text, env: queue.env as never });
+    const path = await beginUpload(company.as, text.length, { metadata, body: text, env: queue.env as never });
     await deliverAllMessages(queue);
     const { evolve, inferred_schema: schema } = await readJob(company, parseUploadId(path));
     expect([evolve, schema.new_columns]).toEqual(['add', [expect.objectContaining({ name: 'nome' })]]);
@@ -120,7 +120,7 @@ describe('a resumable upload', () => {
 
   it('accepts its first bytes, or all, with the request that begins it', async () => {
     const bytes = makeCsvBytes(1_000);
-    const wholeUpload = await requestUpload(company.as, 1_000, { body: bytes, env: createHeldQueueEnv() });
+    const wholeUpload = await requestUpload(company.as, 1_000, { body: bytes, env: createTestQueueEnv() });
     expect([wholeUpload.status, parseOffset(wholeUpload)]).toEqual([201, 1_000]);
     expect(wholeUpload.headers.get('content-location')).toMatch(/upload-jobs/);
     const partialUpload = await requestUpload(company.as, 1_000, { body: bytes.subarray(0, 10) });
@@ -144,7 +144,7 @@ describe('a resumable upload', () => {
     const path = await beginUpload(company.as, length);
     for (let at = 0; at < length; at += chunk) {
       const sentPart = await sendPart(company.as, path, at, streamSlowly(bytes.subarray(at, at + chunk)), {
-        env: createHeldQueueEnv(),
+        env: createTestQueueEnv(),
       });
       expect([sentPart.status, parseOffset(sentPart)]).toEqual([204, Math.min(length, at + chunk)]);
     }
@@ -158,7 +158,7 @@ describe('a resumable upload', () => {
     const bytes = makeCsvBytes(4_000);
     const path = await beginUpload(company.as, bytes.length);
     for (let at = 0; at < bytes.length; at += 100) {
-      await sendPart(company.as, path, at, bytes.subarray(at, at + 100), { env: createHeldQueueEnv() });
+      await sendPart(company.as, path, at, bytes.subarray(at, at + 100), { env: createTestQueueEnv() });
     }
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toHaveLength(1);
@@ -166,18 +166,20 @@ describe('a resumable upload', () => {
 
   it.each([5, PIECE_BYTES + 5, 2 * PIECE_BYTES])(
     'keeps the bytes that arrived before the connection was cut: %i bytes',
-    async (cutAfter) => {
+    async (cutOffset) => {
       const bytes = makeCsvBytes(2 * PIECE_BYTES + 100);
       const path = await beginUpload(company.as, bytes.length);
-      await sendPart(company.as, path, 0, streamSlowly(bytes, { cutAfter })).catch(() => {});
-      expect(parseOffset(await readOffset(company.as, path))).toBe(cutAfter);
-      await sendPart(company.as, path, cutAfter, streamSlowly(bytes.subarray(cutAfter)), { env: createHeldQueueEnv() });
+      await sendPart(company.as, path, 0, streamSlowly(bytes, { cutOffset })).catch(() => {});
+      expect(parseOffset(await readOffset(company.as, path))).toBe(cutOffset);
+      await sendPart(company.as, path, cutOffset, streamSlowly(bytes.subarray(cutOffset)), {
+        env: createTestQueueEnv(),
+      });
       expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     },
   );
 
   it('becomes a job that fails when it has no bytes', async () => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const { status, headers } = await requestUpload(company.as, 0, { env: queue.env as never });
     expect([status, headers.get('upload-offset')]).toEqual([201, '0']);
     const id = parseUploadId(headers.get('content-location') as string);
@@ -207,7 +209,7 @@ describe('a resumable upload', () => {
       const right = { 'upload-checksum': formatDigest('sha256', bytes.subarray(5)) };
       await sendPart(company.as, path, 5, streamSlowly(bytes.subarray(5)), {
         headers: right,
-        env: createHeldQueueEnv(),
+        env: createTestQueueEnv(),
       });
       expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     });
@@ -216,7 +218,7 @@ describe('a resumable upload', () => {
       const bytes = makeCsvBytes(PIECE_BYTES + 100);
       const path = await beginUpload(company.as, bytes.length);
       const headers = { 'upload-checksum': formatDigest('sha1', bytes) };
-      await sendPart(company.as, path, 0, streamSlowly(bytes, { cutAfter: PIECE_BYTES + 50 }), { headers }).catch(
+      await sendPart(company.as, path, 0, streamSlowly(bytes, { cutOffset: PIECE_BYTES + 50 }), { headers }).catch(
         () => {},
       );
       expect(parseOffset(await readOffset(company.as, path))).toBe(0);
@@ -278,7 +280,7 @@ describe('a resumable upload', () => {
       ['a key without a table', { key: 'a' }, 422],
       ['new columns without a table', { evolve: 'add' }, 422],
     ])('to begin for %s', async (_, metadata, status) => {
-      expect((await requestUpload(company.as, 10, { said: metadata })).status).toBe(status);
+      expect((await requestUpload(company.as, 10, { metadata })).status).toBe(status);
     });
 
     it.each<[string, Record<string, string>]>([
@@ -290,7 +292,7 @@ describe('a resumable upload', () => {
       const table_id = await createTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [
         column('codigo', 'integer'),
       ]);
-      expect((await requestUpload(company.as, 10, { said: { table_id, ...metadata } })).status).toBe(422);
+      expect((await requestUpload(company.as, 10, { metadata: { table_id, ...metadata } })).status).toBe(422);
     });
 
     it('bytes of another type, offset or length, with an error code for each', async () => {
@@ -321,7 +323,7 @@ describe('a resumable upload', () => {
     });
 
     it('bytes beyond the length of a finished upload, and answers the upload where no byte is sent', async () => {
-      const env = createHeldQueueEnv();
+      const env = createTestQueueEnv();
       for (const length of [0, 8]) {
         const path = await beginUpload(company.as, length, { env });
         if (length > 0) await sendPart(company.as, path, 0, makeCsvBytes(length), { env });
@@ -437,7 +439,7 @@ describe('a resumable upload', () => {
     expect((await deleteUpload(company.as, path)).status).toBe(404);
     expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toEqual([]);
 
-    const completeUpload = await beginUpload(company.as, 10, { body: makeCsvBytes(10), env: createHeldQueueEnv() });
+    const completeUpload = await beginUpload(company.as, 10, { body: makeCsvBytes(10), env: createTestQueueEnv() });
     expect((await deleteUpload(company.as, completeUpload)).status).toBe(204);
     expect((await readJob(company, parseUploadId(completeUpload))).status).toBe('queued');
     expect((await readOffset(company.as, completeUpload)).status).toBe(404);
@@ -493,7 +495,7 @@ describe('a resumable upload', () => {
   it('is deleted, with its bytes, after 24 hours without a new byte', async () => {
     const path = await beginUpload(company.as, 10);
     await sendPart(company.as, path, 0, makeCsvBytes(4));
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const HOUR_MS = 3_600_000;
     await runSweep(queue, 23 * HOUR_MS);
     expect((await readOffset(company.as, path)).status).toBe(200);
@@ -513,7 +515,7 @@ describe('a company', () => {
     expect([refusedUpload.status, refusedUpload.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
     await deleteUpload(company.as, paths[0] as string);
     paths[0] = await beginUpload(company.as, 10);
-    await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createHeldQueueEnv() });
+    await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createTestQueueEnv() });
     await beginUpload(company.as, 10);
     expect((await requestUpload(company.as, 10)).status).toBe(429);
   });

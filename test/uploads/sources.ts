@@ -1,6 +1,6 @@
 import { expect, inject } from 'vitest';
 import type { Company } from '../support/companies.ts';
-import { confirmJob, createHeldQueue, deliverAllMessages, readJob, readRows, waitForEnd } from './support.ts';
+import { confirmJob, createTestQueue, deliverAllMessages, readJob, readRows, waitForEnd } from './support.ts';
 
 /** Stores a file with this content at the file server. @returns its address */
 export async function createSource(
@@ -13,7 +13,7 @@ export async function createSource(
   return url;
 }
 
-const queue = createHeldQueue();
+const queue = createTestQueue();
 
 /**
  * Uploads a file from an address, and waits until it is read or has failed. @returns the job
@@ -22,11 +22,15 @@ export async function readSource(
   company: Company,
   name: string,
   content: string | Uint8Array,
-  { headers = {}, env = {}, sent = {} }: { headers?: Record<string, string>; env?: object; sent?: object } = {},
+  {
+    headers = {},
+    env = {},
+    sentFields = {},
+  }: { headers?: Record<string, string>; env?: object; sentFields?: object } = {},
 ) {
   const url = await createSource(name, content, headers);
   const { status, body } = await company.as.post('/v1/managed-tables/upload-from-url', {
-    json: { url, ...sent },
+    json: { url, ...sentFields },
     env: queue.env as never,
   });
   expect(body).toMatchObject({ status: 'queued' });

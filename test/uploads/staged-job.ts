@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Company } from '../support/companies.ts';
 import {
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   deliverMessage,
   makeFile,
@@ -23,7 +23,7 @@ export async function createStagedJob(
   key: string[] = [],
   header = 'n',
 ) {
-  const queue = createHeldQueue();
+  const queue = createTestQueue();
   const file = makeFileOf(lines, header);
   const jobId = await uploadFiles(company, [file], { ...queue, into: id, mode, key });
   await deliverAllMessages(queue);

@@ -111,7 +111,7 @@ export async function readRows(company: Company, tableId: string) {
 }
 
 /** Creates a queue that keeps its messages until the test delivers them. */
-export function createHeldQueue() {
+export function createTestQueue() {
   const messages: JobMessage[] = [];
   const JOBS = {
     send: async (message: JobMessage) => void messages.push(message),
@@ -136,7 +136,7 @@ export async function deliverMessage(
 
 /** Delivers all messages of a held queue, and the messages that their handlers send. */
 export async function deliverAllMessages(
-  queue: ReturnType<typeof createHeldQueue>,
+  queue: ReturnType<typeof createTestQueue>,
   changedEnv: Record<string, unknown> = {},
 ): Promise<number> {
   let deliveredCount = 0;

@@ -17,18 +17,22 @@ export const formatMetadata = (metadata: Record<string, string>): string =>
     .join(',');
 
 export interface UploadCreation extends RequestOptions {
-  said?: Record<string, string>;
+  metadata?: Record<string, string>;
 }
 
 /** Begins an upload of the given number of bytes, as a tus client does. */
-export const requestUpload = (as: Caller, length: number, { said, headers, body, ...sending }: UploadCreation = {}) =>
+export const requestUpload = (
+  as: Caller,
+  length: number,
+  { metadata, headers, body, ...sending }: UploadCreation = {},
+) =>
   as.post(UPLOADS_PATH, {
     ...sending,
     ...(body !== undefined && { body }),
     headers: {
       ...VERSION_HEADER,
       'upload-length': String(length),
-      'upload-metadata': formatMetadata({ filename: 'vendas.csv', ...said }),
+      'upload-metadata': formatMetadata({ filename: 'vendas.csv', ...metadata }),
       ...(body !== undefined && CONTENT_TYPE_HEADER),
       ...headers,
     },
@@ -64,16 +68,16 @@ export const parseOffset = ({ headers }: ApiResponse): number => Number(headers.
 
 export const parseUploadId = (path: string): string => path.split('/').at(-1) as string;
 
-/** Returns a body that arrives in chunks of the given size, and is cut after `cutAfter` bytes if that is set. */
+/** Returns a body that arrives in chunks of the given size, and is cut after `cutOffset` bytes if that is set. */
 export function streamSlowly(
   bytes: Uint8Array,
   {
     chunk = 65_536,
-    cutAfter = Number.POSITIVE_INFINITY,
+    cutOffset = Number.POSITIVE_INFINITY,
     before,
   }: {
     chunk?: number;
-    cutAfter?: number;
+    cutOffset?: number;
     /** Called before each chunk, with the number of bytes already sent. */
     before?: (at: number) => Promise<void> | void;
   } = {},
@@ -83,13 +87,13 @@ export function streamSlowly(
     type: 'bytes',
     async pull(controller) {
       await before?.(at);
-      if (at >= cutAfter) return controller.error(new Error('the connection is cut'));
+      if (at >= cutOffset) return controller.error(new Error('the connection is cut'));
       if (at >= bytes.length) {
         controller.close();
         controller.byobRequest?.respond(0);
         return;
       }
-      const end = Math.min(at + chunk, bytes.length, cutAfter);
+      const end = Math.min(at + chunk, bytes.length, cutOffset);
       controller.enqueue(bytes.slice(at, end));
       at = end;
     },
@@ -130,4 +134,4 @@ export async function readJobBytes(company: Company, jobId: string): Promise<Uin
   return allBytes;
 }
 
-export const areEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
+export const areEqual = (first: Uint8Array, other: Uint8Array): boolean => Buffer.compare(first, other) === 0;

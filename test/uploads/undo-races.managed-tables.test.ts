@@ -4,7 +4,7 @@ import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
-import { createHeldQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
+import { createTestQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
 /** Matches a statement before an undo has locked anything: concurrent work that runs here is completed first. */
 const SELECT_UNDO_STATE_PATTERN = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
@@ -66,23 +66,23 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     async (second) => {
       const key = second === 'upsert' ? ['n'] : [];
       const first = await createLoadedTable(mode);
-      const loadBefore = await createStagedJob(company, first.id, [20], second, key);
-      const overtakingLoad = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, loadBefore.publish);
+      const earlierLoad = await createStagedJob(company, first.id, [20], second, key);
+      const concurrentLoad = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, earlierLoad.publish);
       expect(readReason(await undoJob(company, first.jobId))).toBe('later_load');
-      expect(await overtakingLoad.outcome).toBe('done');
+      expect(await concurrentLoad.outcome).toBe('done');
       expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED_NUMBERS, 20]);
       await first.isWhole();
 
       const other = await createLoadedTable(mode);
-      const loadAfter = await createStagedJob(company, other.id, [20], second, key);
-      const waitingLoad = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, loadAfter.publish);
+      const laterLoad = await createStagedJob(company, other.id, [20], second, key);
+      const waitingLoad = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, laterLoad.publish);
       expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
       expect(await waitingLoad.outcome).toBe('done');
       expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...NUMBERS_BEFORE, 20]);
       await other.isWhole();
       if (second === 'upsert') return;
       // The load that came after can be undone in its turn.
-      expect(readReason(await undoJob(company, loadAfter.jobId))).toBe('undone');
+      expect(readReason(await undoJob(company, laterLoad.jobId))).toBe('undone');
       expect(await other.numbers()).toEqual(NUMBERS_BEFORE);
       await other.isWhole();
     },
@@ -121,16 +121,18 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ['table_deleted', 'deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await createLoadedTable(mode);
-    const changeBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
+    const concurrentChangeBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
       change(first.routes),
     );
     expect(readReason(await undoJob(company, first.jobId))).toBe(reason);
-    expect((await changeBefore.outcome).status).toBeLessThan(300);
+    expect((await concurrentChangeBefore.outcome).status).toBeLessThan(300);
 
     const other = await createLoadedTable(mode);
-    const changeAfter = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, () => change(other.routes));
+    const concurrentChangeAfter = await runBeforeNextStatement(company.id, SET_UNDONE_AT_PATTERN, () =>
+      change(other.routes),
+    );
     expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
-    expect((await changeAfter.outcome).status).toBeLessThan(300);
+    expect((await concurrentChangeAfter.outcome).status).toBeLessThan(300);
     if (reason === 'table_deleted') expect((await other.routes.restore()).status).toBe(200);
     expect(await other.numbers()).toEqual(reason === 'truncated' ? [] : NUMBERS_BEFORE);
     await other.isWhole();
@@ -175,31 +177,31 @@ describe('the undo of an upload that made a table', () => {
     expect(readStatus(await insertBefore.outcome)).toEqual([201, 1]);
 
     const other = await createTableByUpload();
-    const insertAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT_PATTERN, () =>
+    const concurrentInsert = await runBeforeNextStatement(company.id, SET_DELETED_AT_PATTERN, () =>
       other.routes.insert([{ n: 77 }]),
     );
     expect(readStatus(await undoJob(company, other.jobId))).toEqual([200, 2]);
-    expect((await insertAfter.outcome).status).toBe(404);
+    expect((await concurrentInsert.outcome).status).toBe(404);
     expect((await other.routes.restore()).status).toBe(200);
     expect((await other.routes.rows()).body.total).toBe(2);
   });
 
   it('comes before an upload into the table, or is refused while the upload is unfinished', async () => {
-    const uploadInto = (id: string) => postFiles(company, [makeFileOf([20])], { ...createHeldQueue(), into: id });
+    const uploadInto = (id: string) => postFiles(company, [makeFileOf([20])], { ...createTestQueue(), into: id });
     const first = await createTableByUpload();
-    const uploadBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
+    const earlierUpload = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE_PATTERN, () =>
       uploadInto(first.id),
     );
     expect(await undoJob(company, first.jobId)).toMatchObject({
       status: 409,
       body: { error_code: 'MANAGED_TABLE_LOCKED' },
     });
-    expect((await uploadBefore.outcome).status).toBe(201);
+    expect((await earlierUpload.outcome).status).toBe(201);
 
     const other = await createTableByUpload();
-    const uploadAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT_PATTERN, () => uploadInto(other.id));
+    const laterUpload = await runBeforeNextStatement(company.id, SET_DELETED_AT_PATTERN, () => uploadInto(other.id));
     expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
-    expect((await uploadAfter.outcome).status).toBe(404);
+    expect((await laterUpload.outcome).status).toBe(404);
   });
 });
 

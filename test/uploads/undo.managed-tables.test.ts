@@ -4,7 +4,7 @@ import { type Company, createAllowedUser, createProvisionedCompany } from '../su
 import { postVisualization } from '../visualizations/support.ts';
 import { makeFileOf } from './staged-job.ts';
 import {
-  createHeldQueue,
+  createTestQueue,
   loadFiles,
   makeFile,
   queryDatabase,
@@ -38,7 +38,10 @@ async function createFilledTable() {
   return { id, name, routes, into: loadInto, numbers: readNumbers };
 }
 
-const makeUndone = (removedCount: number, restored = 0) => [200, { status: 'undone', removed: removedCount, restored }];
+const makeUndoneResult = (removedCount: number, restoredCount = 0) => [
+  200,
+  { status: 'undone', removed: removedCount, restored: restoredCount },
+];
 const undoAndRead = async (jobId: string) => {
   const { status, body } = await undoJob(company, jobId);
   return [status, body];
@@ -47,7 +50,7 @@ const readUndoRefusal = async (jobId: string) => {
   const { status, body } = await undoJob(company, jobId);
   return [status, body.error_code, body.details?.reason];
 };
-const makeNotUndoable = (reason: string) => [409, 'UPLOAD_JOB_NOT_UNDOABLE', reason];
+const makeNotUndoableError = (reason: string) => [409, 'UPLOAD_JOB_NOT_UNDOABLE', reason];
 
 const listKeptTables = () =>
   queryDatabase(company, async (database) =>
@@ -71,7 +74,7 @@ describe('the undo of an append', () => {
     await routes.updateRow(findRowId(1), { n: 101 });
     await routes.deleteRow(findRowId(12));
 
-    expect(await undoAndRead(jobId)).toEqual(makeUndone(3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndoneResult(3));
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
     expect((await routes.get()).body.row_count).toBe(5);
     expect(await readJob(company, jobId)).toMatchObject({
@@ -80,24 +83,24 @@ describe('the undo of an append', () => {
       undone_at: expect.stringMatching(/Z$/),
       undone_by: company.owner.id,
     });
-    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable('already_undone'));
+    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError('already_undone'));
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
   });
 
   it('is refused while a later load is not undone, so loads are undone one after the other', async () => {
     const { routes, into, numbers } = await createFilledTable();
     const jobs = [await into('append', [10]), await into('replace', [20, 21]), await into('append', [30])] as const;
-    expect(await readUndoRefusal(jobs[0])).toEqual(makeNotUndoable('later_load'));
-    expect(await readUndoRefusal(jobs[1])).toEqual(makeNotUndoable('later_load'));
-    expect(await undoAndRead(jobs[2])).toEqual(makeUndone(1));
-    expect(await readUndoRefusal(jobs[0])).toEqual(makeNotUndoable('later_load'));
-    expect(await undoAndRead(jobs[1])).toEqual(makeUndone(2, 4));
+    expect(await readUndoRefusal(jobs[0])).toEqual(makeNotUndoableError('later_load'));
+    expect(await readUndoRefusal(jobs[1])).toEqual(makeNotUndoableError('later_load'));
+    expect(await undoAndRead(jobs[2])).toEqual(makeUndoneResult(1));
+    expect(await readUndoRefusal(jobs[0])).toEqual(makeNotUndoableError('later_load'));
+    expect(await undoAndRead(jobs[1])).toEqual(makeUndoneResult(2, 4));
     expect(await numbers()).toEqual([0, 1, 2, 10]);
-    expect(await undoAndRead(jobs[0])).toEqual(makeUndone(1));
+    expect(await undoAndRead(jobs[0])).toEqual(makeUndoneResult(1));
     expect(await numbers()).toEqual([0, 1, 2]);
     expect((await routes.get()).body.row_count).toBe(3);
     expect(await into('append', [40])).toBeDefined();
-    expect(await readUndoRefusal(jobs[2])).toEqual(makeNotUndoable('already_undone'));
+    expect(await readUndoRefusal(jobs[2])).toEqual(makeNotUndoableError('already_undone'));
   });
 });
 
@@ -111,7 +114,7 @@ describe('the undo of a replacement', () => {
     await routes.updateRow(loaded.id, { n: 100 });
     expect(await listKeptTables()).toContain(jobId);
 
-    expect(await undoAndRead(jobId)).toEqual(makeUndone(2, 3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndoneResult(2, 3));
     expect(await numbers()).toEqual([0, 1, 2, 20]);
     expect((await routes.rows()).body.records.slice(0, 3)).toEqual(rowsBefore);
     expect((await routes.get()).body.row_count).toBe(4);
@@ -122,7 +125,7 @@ describe('the undo of a replacement', () => {
     const { name, into, id } = await createFilledTable();
     const jobId = await into('replace', [10, 11]);
     await queryDatabase(company, (database) => database.execute(`ANALYZE kept."${jobId}"`));
-    const readRights = await queryDatabase(company, (database) =>
+    const readerPrivileges = await queryDatabase(company, (database) =>
       database.query(
         `SELECT has_schema_privilege($1, 'kept', 'USAGE') AS schema, has_table_privilege($1, $2::regclass, 'SELECT') AS rows,
            has_any_column_privilege($1, $2::regclass, 'SELECT') AS statistics,
@@ -130,12 +133,12 @@ describe('the undo of a replacement', () => {
         [`reader_${company.id}`, `kept."${jobId}"`, `public.${name}`],
       ),
     );
-    expect(readRights).toEqual([{ schema: false, rows: false, statistics: false, own: true }]);
+    expect(readerPrivileges).toEqual([{ schema: false, rows: false, statistics: false, own: true }]);
     const [row] = (await createTableClient(company.as, id).rows()).body.records;
     expect(Object.keys(row)).toEqual(['id', 'n']);
     const allRowsChart = await postVisualization(company.as, `SELECT * FROM ${name}`);
     const { result } = (await company.as.post(`/v1/visualizations/${allRowsChart._id}/execute`, { json: {} })).body;
-    expect([result.columns.map((each: { name: string }) => each.name), result.row_count]).toEqual([['id', 'n'], 2]);
+    expect([result.columns.map((column: { name: string }) => column.name), result.row_count]).toEqual([['id', 'n'], 2]);
   });
 
   it('is refused, and changes nothing, when it would violate a unique index', async () => {
@@ -145,28 +148,28 @@ describe('the undo of a replacement', () => {
     await queryDatabase(company, (database) =>
       database.execute(`CREATE UNIQUE INDEX of_${name} ON public.${name} (n)`),
     );
-    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable('unique_index'));
+    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError('unique_index'));
     expect(await numbers()).toEqual([10, 1]);
     const secondRowId = (await routes.rows()).body.records[1].id;
     await routes.deleteRow(secondRowId);
-    expect(await undoAndRead(jobId)).toEqual(makeUndone(1, 3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndoneResult(1, 3));
   });
 
   it('is possible for 30 days, after which the replaced rows are dropped', async () => {
     const { into, routes } = await createFilledTable();
     const [old, young] = [await into('replace', [10]), await into('append', [11])];
-    expect(await undoAndRead(young)).toEqual(makeUndone(1));
+    expect(await undoAndRead(young)).toEqual(makeUndoneResult(1));
     await ageLoad(old, '29 days 23 hours');
     expect((await routes.loads()).body.records.map(({ undoable }: { undoable: boolean }) => undoable)).toEqual([
       false,
       true,
     ]);
-    await runSweep(createHeldQueue(), 90_000);
+    await runSweep(createTestQueue(), 90_000);
     expect(await listKeptTables()).toContain(old);
     await ageLoad(old, '30 days 1 second');
-    expect(await readUndoRefusal(old)).toEqual(makeNotUndoable('too_old'));
+    expect(await readUndoRefusal(old)).toEqual(makeNotUndoableError('too_old'));
     expect((await routes.loads()).body.records).toMatchObject([{ job_id: young }]);
-    await runSweep(createHeldQueue(), 2 * HOUR_MS);
+    await runSweep(createTestQueue(), 2 * HOUR_MS);
     expect(await listKeptTables()).not.toContain(old);
   });
 });
@@ -176,13 +179,13 @@ describe('the undo of an upload that made a table', () => {
     const job = await loadFiles(company, [makeFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
     const routes = createTableClient(company.as, job.user_table_id);
     await routes.insert([{ n: 4 }]);
-    expect(await undoAndRead(job._id)).toEqual(makeUndone(4));
+    expect(await undoAndRead(job._id)).toEqual(makeUndoneResult(4));
     expect((await routes.get()).status).toBe(404);
     expect((await routes.loads()).status).toBe(404);
-    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoable('already_undone'));
+    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoableError('already_undone'));
     expect((await routes.restore()).status).toBe(200);
     expect((await routes.rows()).body.total).toBe(4);
-    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoable('already_undone'));
+    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoableError('already_undone'));
   });
 
   it.each([
@@ -201,13 +204,13 @@ describe('the undo of an upload that made a table', () => {
       { job_id: job._id, mode: 'create', row_count: 2, inserted: 2, undoable: true },
     ]);
     await change(job.user_table_id, job._id);
-    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoable(reason));
+    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoableError(reason));
     if (reason !== 'table_deleted') expect((await routes.get()).status).toBe(200);
   });
 
   it('is refused while another upload into the table is unfinished', async () => {
     const job = await loadFiles(company, [makeFileOf([1])], { display_name: 'em_uso' });
-    await uploadFiles(company, [makeFileOf([2])], { ...createHeldQueue(), into: job.user_table_id });
+    await uploadFiles(company, [makeFileOf([2])], { ...createTestQueue(), into: job.user_table_id });
     expect(await undoJob(company, job._id)).toMatchObject({
       status: 409,
       body: { error_code: 'MANAGED_TABLE_LOCKED' },
@@ -234,12 +237,12 @@ describe('an upload', () => {
       const { routes, into } = await createFilledTable();
       const jobId = await into(mode, [10, 11]);
       expect((await change(routes)).status).toBeLessThan(300);
-      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable(reason));
+      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError(reason));
       if (reason === 'table_deleted') continue;
       expect((await routes.loads()).body.records).toMatchObject([{ job_id: jobId, undoable: false }]);
       const next = await into('append', [30]);
-      expect(await undoAndRead(next)).toEqual(makeUndone(1));
-      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable(reason));
+      expect(await undoAndRead(next)).toEqual(makeUndoneResult(1));
+      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError(reason));
     }
   });
 
@@ -249,22 +252,22 @@ describe('an upload', () => {
     await routes.put({ display_name: `renomeada_${tableCount}` });
     await routes.delete();
     await routes.restore();
-    expect(await undoAndRead(jobId)).toEqual(makeUndone(2, 3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndoneResult(2, 3));
     expect(await numbers()).toEqual([0, 1, 2]);
   });
 
   it('cannot be undone when it is not done, or was done by an earlier version of the Worker', async () => {
     const { id, into } = await createFilledTable();
-    const queuedJobId = await uploadFiles(company, [makeFileOf([1])], { ...createHeldQueue(), into: id });
-    expect(await readUndoRefusal(queuedJobId)).toEqual(makeNotUndoable('not_done'));
-    const first = await uploadFiles(company, [makeFileOf([1])], createHeldQueue());
-    expect(await readUndoRefusal(first)).toEqual(makeNotUndoable('not_done'));
+    const queuedJobId = await uploadFiles(company, [makeFileOf([1])], { ...createTestQueue(), into: id });
+    expect(await readUndoRefusal(queuedJobId)).toEqual(makeNotUndoableError('not_done'));
+    const first = await uploadFiles(company, [makeFileOf([1])], createTestQueue());
+    expect(await readUndoRefusal(first)).toEqual(makeNotUndoableError('not_done'));
     const jobId = await into('append', [10]);
     for (const loadNumber of [0, null]) {
       await queryDatabase(company, (database) =>
         database.execute('UPDATE console.upload_jobs SET load_number = $2 WHERE id = $1', [jobId, loadNumber]),
       );
-      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable('earlier_version'));
+      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError('earlier_version'));
     }
   });
 
@@ -284,7 +287,7 @@ describe('an upload', () => {
     const { as: deniedCaller } = await createAllowedUser(company, {
       can: ['managed-tables:upload', 'managed-tables:data-write'],
       denied: ['managed-tables:data-write'],
-      deniedOn: [`arn:svc:managed-tables::${company.id}:table/${id}`],
+      deniedArns: [`arn:svc:managed-tables::${company.id}:table/${id}`],
     });
     expect((await undoJob(company, appendedJobId, deniedCaller)).status).toBe(403);
     expect(await readUndoStatus(appendedJobId, 'upload', 'data-write')).toBe(200);

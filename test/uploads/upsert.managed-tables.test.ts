@@ -6,7 +6,7 @@ import { createStagedJob } from './staged-job.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   loadFiles,
   makeFile,
@@ -237,7 +237,7 @@ describe('an upsert', () => {
           .join('\n')}\nx,k7\n`,
       ),
     ];
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const jobId = await uploadFiles(company, files, { ...queue, into: id, mode: 'upsert', key: ['code'] });
     await deliverAllMessages(queue, SMALL_MESSAGES);
     const { columns } = (await readJob(company, jobId)).inferred_schema;
@@ -389,7 +389,7 @@ describe('an upsert of a key that another request gives to a row at the same mom
 it('an upsert that is cancelled before its load creates no index', async () => {
   const { id, indexes } = await createFilledTable();
   const jobId = await uploadFiles(company, [makeFile('f.csv', 'code\nq\n')], {
-    ...createHeldQueue(),
+    ...createTestQueue(),
     into: id,
     mode: 'upsert',
     key: ['code'],

@@ -50,9 +50,9 @@ describe('an upload job that is read by somebody without permission to read rows
         ...schema,
         sample_rows: [],
         dialect: { ...dialect, skipped: [] },
-        columns: columns.map((each: { evidence: object }) => ({
-          ...each,
-          evidence: { ...each.evidence, distinct_sample: [], counter_example: null },
+        columns: columns.map((column: { evidence: object }) => ({
+          ...column,
+          evidence: { ...column.evidence, distinct_sample: [], counter_example: null },
         })),
       },
     });

@@ -14,8 +14,8 @@ afterEach(() => {
 function beginConversion(bytes: number) {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   let hasBegun = false;
-  const conversion = runWithWorkbookLimit(async (reserve) => {
-    await reserve(bytes);
+  const conversion = runWithWorkbookLimit(async (reserveBytes) => {
+    await reserveBytes(bytes);
     hasBegun = true;
     await isOver;
     return 'converted';
@@ -40,8 +40,8 @@ it('workbooks with many texts are converted one at a time, all other workbooks i
 });
 
 it('a workbook whose conversion fails lets the next conversion begin', async () => {
-  const failingConversion = runWithWorkbookLimit(async (reserve) => {
-    await reserve(48 * MIB_BYTES);
+  const failingConversion = runWithWorkbookLimit(async (reserveBytes) => {
+    await reserveBytes(48 * MIB_BYTES);
     throw new Error('damaged');
   });
   await expect(failingConversion).rejects.toThrow('damaged');

@@ -4,7 +4,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   loadFiles,
   makeFile,
@@ -133,7 +133,7 @@ describe('a workbook', () => {
   it('is converted, analysed and loaded completely over many small messages', async () => {
     const count = 12_000;
     const rows: Cell[][] = [['n', 'nome'], ...Array.from({ length: count }, (_, n): Cell[] => [n, `Cliente ${n}`])];
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const smallMessages = { UPLOAD_MESSAGE_BYTES: '65536' };
     const jobId = await uploadFiles(company, [makeFile('grande.xlsx', makeSheetWorkbook(rows))], queue);
     expect(await deliverAllMessages(queue, smallMessages)).toBeGreaterThanOrEqual(8);
@@ -259,9 +259,9 @@ describe('a BIFF workbook', () => {
     ];
     expect(await loadRows('sistema.xls', page)).toEqual(rows);
     const spreadsheetUri = 'urn:schemas-microsoft-com:office:spreadsheet';
-    const row = (name: string, type: string, value: string | number) =>
+    const makeColumn = (name: string, type: string, value: string | number) =>
       `<Row><Cell><Data ss:Type="String">${name}</Data></Cell><Cell><Data ss:Type="${type}">${value}</Data></Cell></Row>`;
-    const xml = `<?xml version="1.0"?><Workbook xmlns="${spreadsheetUri}" xmlns:ss="${spreadsheetUri}"><Worksheet ss:Name="Dados"><Table>${row('nome', 'String', 'valor')}${row('Ana', 'Number', 1)}${row('São', 'Number', 2)}</Table></Worksheet></Workbook>`;
+    const xml = `<?xml version="1.0"?><Workbook xmlns="${spreadsheetUri}" xmlns:ss="${spreadsheetUri}"><Worksheet ss:Name="Dados"><Table>${makeColumn('nome', 'String', 'valor')}${makeColumn('Ana', 'Number', 1)}${makeColumn('São', 'Number', 2)}</Table></Worksheet></Workbook>`;
     expect(await loadRows('sistema.xls', xml)).toEqual(rows);
   });
 

@@ -5,13 +5,13 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import { appendToLog } from '../../src/modules/company-log/service.ts';
 import { publishSql } from '../data-api/support.ts';
-import { createSchedule, runNow } from '../schedules/support.ts';
+import { createSchedule, runScheduleNow } from '../schedules/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { createHeldQueue, loadFiles, makeFile, runSweep } from '../uploads/support.ts';
+import { createTestQueue, loadFiles, makeFile, runSweep } from '../uploads/support.ts';
 import {
   createSalesTable,
   DASHBOARDS_PATH,
@@ -144,12 +144,12 @@ describe('the usage counts of executions and loaded rows', () => {
     await expectSuccess(createShareClient(token).execute());
     await expectGrowth(company, usageBefore, { executions: 2 + widgetCount });
     const schedule = await createSchedule(company.as, validChart, { recipients: [{ user_id: company.owner.id }] });
-    await runNow(company.as, schedule._id);
+    await runScheduleNow(company.as, schedule._id);
     await expectGrowth(company, usageBefore, { executions: 3 + widgetCount, mails: 1 });
     await expectSuccess(
       operator.put(`${makePath(company)}/quotas`, { json: { mails_per_day: (await readTodaysUsage(company)).mails } }),
     );
-    const { last_run } = await runNow(company.as, schedule._id);
+    const { last_run } = await runScheduleNow(company.as, schedule._id);
     expect(last_run).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['quota_exceeded'] });
     await expectSuccess(operator.put(`${makePath(company)}/quotas`, { json: {} }));
   });
@@ -168,7 +168,7 @@ describe('the usage counts of executions and loaded rows', () => {
     );
     await loadFiles(company, [makeFile('b.csv', 'a\n1\n')], { display_name: 'three' }).catch(() => undefined);
     expect(await readTodaysUsage(company)).toMatchObject({ rows_loaded: 3 });
-    await runSweep(createHeldQueue(), 91 * DAY_MS);
+    await runSweep(createTestQueue(), 91 * DAY_MS);
     expect(await readTodaysUsage(company)).toMatchObject({ rows_loaded: 3 });
     stopClockAt(Date.now() + DAY_MS);
     expect((await expectSuccess(requestUsage(company))).days.slice(-2)).toMatchObject([

@@ -8,13 +8,13 @@ import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   cancelJob,
   confirmJob,
-  createHeldQueue,
+  createTestQueue,
   deliverMessage,
   loadFiles,
   makeFile,
@@ -108,7 +108,7 @@ describe('the quota of users', () => {
     const company = await createOwnedCompany();
     await setQuotas(company, { users: 2 });
     const [first, second] = [`one@${company.slug}.test`, `two@${company.slug}.test`];
-    const lateInvitation = await sendOvertaken(
+    const lateInvitation = await sendDuringRace(
       /insert into "users"/i,
       async () => expect((await inviteUser(company, first)).status).toBe(201),
       (changedEnv) => inviteUser(company, second, changedEnv),
@@ -168,7 +168,7 @@ describe('the quota of mails per day', () => {
     const makeEmail = (name: string) => `${name}@${company.slug}.test`;
     await setQuotas(company, { mails_per_day: 1 });
     const lateInvitation = await runWhileMailIsDown(() =>
-      sendOvertaken(
+      sendDuringRace(
         /insert into "mail_requests"/i,
         async () => expect((await inviteUser(company, makeEmail('ana'))).status).toBe(201),
         (changedEnv) => inviteUser(company, makeEmail('bea'), changedEnv),
@@ -185,22 +185,22 @@ describe('the quota of mails per day', () => {
   it('sends no mail beyond the quota for login codes and password resets, but the answer is the same', async () => {
     const company = await createOwnedCompany();
     const { email } = company.owner;
-    const mailsBefore = listMailsTo(email).length;
+    const mailCountBefore = listMailsTo(email).length;
     await setQuotas(company, { mails_per_day: 2 });
     for (let request = 0; request < 3; request += 1) expect((await requestCode(company, email)).status).toBe(200);
     await expect.poll(async () => (await readTodaysUsage(company)).mails).toBe(2);
-    expect(listMailsTo(email).length - mailsBefore).toBe(2);
+    expect(listMailsTo(email).length - mailCountBefore).toBe(2);
     const json = { email, company_slug: company.slug };
     for (const body of [json, { email }])
       expect((await callApi('POST', '/v1/users/reset-password/request', { json: body })).status).toBe(200);
     advanceClock(120_000);
     await runScheduled();
-    expect(listMailsTo(email).length - mailsBefore).toBe(2);
+    expect(listMailsTo(email).length - mailCountBefore).toBe(2);
     // Nobody is told what is not mailed: an address that nobody has uses nothing up.
     await setQuotas(company, { mails_per_day: 3 });
     expect((await requestCode(company, 'nobody@nowhere.test')).status).toBe(200);
     expect((await callApi('POST', '/v1/users/reset-password/request', { json: { email } })).status).toBe(200);
-    await expect.poll(() => listMailsTo(email).length - mailsBefore).toBe(3);
+    await expect.poll(() => listMailsTo(email).length - mailCountBefore).toBe(3);
     expect(await readTodaysUsage(company)).toMatchObject({ mails: 3 });
   });
 });
@@ -233,7 +233,7 @@ describe('the quota of AI model calls per day', () => {
     const concept = await createConcept(company.as);
     await setQuotas(company, { model_calls_per_day: 1 });
     const model = await createModel(makeProposal({ description: 'Better.' }));
-    const lateGeneration = await sendOvertaken(
+    const lateGeneration = await sendDuringRace(
       /insert into "usage_days"/i,
       async () => expect((await generateDescription(company, concept, model.env)).status).toBe(201),
       (changedEnv) => generateDescription(company, concept, { ...changedEnv, ...model.env }),
@@ -246,7 +246,7 @@ describe('the quota of AI model calls per day', () => {
 describe('the quotas of tables and files', () => {
   let company: Company;
   let table: string;
-  const rows = (count: number) =>
+  const makeQuotaRows = (count: number) =>
     makeFile('rows.csv', `a\n${Array.from({ length: count }, (_, row) => `${'x'.repeat(500)}${row}`).join('\n')}\n`);
   const columns = [column('a')];
   beforeAll(async () => {
@@ -267,23 +267,23 @@ describe('the quotas of tables and files', () => {
   it('fail an upload that would exceed them, and load nothing', async () => {
     const { table_bytes: usedBytes } = await readUsage(company);
     await setQuotas(company, { table_bytes: usedBytes + 200_000 });
-    const failedJob = await loadFiles(company, [rows(1000)], { display_name: 'too_large' });
+    const failedJob = await loadFiles(company, [makeQuotaRows(1000)], { display_name: 'too_large' });
     expect(failedJob).toMatchObject({
       status: 'failed',
       error: { code: 'QUOTA_EXCEEDED', quota: 'table_bytes', use: usedBytes },
     });
-    expect((await loadFiles(company, [rows(100)], { display_name: 'small' })).status).toBe('done');
+    expect((await loadFiles(company, [makeQuotaRows(100)], { display_name: 'small' })).status).toBe('done');
     expect(await readUsage(company)).toMatchObject({ tables: 2, rows: 101 });
   });
 
   it('are not exceeded by two uploads that are loaded at once', async () => {
     const { table_bytes: usedBytes } = await readUsage(company);
     await setQuotas(company, { table_bytes: usedBytes + 250_000 });
-    const ids = [await uploadFiles(company, [rows(200)]), await uploadFiles(company, [rows(200)])];
+    const ids = [await uploadFiles(company, [makeQuotaRows(200)]), await uploadFiles(company, [makeQuotaRows(200)])];
     const messages: JobMessage[] = [];
     for (const [number, id] of ids.entries()) {
       await waitForAnalysis(company, id);
-      const queue = createHeldQueue();
+      const queue = createTestQueue();
       const json = { display_name: `race_${number}`, columns: [{ ...columns[0], source_index: 0 }] };
       expect((await confirmJob(company, id, json, { env: queue.env })).status).toBe(200);
       messages.push(...queue.messages);
@@ -354,8 +354,8 @@ describe('the quotas of tables and files', () => {
 
   it('refuse an index that would exceed them, and drop it', async () => {
     const id = await createTable(company.as, 'with_index', columns);
-    const rowsOfTable = Array.from({ length: 2000 }, (_, row) => ({ a: `${'x'.repeat(100)}${row}` }));
-    expect((await createTableClient(company.as, id).insert(rowsOfTable)).status).toBe(201);
+    const tableRows = Array.from({ length: 2000 }, (_, row) => ({ a: `${'x'.repeat(100)}${row}` }));
+    expect((await createTableClient(company.as, id).insert(tableRows)).status).toBe(201);
     const usageBefore = await readUsage(company);
     const path = `/v1/managed-tables/${id}/indexes`;
     const limit = usageBefore.table_bytes + 50_000;
@@ -428,7 +428,12 @@ describe('the quotas of tables and files', () => {
         const limit = usageBefore.table_bytes + 100_000;
         await setQuotas(company, { table_bytes: limit });
         const uploadInput = { into: id, mode, ...(mode === 'upsert' && { key: ['a'] }) };
-        const failedJob = await loadFiles(company, [rows(1000)], { display_name: `refused_${mode}` }, uploadInput);
+        const failedJob = await loadFiles(
+          company,
+          [makeQuotaRows(1000)],
+          { display_name: `refused_${mode}` },
+          uploadInput,
+        );
         expect(failedJob).toMatchObject({
           status: 'failed',
           error: { code: 'QUOTA_EXCEEDED', quota: 'table_bytes', limit, use: usageBefore.table_bytes },

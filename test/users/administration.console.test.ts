@@ -3,7 +3,7 @@ import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup, readInvalidFields, readStatusAndCode } from '../support/console.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/overtake.ts';
+import { countRows, selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 let company: Company;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   company = await createOwnedCompany();
 });
 
-const path = (id: string) => `/v1/users/${id}`;
+const makePath = (id: string) => `/v1/users/${id}`;
 const inviteUser = async (by = company) => {
   const email = `guest-${++invitationCount}@${by.slug}.test`;
   const { _id } = await expectSuccess(by.as.post('/v1/users/invite', { json: { email } }));
@@ -20,29 +20,29 @@ const inviteUser = async (by = company) => {
 };
 const acceptInvitation = (token: string) =>
   callApi('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
-const INVALID_TOKEN = [400, 'INVALID_INVITATION_TOKEN'];
+const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 
 describe('a change of a user', () => {
   it('sets only the fields that are sent', async () => {
     const { id } = await createAllowedUser(company);
-    const userBefore = await expectSuccess(company.as.get(path(id)));
-    const namedUser = await expectSuccess(company.as.put(path(id), { json: { name: ' Ana Andrade ' } }));
+    const userBefore = await expectSuccess(company.as.get(makePath(id)));
+    const namedUser = await expectSuccess(company.as.put(makePath(id), { json: { name: ' Ana Andrade ' } }));
     expect(namedUser).toEqual({ ...userBefore, name: 'Ana Andrade' });
     const json = { team_ids: ['t1', 't2', 't1'] };
-    expect(await expectSuccess(company.as.put(path(id), { json }))).toEqual({ ...namedUser, teams: ['t1', 't2'] });
-    const clearedUser = await expectSuccess(company.as.put(path(id), { json: { team_ids: [] } }));
+    expect(await expectSuccess(company.as.put(makePath(id), { json }))).toEqual({ ...namedUser, teams: ['t1', 't2'] });
+    const clearedUser = await expectSuccess(company.as.put(makePath(id), { json: { team_ids: [] } }));
     expect(clearedUser).toEqual(namedUser);
-    expect(await expectSuccess(company.as.put(path(id), { json: {} }))).toEqual(namedUser);
-    expect(await expectSuccess(company.as.get(path(id)))).toEqual(namedUser);
+    expect(await expectSuccess(company.as.put(makePath(id), { json: {} }))).toEqual(namedUser);
+    expect(await expectSuccess(company.as.get(makePath(id)))).toEqual(namedUser);
   });
 
   it('can rename an invited user, who keeps the name on acceptance', async () => {
     const { id, token } = await inviteUser();
-    expect(await expectSuccess(company.as.put(path(id), { json: { name: 'Ines' } }))).toMatchObject({
+    expect(await expectSuccess(company.as.put(makePath(id), { json: { name: 'Ines' } }))).toMatchObject({
       status: 'invited',
     });
     await expectSuccess(acceptInvitation(token));
-    expect(await expectSuccess(company.as.get(path(id)))).toMatchObject({ name: 'Ines', status: 'active' });
+    expect(await expectSuccess(company.as.get(makePath(id)))).toMatchObject({ name: 'Ines', status: 'active' });
   });
 
   it.each([
@@ -56,7 +56,7 @@ describe('a change of a user', () => {
     [{ team_ids: Array.from({ length: 101 }, (_, n) => `t${n}`) }, 'team_ids'],
   ])('to %j is not valid', async (json, field) => {
     const { id } = await createAllowedUser(company);
-    expect(readInvalidFields(await company.as.put(path(id), { json }))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await company.as.put(makePath(id), { json }))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 });
 
@@ -65,12 +65,12 @@ describe('the deletion of a user', () => {
     const user = await createAllowedUser(company, { can: ['users:list'] });
     const group = await createConsoleGroup(company);
     await addToGroups(company, user.id, group._id);
-    expect((await company.as.delete(path(user.id))).status).toBe(204);
+    expect((await company.as.delete(makePath(user.id))).status).toBe(204);
     expect((await user.as.get('/v1/users')).status).toBe(401);
     expect(readStatusAndCode(await logIn(company.slug, user.email, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
     expect(await countRows('group_bindings where principal_id = ?', user.id)).toBe(0);
-    expect(readStatusAndCode(await company.as.get(path(user.id)))).toEqual([404, 'USER_NOT_FOUND']);
-    const secondDeletion = await company.as.delete(path(user.id));
+    expect(readStatusAndCode(await company.as.get(makePath(user.id)))).toEqual([404, 'USER_NOT_FOUND']);
+    const secondDeletion = await company.as.delete(makePath(user.id));
     expect(readStatusAndCode(secondDeletion)).toEqual([404, 'USER_NOT_FOUND']);
     expect(JSON.stringify(secondDeletion.body)).not.toContain('deleted');
     const secondInvitation = await company.as.post('/v1/users/invite', { json: { email: user.email } });
@@ -79,14 +79,14 @@ describe('the deletion of a user', () => {
 
   it('revokes an invitation, whose link stops working', async () => {
     const { id, email, token } = await inviteUser();
-    expect((await company.as.delete(path(id))).status).toBe(204);
-    expect(readStatusAndCode(await callApi('GET', `/v1/users/invitation?token=${token}`))).toEqual(INVALID_TOKEN);
-    expect(readStatusAndCode(await acceptInvitation(token))).toEqual(INVALID_TOKEN);
+    expect((await company.as.delete(makePath(id))).status).toBe(204);
+    expect(readStatusAndCode(await callApi('GET', `/v1/users/invitation?token=${token}`))).toEqual(INVALID_TOKEN_ERROR);
+    expect(readStatusAndCode(await acceptInvitation(token))).toEqual(INVALID_TOKEN_ERROR);
     const { records } = await expectSuccess(company.as.get(`/v1/users?search=${email}`));
     expect(records).toEqual([]);
     // The same address can be invited anew, and the old link stays dead.
     await expectSuccess(company.as.post('/v1/users/invite', { json: { email } }));
-    expect(readStatusAndCode(await acceptInvitation(token))).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(await acceptInvitation(token))).toEqual(INVALID_TOKEN_ERROR);
     await expectSuccess(acceptInvitation(readLink(readNewestMail(email)).searchParams.get('token') as string));
   });
 
@@ -96,9 +96,9 @@ describe('the deletion of a user', () => {
       [manager.as, manager.id],
       [company.as, company.owner.id],
     ] as const) {
-      expect(readStatusAndCode(await as.delete(path(id)))).toEqual([400, 'CANNOT_DELETE_SELF']);
+      expect(readStatusAndCode(await as.delete(makePath(id)))).toEqual([400, 'CANNOT_DELETE_SELF']);
     }
-    const ownerDeletion = await manager.as.delete(path(company.owner.id));
+    const ownerDeletion = await manager.as.delete(makePath(company.owner.id));
     expect([...readStatusAndCode(ownerDeletion), ownerDeletion.body.message]).toEqual([
       400,
       'CANNOT_DEACTIVATE_OWNER',
@@ -155,7 +155,7 @@ describe('the link of an invitation', () => {
         'a'.repeat(10_000),
       ].map(readInvitation),
     );
-    expect(answers.map(readStatusAndCode)).toEqual(answers.map(() => INVALID_TOKEN));
+    expect(answers.map(readStatusAndCode)).toEqual(answers.map(() => INVALID_TOKEN_ERROR));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 

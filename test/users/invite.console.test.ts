@@ -6,7 +6,7 @@ import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, sendOvertaken } from '../support/overtake.ts';
+import { countRows, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -88,22 +88,22 @@ describe('an invitation', () => {
   });
 
   it('is refused for a user who is in the company already', async () => {
-    const active = await createAllowedUser(company);
-    const inactive = await createAllowedUser(company);
-    await company.as.post(`/v1/users/${inactive.id}/deactivate`);
-    for (const { email } of [active, inactive]) {
+    const activeUser = await createAllowedUser(company);
+    const inactiveUser = await createAllowedUser(company);
+    await company.as.post(`/v1/users/${inactiveUser.id}/deactivate`);
+    for (const { email } of [activeUser, inactiveUser]) {
       for (const address of [email, email.toUpperCase()]) {
         expect(readStatusAndCode(await inviteUser({ email: address }))).toEqual([400, 'USER_EMAIL_DUPLICATE']);
       }
       expect(listMailsTo(email)).toEqual([]);
     }
     const other = await createOwnedCompany();
-    expect((await other.as.post('/v1/users/invite', { json: { email: active.email } })).status).toBe(201);
+    expect((await other.as.post('/v1/users/invite', { json: { email: activeUser.email } })).status).toBe(201);
   });
 
   it('is renewed, for one user, when the same address is invited meanwhile', async () => {
     const email = makeEmail();
-    const lateInvitation = await sendOvertaken(
+    const lateInvitation = await sendDuringRace(
       /^insert into "users"/,
       () => expectSuccess(inviteUser({ email })),
       (env) => company.as.post('/v1/users/invite', { json: { email }, env }),

@@ -46,23 +46,23 @@ async function readAllPages(path: string, quantity: number): Promise<{ total: nu
 
 /** Sorts records as the database must: null before all values, ties by id. */
 function sortIds(records: ListedRecord[], field: string, descending: boolean): string[] {
-  const key = (record: ListedRecord): string => `${record[field] ?? ''} ${record.id}`;
-  const ids = records.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)).map(({ id }) => id);
+  const makeSortKey = (record: ListedRecord): string => `${record[field] ?? ''} ${record.id}`;
+  const ids = records.toSorted((a, b) => (makeSortKey(a) < makeSortKey(b) ? -1 : 1)).map(({ id }) => id);
   return descending ? ids.reverse() : ids;
 }
 
-const ids = (records: ListedRecord[]): string[] => records.map(({ id }) => id);
+const listIds = (records: ListedRecord[]): string[] => records.map(({ id }) => id);
 
 describe('the list of users', () => {
   it.each(['created_at', 'updated_at', 'email', 'last_login_at'])(
     'is ordered by %s, and contains each user once over all pages',
     async (field) => {
-      for (const deleted of ['', '&include_deleted=true']) {
-        for (const orderSign of ['', '-']) {
-          const { total, results } = await readAllPages(`/users?order_by=${orderSign}${field}${deleted}`, 10);
+      for (const deletedQuery of ['', '&include_deleted=true']) {
+        for (const orderPrefix of ['', '-']) {
+          const { total, results } = await readAllPages(`/users?order_by=${orderPrefix}${field}${deletedQuery}`, 10);
           expect(total).toBe(results.length);
-          expect(new Set(ids(results)).size).toBe(total);
-          expect(ids(results)).toEqual(sortIds(results, field, orderSign === '-'));
+          expect(new Set(listIds(results)).size).toBe(total);
+          expect(listIds(results)).toEqual(sortIds(results, field, orderPrefix === '-'));
         }
       }
     },
@@ -82,15 +82,17 @@ describe('the list of users', () => {
   it('shows the newest 20 users when the request has no parameters', async () => {
     const { results, page } = await expectSuccess(admin.get('/users'));
     expect([page, results.length]).toEqual([1, 20]);
-    expect(ids(results)).toEqual(
-      ids((await expectSuccess(admin.get('/users?order_by=-created_at&quantity=20'))).results),
+    expect(listIds(results)).toEqual(
+      listIds((await expectSuccess(admin.get('/users?order_by=-created_at&quantity=20'))).results),
     );
   });
 
   it('has the same order at every page size', async () => {
     const forwardList = await readAllPages('/users?order_by=email', 100);
     for (const quantity of [1, 7, 55]) {
-      expect(ids((await readAllPages('/users?order_by=email', quantity)).results)).toEqual(ids(forwardList.results));
+      expect(listIds((await readAllPages('/users?order_by=email', quantity)).results)).toEqual(
+        listIds(forwardList.results),
+      );
     }
   });
 
@@ -115,7 +117,7 @@ describe('the list of users', () => {
       const { total, results } = await readAllPages(`/users?account_id=${account}&order_by=${order}`, 3);
       expect(total).toBe(results.length);
       expect(total).toBeGreaterThan(6);
-      expect(ids(results)).toEqual(sortIds(results, order.replace('-', ''), order.startsWith('-')));
+      expect(listIds(results)).toEqual(sortIds(results, order.replace('-', ''), order.startsWith('-')));
     }
   });
 });
@@ -137,11 +139,11 @@ describe('the other lists of the organization API', () => {
     }[path] as (n: number) => Promise<unknown>;
     await Promise.all([1, 2, 3, 4, 5].map(createRecords));
     for (const field of fields) {
-      for (const orderSign of ['', '-']) {
-        const { total, results } = await readAllPages(`${path}?order_by=${orderSign}${field}`, 2);
+      for (const orderPrefix of ['', '-']) {
+        const { total, results } = await readAllPages(`${path}?order_by=${orderPrefix}${field}`, 2);
         expect(total).toBe(results.length);
         expect(total).toBeGreaterThanOrEqual(5);
-        expect(ids(results)).toEqual(sortIds(results, field, orderSign === '-'));
+        expect(listIds(results)).toEqual(sortIds(results, field, orderPrefix === '-'));
       }
     }
   });
@@ -165,7 +167,7 @@ describe('the other lists of the organization API', () => {
       await expectSuccess(admin.post(`/groups/${groupId}/bindings`, { json }));
     }
     const { results } = await readAllPages(`/groups/${groupId}/bindings`, 2);
-    expect(ids(results)).toEqual(sortIds(results, 'created_at', true));
+    expect(listIds(results)).toEqual(sortIds(results, 'created_at', true));
   });
 });
 

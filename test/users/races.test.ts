@@ -4,7 +4,7 @@ import { isSessionLive } from '../sign-in/support.ts';
 import { type Caller, callApi } from '../support/api.ts';
 import { createAllowedUser as aColleague, type Company, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
-import { countRows, selectRow, sendOvertaken } from '../support/overtake.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -21,16 +21,16 @@ beforeAll(async () => {
 });
 
 const userUpdatePattern = /^update "users"/;
-const path = (id: string): string => `/users/${id}`;
-const deleteUser = (id: string) => expectSuccess(admin.delete(path(id)));
+const makePath = (id: string): string => `/users/${id}`;
+const deleteUser = (id: string) => expectSuccess(admin.delete(makePath(id)));
 
 describe('a user', () => {
   it('is not changed after it is deleted', async () => {
     const { id } = await createGrouplessUser(company);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       userUpdatePattern,
       () => deleteUser(id),
-      (env) => admin.patch(path(id), { json: { metadata: { too: 'late' } }, env }),
+      (env) => admin.patch(makePath(id), { json: { metadata: { too: 'late' } }, env }),
     );
     expect(answer.status).toBe(404);
     expect(await selectRow('select metadata from users where id = ?', id)).toEqual({ metadata: '{}' });
@@ -39,20 +39,22 @@ describe('a user', () => {
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await createGrouplessUser(company);
     const deleteConcurrently = () => deleteUser(id);
-    const answer = await sendOvertaken(userUpdatePattern, deleteConcurrently, (env) => admin.delete(path(id), { env }));
+    const answer = await sendDuringRace(userUpdatePattern, deleteConcurrently, (env) =>
+      admin.delete(makePath(id), { env }),
+    );
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 
   it('keeps the sessions when only the metadata changes', async () => {
     const { id, as } = await aColleague(company);
-    await expectSuccess(admin.patch(path(id), { json: { metadata: { seen: true } } }));
+    await expectSuccess(admin.patch(makePath(id), { json: { metadata: { seen: true } } }));
     expect(await isSessionLive(as)).toBe(true);
   });
 
   it('is refused an e-mail address that another user gets meanwhile', async () => {
     const json = { email: `taken@${company.slug}.test`, password: 'quiet-harbour-lantern' };
     const createUser = (env?: Record<string, string>) => admin.post('/users', { json, ...(env && { env }) });
-    const answer = await sendOvertaken(/^insert into "users"/, () => expectSuccess(createUser()), createUser);
+    const answer = await sendDuringRace(/^insert into "users"/, () => expectSuccess(createUser()), createUser);
     expect(answer.status).toBe(409);
     expect(await countRows('users where email = ?', json.email)).toBe(1);
   });
@@ -76,7 +78,7 @@ describe('a company', () => {
     const createCompany = (env?: Record<string, string>) =>
       callApi('POST', '/admin/organizations', { ...companyInput, ...(env && { env }) });
     expect(
-      (await sendOvertaken(/^insert into "companies"/, () => expectSuccess(createCompany()), createCompany)).status,
+      (await sendDuringRace(/^insert into "companies"/, () => expectSuccess(createCompany()), createCompany)).status,
     ).toBe(409);
     expect(await countRows('companies where slug = ?', slug)).toBe(1);
   });
@@ -87,8 +89,8 @@ describe('the owner of a company', () => {
     const { id } = company.owner;
     const groupId = await createPolicyGroup(company);
     await bindUser(company, groupId, id);
-    expect((await admin.patch(path(id), { json: { is_active: false } })).status).toBe(409);
-    expect((await admin.delete(path(id))).status).toBe(409);
+    expect((await admin.patch(makePath(id), { json: { is_active: false } })).status).toBe(409);
+    expect((await admin.delete(makePath(id))).status).toBe(409);
     expect(await countRows('group_bindings where group_id = ?', groupId)).toBe(1);
     expect(await isSessionLive(company.as)).toBe(true);
   });

@@ -9,24 +9,24 @@ import {
   expectSuccess,
 } from '../support/signed.ts';
 
-const rows = async (statement: string) => (await env.CONTROL_DB.prepare(statement).all()).results;
+const readRows = async (statement: string) => (await env.CONTROL_DB.prepare(statement).all()).results;
 
 /** Expects that the counts stored by triggers are equal to the counts of the actual users and bindings. */
 async function expectCorrectCounts(): Promise<void> {
-  expect(await rows('select company_id, living, total from user_counts order by 1')).toEqual(
-    await rows(
+  expect(await readRows('select company_id, living, total from user_counts order by 1')).toEqual(
+    await readRows(
       'select company_id, sum(deleted_at is null) as living, count(*) as total from users group by 1 order by 1',
     ),
   );
-  expect(await rows('select * from account_users order by account_id, user_id')).toEqual(
-    await rows(
+  expect(await readRows('select * from account_users order by account_id, user_id')).toEqual(
+    await readRows(
       `select b.company_id, b.account_id, u.id as user_id, count(*) as bindings, u.email, u.created_at, u.updated_at, u.last_login_at
        from group_bindings b join users u on u.id = b.principal_id where b.principal_type = 'user'
        group by b.account_id, u.id order by b.account_id, u.id`,
     ),
   );
-  expect(await rows('select account_id, users from account_user_counts where users > 0 order by 1')).toEqual(
-    await rows(
+  expect(await readRows('select account_id, users from account_user_counts where users > 0 order by 1')).toEqual(
+    await readRows(
       `select account_id, count(distinct principal_id) as users from group_bindings where principal_type = 'user'
        group by 1 order by 1`,
     ),

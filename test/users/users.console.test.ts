@@ -12,7 +12,7 @@ import {
 } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { bindUser, createSignedCaller, expectSuccess, createGrouplessUser as unboundUser } from '../support/signed.ts';
 
 let company: Company;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const getUser = (id: string) => company.as.get(`/v1/users/${id}`);
 const readGroupIds = async (id: string): Promise<string[]> => (await expectSuccess(getUser(id))).group_ids;
-const groups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknown) =>
+const sendGroups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknown) =>
   company.as[method](`/v1/users/${id}/groups`, { json: { group_ids } });
 
 describe('a user', () => {
@@ -62,11 +62,11 @@ describe('the list of users', () => {
   it('shows no group that a Deny hides from the caller, in any response', async () => {
     const { id } = await createAllowedUser(company, { can: [] });
     const [hidden, open] = [await createConsoleGroup(company), await createConsoleGroup(company)];
-    await expectSuccess(groups('post', id, [hidden._id, open._id]));
+    await expectSuccess(sendGroups('post', id, [hidden._id, open._id]));
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['groups:get'],
-      deniedOn: [`arn:svc:groups::${company.id}:group/${hidden._id}`],
+      deniedArns: [`arn:svc:groups::${company.id}:group/${hidden._id}`],
     });
     const { records } = await expectSuccess(as.get('/v1/users?per_page=100'));
     const answers = [
@@ -162,7 +162,7 @@ describe('the groups of a user', () => {
       ['delete', [], []],
     ] as const;
     for (const [method, sent, left] of steps) {
-      const { status, body } = await groups(method, id, sent);
+      const { status, body } = await sendGroups(method, id, sent);
       expect([status, body._id, body.group_ids]).toEqual([200, id, left.toSorted()]);
       expect(await readGroupIds(id)).toEqual(left.toSorted());
     }
@@ -176,7 +176,7 @@ describe('the groups of a user', () => {
     await company.as.delete(`/v1/groups/${deleted}`);
     for (const unknownGroupId of [foreignGroupId, deleted, UNKNOWN_ID, 'x']) {
       for (const method of ['post', 'put', 'delete'] as const) {
-        const answer = await groups(method, id, [ownGroupId, unknownGroupId]);
+        const answer = await sendGroups(method, id, [ownGroupId, unknownGroupId]);
         expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
         expect(answer.body.details).toMatchObject({ field: 'group_ids', ids: [unknownGroupId] });
       }
@@ -192,7 +192,7 @@ describe('the groups of a user', () => {
     ['put', [7]],
     ['put', Array.from({ length: 101 }, (_, number) => `g${number}`)],
   ] as const)('are refused by a %s with %j', async (method, groupIds) => {
-    const answer = await groups(method, company.owner.id, groupIds);
+    const answer = await sendGroups(method, company.owner.id, groupIds);
     expect(answer.status).toBe(422);
     expect(String((readInvalidFields(answer)[2] as string).split('.')[0])).toBe('group_ids');
   });
@@ -200,9 +200,9 @@ describe('the groups of a user', () => {
   it('are the groups of the last replacement, even if another replacement comes meanwhile', async () => {
     const { id } = await unboundUser(company);
     const [rival, last] = [(await createConsoleGroup(company))._id, (await createConsoleGroup(company))._id];
-    const { status, body } = await sendOvertaken(
+    const { status, body } = await sendDuringRace(
       /^insert into "group_bindings"/,
-      () => expectSuccess(groups('put', id, [rival])),
+      () => expectSuccess(sendGroups('put', id, [rival])),
       (env) => company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [last] }, env }),
     );
     expect([status, body.group_ids, await readGroupIds(id)]).toEqual([200, [last], [last]]);
@@ -234,26 +234,26 @@ describe('the users of the organization API', () => {
     expect(
       (await createAdmin().get(`/users?account_id=${company.accountId}&quantity=100`)).body.results,
     ).toContainEqual(expect.objectContaining({ id }));
-    await groups('put', id, []);
+    await sendGroups('put', id, []);
     expect((await createAdmin().get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });
 
   it('are counted once, and enter and leave a group on the console within the default account alone', async () => {
     const { id, email } = await unboundUser(company);
     const { _id: groupId } = await createConsoleGroup(company);
-    const version = async () => (await getUser(id)).headers.get('etag');
-    const versionBefore = await version();
+    const readVersion = async () => (await getUser(id)).headers.get('etag');
+    const versionBefore = await readVersion();
     const { id: account } = await expectSuccess(createAdmin().post('/accounts', { json: { name: 'second' } }));
     await bindUser(company, groupId, id, account);
     const listBoundAccounts = async () =>
       (await expectSuccess(createAdmin().get(`/groups/${groupId}/bindings`))).results.map(
-        (each: { account_id: string }) => each.account_id,
+        (binding: { account_id: string }) => binding.account_id,
       );
     expect(await readGroupIds(id)).toEqual([]);
     expect((await expectSuccess(company.as.get(`/v1/users?group_id=${groupId}`))).total).toBe(0);
     const { records: foundUsers } = await expectSuccess(company.as.get(`/v1/users?include=groups&search=${email}`));
     expect(foundUsers).toMatchObject([{ _id: id, group_ids: [], groups: [] }]);
-    expect(await version()).toBe(versionBefore);
+    expect(await readVersion()).toBe(versionBefore);
 
     expect((await addToGroups(company, id, groupId)).group_ids).toEqual([groupId]);
     expect((await listBoundAccounts()).toSorted()).toEqual([account, company.accountId].toSorted());
@@ -262,16 +262,16 @@ describe('the users of the organization API', () => {
     expect(records).toMatchObject([{ _id: id, group_ids: [groupId], groups: [{ _id: groupId }] }]);
     for (const method of ['delete', 'put'] as const) {
       await addToGroups(company, id, groupId);
-      expect((await groups(method, id, method === 'put' ? [] : [groupId])).body.group_ids).toEqual([]);
+      expect((await sendGroups(method, id, method === 'put' ? [] : [groupId])).body.group_ids).toEqual([]);
       expect(await listBoundAccounts()).toEqual([account]);
     }
     expect((await createAdmin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
 
     // What the default account is decides.
     await expectSuccess(createAdmin().patch(`/accounts/${account}`, { json: { is_default: true } }));
-    expect([await readGroupIds(id), (await version()) === versionBefore]).toEqual([[groupId], false]);
+    expect([await readGroupIds(id), (await readVersion()) === versionBefore]).toEqual([[groupId], false]);
     await expectSuccess(createAdmin().patch(`/accounts/${company.accountId}`, { json: { is_default: true } }));
-    expect([await readGroupIds(id), await version()]).toEqual([[], versionBefore]);
+    expect([await readGroupIds(id), await readVersion()]).toEqual([[], versionBefore]);
   });
 
   it('have the same status as on the console', async () => {
@@ -307,12 +307,12 @@ describe('the users of the organization API', () => {
     const { user } = await inviteUser(company, email);
     const readToken = () => readLink(readNewestMail(email)).searchParams.get('token');
     const token = readToken();
-    const accept = (token: string | null) =>
+    const acceptInvitation = (token: string | null) =>
       callApi('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
-    for (let times = 0; times < 2; times += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const answer = await createAdmin().patch(`/users/${user.id}`, { json: { is_active: false } });
       expect([answer.status, answer.body.is_active]).toEqual([200, false]);
-      expect(readStatusAndCode(await accept(token))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
+      expect(readStatusAndCode(await acceptInvitation(token))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
     }
     expect(readStatusAndCode(await company.as.post(`/v1/users/${user.id}/deactivate`))).toEqual([
       409,
@@ -320,7 +320,7 @@ describe('the users of the organization API', () => {
     ]);
     expect((await getUser(user.id)).body.status).toBe('invited');
     await inviteUser(company, email);
-    await expectSuccess(accept(readToken()));
+    await expectSuccess(acceptInvitation(readToken()));
     expect((await getUser(user.id)).body.status).toBe('active');
   });
 });

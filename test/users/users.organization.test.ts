@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
 import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -109,7 +109,7 @@ describe('the deletion of a user', () => {
   it('removes a membership that is created meanwhile', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
     const bindConcurrently = () => bindUser(company, groupId, user.id);
-    const answer = await sendOvertaken(/^update "users"/, bindConcurrently, (env) =>
+    const answer = await sendDuringRace(/^update "users"/, bindConcurrently, (env) =>
       admin.delete(`/users/${user.id}`, { env }),
     );
     expect(answer.status).toBe(204);

@@ -113,13 +113,13 @@ describe('a database write that depends on rows that were read', () => {
   });
 
   it('is refused outside a unit of work', async () => {
-    const writeOutsideUnit = dependOnNames('all', async (db) => {
+    const outsideWrite = dependOnNames('all', async (db) => {
       await db
         .update(visualizations)
         .set({ description: 'Written' })
         .where(eq(visualizations.id, ids[2] as string));
     });
-    await expect(writeOutsideUnit).rejects.toThrow();
+    await expect(outsideWrite).rejects.toThrow();
     expect(await readDescription()).toBe(false);
   });
 });

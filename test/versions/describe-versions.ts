@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import type { VersionedKind } from './kinds.ts';
 
@@ -79,7 +79,7 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
 
     it('lets only one of two writers with the same If-Match succeed', async () => {
       const { by, path, tag, write } = await createRecord();
-      const secondWrite = await sendOvertaken(
+      const secondWrite = await sendDuringRace(
         writeStatement,
         () => expectSuccess(write('The rival', tag)),
         (env) => write('The slower', tag, env),
@@ -87,7 +87,7 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
       expect(isPreconditionFailed(path, secondWrite)).toBe(true);
       expect(shows((await by.get(path)).body)).toBe('The rival');
       const next = (await readTag({ by, path })) as string;
-      const deletion = await sendOvertaken(
+      const deletion = await sendDuringRace(
         writeStatement,
         () => expectSuccess(write('The rival again')),
         (env) => by.delete(path, { headers: { 'If-Match': next }, env, ...proofOptions }),

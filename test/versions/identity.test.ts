@@ -4,7 +4,7 @@ import { makePath, operator } from '../organizations/support.ts';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup, createPermission } from '../support/console.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -69,7 +69,7 @@ describe('the version (ETag) of a record', () => {
     );
     const groupId = await createPolicyGroup(company);
     const groupTag = await readTag(admin, `/groups/${groupId}`);
-    const renamedGroup = await sendOvertaken(
+    const renamedGroup = await sendDuringRace(
       /^update "groups"/,
       async () => bindUser(company, groupId, (await createGrouplessUser(company)).id),
       (env) =>
@@ -87,7 +87,7 @@ describe('the version (ETag) of a record', () => {
     const path = makePath(company);
     const tag = await readTag(operator, path);
     const json = { name: 'Of one table now' };
-    const renamedOrganization = await sendOvertaken(
+    const renamedOrganization = await sendDuringRace(
       /^update "companies"/,
       async () => {
         await createTable(company.as, 'measured', [column('city')]);

@@ -6,7 +6,9 @@ describe('the list of records whose versions are tested', () => {
   it('has every record with a version that the control database compares in a write', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const isChanged = (path: string) =>
-      contracts.some((each) => each.path === path && ['put', 'patch'].includes(each.method));
+      contracts.some(
+        (listedContract) => listedContract.path === path && ['put', 'patch'].includes(listedContract.method),
+      );
     const routes = contracts.flatMap(({ path, versionDeclaration: versioned }) =>
       versioned?.checkedBy === 'database' && isChanged(path) ? path : [],
     );
@@ -19,7 +21,9 @@ describe('the list of records whose versions are tested', () => {
   it('misses no route that reads a single record which can be changed or deleted', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const isWritten = (path: string) =>
-      contracts.some((each) => each.path === path && ['put', 'patch', 'delete'].includes(each.method));
+      contracts.some(
+        (listedContract) => listedContract.path === path && ['put', 'patch', 'delete'].includes(listedContract.method),
+      );
     // Where a protocol of others is spoken, that says what a write is made for.
     const unversionedRoutes = contracts.flatMap(({ method, path, versionDeclaration: versioned, protocol }) =>
       method === 'get' && !versioned && !protocol && path.endsWith('}') && isWritten(path) ? path : [],

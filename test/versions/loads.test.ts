@@ -27,8 +27,8 @@ async function createKeyedTable() {
   );
   // Making the index would hold the table, too.
   await expectSuccess(company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['k'], unique: true } }));
-  const values = async () => (await readRows(company, id)).map(({ k, v }) => [k, v]).sort();
-  return { id, table, values };
+  const readValues = async () => (await readRows(company, id)).map(({ k, v }) => [k, v]).sort();
+  return { id, table, values: readValues };
 }
 
 /** Reads the current version of a row. @returns writes that send that version as If-Match */
@@ -43,13 +43,13 @@ async function readVersionedRow(id: string, k: number) {
   };
 }
 
-const createUpsert = (id: string, ...lines: string[]) => createStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
+const createUpsertJob = (id: string, ...lines: string[]) => createStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
 
 describe('a conditional write of a row, beside an upsert that changes the row', () => {
   it.each(['PUT', 'DELETE'])('is refused when the upsert came first: %s', async (method) => {
     const { id, values } = await createKeyedTable();
     const row = await readVersionedRow(id, 1);
-    const upsert = await createUpsert(id, '1,11', '3,30');
+    const upsert = await createUpsertJob(id, '1,11', '3,30');
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     expect((await (method === 'PUT' ? row.put({ v: 99 }) : row.remove())).status).toBe(412);
     expect(await outcome).toBe('done');
@@ -63,7 +63,7 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
   it('is applied before the upsert once the write has locked the row', async () => {
     const { id, values } = await createKeyedTable();
     const row = await readVersionedRow(id, 1);
-    const upsert = await createUpsert(id, '1,11', '3,30');
+    const upsert = await createUpsertJob(id, '1,11', '3,30');
     const { outcome } = await runBeforeNextStatement(company.id, /UPDATE "public"/, upsert.publish);
     const { status, body } = await row.put({ v: 99 });
     expect([status, body.v]).toEqual([200, 99]);
@@ -97,7 +97,7 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
   ])('%s', async (_what, statement, status, rowsAfter) => {
     const { id, values } = await createKeyedTable();
     const row = await readVersionedRow(id, 1);
-    const upsert = await createUpsert(id, '1,11');
+    const upsert = await createUpsertJob(id, '1,11');
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => row.put({ v: 99 }));
     expect(await upsert.publish()).toBe('done');
     expect((await outcome).status).toBe(status);
@@ -107,7 +107,7 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
   it('succeeds when the upsert leaves the row unchanged', async () => {
     const { id, values } = await createKeyedTable();
     const row = await readVersionedRow(id, 1);
-    const upsert = await createUpsert(id, '1,10', '2,21');
+    const upsert = await createUpsertJob(id, '1,10', '2,21');
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     expect((await row.put({ v: 99 })).status).toBe(200);
     expect(await outcome).toBe('done');
@@ -194,7 +194,7 @@ describe('a conditional write of a table', () => {
     const tag = (await table.get()).headers.get('etag') as string;
     const putTable = () =>
       company.as.put(`/v1/managed-tables/${id}`, { json: { columns }, headers: { 'If-Match': tag } });
-    const upsert = await createUpsert(id, '1,11');
+    const upsert = await createUpsertJob(id, '1,11');
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     const { status, headers } = await putTable();
     expect([status, await outcome]).toEqual([200, 'done']);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 let createdCount = 0;
-async function createVersioned(resourceKind: 'table' | 'row') {
+async function createVersionedResource(resourceKind: 'table' | 'row') {
   createdCount += 1;
   const id = await createTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
   const table = createTableClient(company.as, id);
@@ -37,7 +37,7 @@ const preconditionFailed = {
 
 describe('the version of a row', () => {
   it('changes with its columns, even one that is called view_count', async () => {
-    const { read, write, remove, tag } = await createVersioned('row');
+    const { read, write, remove, tag } = await createVersionedResource('row');
     expect((await read()).headers.get('etag')).toBe(tag);
     expect((await write({ view_count: 2 }, '"other"')).status).toBe(412);
     expect((await write({ view_count: 2 }, `W/${tag}`)).status).toBe(200);
@@ -49,13 +49,13 @@ describe('the version of a row', () => {
   });
 
   it('lets only one of two writers with the same If-Match succeed, whoever comes first', async () => {
-    const first = await createVersioned('row');
-    const overtakingWrite = await runBeforeNextStatement(company.id, /FOR UPDATE/, () =>
+    const first = await createVersionedResource('row');
+    const concurrentWrite = await runBeforeNextStatement(company.id, /FOR UPDATE/, () =>
       first.write({ view_count: 2 }, first.tag),
     );
     expect(await first.write({ view_count: 3 }, first.tag)).toMatchObject(preconditionFailed);
-    expect((await overtakingWrite.outcome).status).toBe(200);
-    const secondRow = await createVersioned('row');
+    expect((await concurrentWrite.outcome).status).toBe(200);
+    const secondRow = await createVersionedResource('row');
     const lateWrite = await runBeforeNextStatement(company.id, /UPDATE "public"/, () =>
       secondRow.write({ view_count: 2 }, secondRow.tag),
     );
@@ -65,7 +65,7 @@ describe('the version of a row', () => {
   });
 
   it('makes a deletion with an older If-Match fail', async () => {
-    const { read, write, remove, tag } = await createVersioned('row');
+    const { read, write, remove, tag } = await createVersionedResource('row');
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, () => write({ view_count: 2 }, tag));
     expect(await remove(tag)).toMatchObject(preconditionFailed);
     expect((await outcome).status).toBe(200);
@@ -75,7 +75,7 @@ describe('the version of a row', () => {
 
 describe('the version of a table', () => {
   it('changes with its columns, not with its rows', async () => {
-    const { table, read, write, remove, tag } = await createVersioned('table');
+    const { table, read, write, remove, tag } = await createVersionedResource('table');
     await expectSuccess(table.insert([{ view_count: 5 }]));
     const { headers, body } = await company.as.get(`/v1/managed-tables/${(await read()).body._id}`, {
       headers: { 'If-None-Match': tag as string },
@@ -92,7 +92,7 @@ describe('the version of a table', () => {
   });
 
   it('lets only one of two writers with the same If-Match succeed', async () => {
-    const { read, write, tag } = await createVersioned('table');
+    const { read, write, tag } = await createVersionedResource('table');
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, () =>
       write({ columns: [column('theirs')] }, tag),
     );

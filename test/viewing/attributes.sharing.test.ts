@@ -143,10 +143,10 @@ describe('a viewer attribute', () => {
     const executeInside = (parameters: unknown) =>
       person.as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: { parameters } });
     expectRegions(await executeInside({ regions: ['east', 'north'] }), ['east', 'north']);
-    const aloneExecution = await person.as.post(`${VISUALIZATIONS_PATH}/${boundVisualization._id}/execute`, {
+    const standaloneExecution = await person.as.post(`${VISUALIZATIONS_PATH}/${boundVisualization._id}/execute`, {
       json: { parameters: { regions: ['east'] } },
     });
-    expect(aloneExecution.body.result.rows).toEqual([['east', 60]]);
+    expect(standaloneExecution.body.result.rows).toEqual([['east', 60]]);
   });
 
   it('is required: the viewer of a link, or of an embed without the attribute, is refused the results', async () => {
@@ -166,12 +166,12 @@ describe('a viewer attribute', () => {
 
   it('decides the parameter of a visualization, embedded by itself and on a dashboard', async () => {
     const listRegions = ({ rows }: { rows: string[][] }) => [...new Set(rows.map(([region]) => region))];
-    const aloneEmbed = createEmbedClient(
+    const standaloneEmbed = createEmbedClient(
       'v',
       await createEmbedToken(company, 'visualizations', boundVisualization._id, { viewer: makeViewer('u1', 'south') }),
     );
-    expect(listRegions((await aloneEmbed.execute()).body.result)).toEqual(['south']);
-    expectRefused(await aloneEmbed.execute({ regions: ['north'] }));
+    expect(listRegions((await standaloneEmbed.execute()).body.result)).toEqual(['south']);
+    expectRefused(await standaloneEmbed.execute({ regions: ['north'] }));
     const executeDashboard = async (dashboardFields: Record<string, unknown>) => {
       const createdDashboard = await postDashboard(company.as, [boundVisualization, visualization], dashboardFields);
       const token = await createEmbedToken(company, 'dashboards', createdDashboard._id, {

@@ -87,6 +87,6 @@ describe('a shared dashboard', () => {
     expect((await table.insert([{ region: 'west' }])).status).toBe(201);
     const executionsAfter = [execute(), execute()];
     expect(await count(executionBefore)).toBe(6);
-    for (const each of executionsAfter) expect(await count(each)).toBe(7);
+    for (const listedExecution of executionsAfter) expect(await count(listedExecution)).toBe(7);
   });
 });

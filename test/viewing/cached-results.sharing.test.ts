@@ -9,7 +9,7 @@ import { type ApiResponse, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createProvisionedCompany, logIn } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { countOpenedConnections, disturbTunnel, runBeforeNextStatement, waitForSleep } from '../support/tunnel.ts';
 import { loadFiles, makeFile, undoJob } from '../uploads/support.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
@@ -155,7 +155,7 @@ describe('a cached result of a shared dashboard', () => {
     const viewerAccess = createShareClient((await createShare(company, dashboardId)).token);
     const insert = async () =>
       expect((await createTableClient(company.as, tableId).insert([{ region: 'west' }])).status).toBe(201);
-    await sendOvertaken(/"readonly_connection"/, insert, (env) => viewerAccess.execute({}, { env }));
+    await sendDuringRace(/"readonly_connection"/, insert, (env) => viewerAccess.execute({}, { env }));
     expect((await waitForCachedResult(viewerAccess)).rows).toHaveLength(7);
     await insert();
     expect(readResult(await viewerAccess.execute()).rows).toHaveLength(8);
@@ -259,6 +259,6 @@ describe('equal executions of a query at the same time', () => {
     const executionsAfter = [viewerAccess.execute(), viewerAccess.execute()];
     const count = async (answer: Promise<ApiResponse>) => readResult(await answer).rows[0][2];
     expect(await count(executionBefore)).toBe(7);
-    for (const each of executionsAfter) expect(await count(each)).toBe(8);
+    for (const execution of executionsAfter) expect(await count(execution)).toBe(8);
   });
 });

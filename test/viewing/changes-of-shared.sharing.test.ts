@@ -11,7 +11,7 @@ import {
 import { createShare } from '../shares/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { selectRow, sendOvertaken } from '../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   DASHBOARDS_PATH,
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 
 const readStatusAndCode = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
-const FORBIDDEN = [403, 'FORBIDDEN'];
+const FORBIDDEN_ERROR = [403, 'FORBIDDEN'];
 
 const REGIONS_SQL = 'SELECT region FROM sales WHERE region = {{held}} [[AND region = ANY({{regions}})]]';
 const regionsFilter = { ...makeParameter('regions', 'multi_select'), default: null };
@@ -123,7 +123,7 @@ describe.each([
       expect([
         name,
         readStatusAndCode(await putChange(editor, makePath(exposedDashboard), changed(exposedDashboard))),
-      ]).toEqual([name, FORBIDDEN]);
+      ]).toEqual([name, FORBIDDEN_ERROR]);
       expect([name, (await putChange(sharer, makePath(exposedDashboard), changed(exposedDashboard))).status]).toEqual([
         name,
         200,
@@ -148,12 +148,12 @@ describe.each([
     async (exposureName) => {
       const exposedDashboard = await createExposedDashboard();
       const [, changed] = Object.entries(changes)[1] as [string, (it: ExposedDashboard) => object];
-      const answer = await sendOvertaken(
+      const answer = await sendDuringRace(
         new RegExp(`^update "${table}" set "(id|company_id|name)"`),
         async () => void (await exposures[exposureName]?.(exposedDashboard)),
         (env) => putChange(editor, makePath(exposedDashboard), changed(exposedDashboard), env),
       );
-      expect(readStatusAndCode(answer)).toEqual(FORBIDDEN);
+      expect(readStatusAndCode(answer)).toEqual(FORBIDDEN_ERROR);
     },
   );
 
@@ -167,15 +167,15 @@ describe.each([
     const allChanges = Object.values(changes);
     const [first, second] = [allChanges[0]?.(exposedDashboard) ?? {}, allChanges[1]?.(exposedDashboard) ?? {}];
     const key = await createSigningKey(of);
-    expect(readStatusAndCode(await putChange(as, makePath(exposedDashboard), first))).toEqual(FORBIDDEN);
+    expect(readStatusAndCode(await putChange(as, makePath(exposedDashboard), first))).toEqual(FORBIDDEN_ERROR);
     await expectSuccess(of.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`));
     expect((await putChange(as, makePath(exposedDashboard), first)).status).toBe(200);
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       () => createSigningKey(of),
       (env) => putChange(as, makePath(exposedDashboard), second, env),
     );
-    expect(readStatusAndCode(answer)).toEqual(FORBIDDEN);
+    expect(readStatusAndCode(answer)).toEqual(FORBIDDEN_ERROR);
   });
 
   it('can be changed by users who may edit but not share it once it is no longer shared', async () => {
@@ -185,7 +185,7 @@ describe.each([
       makeDashboardGrant(exposedDashboard.dashboard),
       makeGrant('visualization', exposedDashboard.chart),
     ]);
-    const deleted = await createShareContext(company, [
+    const deletedContext = await createShareContext(company, [
       makeDashboardGrant(exposedDashboard.dashboard),
       makeGrant('visualization', exposedDashboard.chart),
     ]);
@@ -199,17 +199,17 @@ describe.each([
     await createEmbedToken(company, 'visualizations', exposedDashboard.chart);
     await expectSuccess(company.as.delete(`/api/v1/dashboard-shares/${share.id}`));
     await expectSuccess(company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [] } }));
-    await expectSuccess(company.as.delete(`${CONTEXTS_PATH}/${deleted.id}`));
+    await expectSuccess(company.as.delete(`${CONTEXTS_PATH}/${deletedContext.id}`));
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${endpoint}`, { json: { status: 'inactive' } }));
     await expectSuccess(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
     const [, changed] = Object.entries(changes)[0] as [string, (it: ExposedDashboard) => object];
     expect(readStatusAndCode(await putChange(editor, makePath(exposedDashboard), changed(exposedDashboard)))).toEqual(
-      FORBIDDEN,
+      FORBIDDEN_ERROR,
     );
     // A day after the tokens have expired.
-    for (const each of ['dashboards', 'visualizations']) {
+    for (const kind of ['dashboards', 'visualizations']) {
       await selectRow(
-        `update ${each} set embedded_until = 1 where id in (?, ?)`,
+        `update ${kind} set embedded_until = 1 where id in (?, ?)`,
         exposedDashboard.dashboard,
         exposedDashboard.chart,
       );
@@ -224,7 +224,7 @@ describe('a dashboard or visualization that a user is denied', () => {
     const resource = isDashboard
       ? `dashboards::${company.id}:dashboard/${it.dashboard}`
       : `visualizations::${company.id}:visualization/${it.chart}`;
-    return createAllowedUser(company, { can: ALL_ACTIONS, denied: [action], deniedOn: [`arn:svc:${resource}`] });
+    return createAllowedUser(company, { can: ALL_ACTIONS, denied: [action], deniedArns: [`arn:svc:${resource}`] });
   };
 
   it.each(['dashboards:get', 'visualizations:get', 'visualizations:execute'])(
@@ -239,9 +239,9 @@ describe('a dashboard or visualization that a user is denied', () => {
           : [dashboardTarget, ['visualization', exposedDashboard.chart] as const];
       for (const [type, id] of allTargets) {
         const path = `${SCHEDULES_PATH}/${(await expectSuccess(createSchedule(exposedDashboard, type, id)))._id}`;
-        expect(readStatusAndCode(await createSchedule(exposedDashboard, type, id, as))).toEqual(FORBIDDEN);
-        expect(readStatusAndCode(await as.put(path, { json: { cron: '0 9 * * *' } }))).toEqual(FORBIDDEN);
-        expect(readStatusAndCode(await as.post(`${path}/run`))).toEqual(FORBIDDEN);
+        expect(readStatusAndCode(await createSchedule(exposedDashboard, type, id, as))).toEqual(FORBIDDEN_ERROR);
+        expect(readStatusAndCode(await as.put(path, { json: { cron: '0 9 * * *' } }))).toEqual(FORBIDDEN_ERROR);
+        expect(readStatusAndCode(await as.post(`${path}/run`))).toEqual(FORBIDDEN_ERROR);
       }
     },
   );

@@ -10,7 +10,7 @@ import {
 import { createSalesTable, createShare } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   DASHBOARDS_PATH,
@@ -39,7 +39,7 @@ const createDeniedUser = (...deniedActions: string[]) =>
   createAllowedUser(company, {
     can: ALL_ACTIONS,
     denied: deniedActions,
-    deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
+    deniedArns: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
   });
 const createDashboardWith = (...visualizations: { _id: string }[]) =>
   visualizations.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
@@ -102,7 +102,7 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
       });
       placedDashboard = await postDashboard(company.as, [hiddenVisualization, shownVisualization]);
       const deniedArns = [`arn:svc:visualizations::${company.id}:visualization/${hiddenVisualization._id}`];
-      ({ as, id: userId } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedOn: deniedArns }));
+      ({ as, id: userId } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedArns }));
     });
     /** Returns the answers to right and wrong values of the parameters, and to a parameter that does not exist. */
     const listAnswers = async (execute: (parameters: object) => Promise<ApiResponse>) => {
@@ -112,11 +112,11 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
     const unknownAnswers = Array.from({ length: 4 }, () => [422, UNKNOWN_PARAMETER]);
 
     it('are unknown to the denied user where the dashboard is executed, but to nobody else', async () => {
-      const makeExecute = (caller: Company['as']) => (parameters: object) =>
+      const makeExecutor = (caller: Company['as']) => (parameters: object) =>
         caller.post(`${DASHBOARDS_PATH}/${placedDashboard._id}/execute`, { json: { parameters } });
-      expect(await listAnswers(makeExecute(as))).toEqual(unknownAnswers);
-      expect((await listAnswers(makeExecute(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
-      expect(readResults(await makeExecute(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
+      expect(await listAnswers(makeExecutor(as))).toEqual(unknownAnswers);
+      expect((await listAnswers(makeExecutor(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
+      expect(readResults(await makeExecutor(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
     });
 
     it('are unknown where the dashboard is executed in the portal', async () => {
@@ -174,10 +174,10 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
       const labelledFilters = dashboardBefore.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
       expect(await changeFilters({ filters: labelledFilters })).toEqual(labelledFilters);
       const addedFilters = [makeParameter('top', 'text'), makeParameter('nothing', 'text')];
-      const onlyShown = { applies_to: [shown.visualization_id] };
+      const shownOnlyFields = { applies_to: [shown.visualization_id] };
       expect(await changeFilters({ filters: [...labelledFilters, ...addedFilters] })).toMatchObject([
         ...labelledFilters,
-        ...addedFilters.map((filter) => ({ ...filter, ...onlyShown })),
+        ...addedFilters.map((filter) => ({ ...filter, ...shownOnlyFields })),
       ]);
       expect(await changeFilters({ filters: [{ ...filtersBefore[1], kind: 'text' }] })).toMatchObject([
         { slug: 'least', applies_to: [] },
@@ -253,9 +253,9 @@ describe('a dashboard that is shared with others', () => {
 
   it.each(exposures)(
     'through %s gets no visualization from a user who may not share the visualization',
-    async (_what, expose) => {
+    async (_what, exposeDashboard) => {
       const { _id } = await postDashboard(company.as, [openVisualization]);
-      await expose(_id);
+      await exposeDashboard(_id);
       const as = await createEditor();
       expectForbidden(await addVisualization(as, _id));
       expect(
@@ -271,17 +271,17 @@ describe('a dashboard that is shared with others', () => {
 
   it.each(exposures)(
     'through %s at the same moment gets no visualization its editor may not share',
-    async (_what, expose) => {
+    async (_what, exposeDashboard) => {
       const { _id } = await postDashboard(company.as, [openVisualization]);
       const as = await createEditor();
-      const overtakenEnv = createOvertakenEnv(/^update "dashboards"/i, () => expose(_id));
+      const racingEnv = createRacingEnv(/^update "dashboards"/i, () => exposeDashboard(_id));
       expectForbidden(
         await as.put(`${DASHBOARDS_PATH}/${_id}`, {
           json: { layout: createDashboardWith(openVisualization, secretVisualization) },
-          env: overtakenEnv.env,
+          env: racingEnv.env,
         }),
       );
-      expect(overtakenEnv.hasRun()).toBe(true);
+      expect(racingEnv.hasRun()).toBe(true);
     },
   );
 
@@ -307,20 +307,20 @@ describe('a dashboard that is shared with others', () => {
   ] as const)('is checked in its state at the moment of its sharing through %s', async (_what, pattern, share) => {
     const { _id } = await postDashboard(company.as, [openVisualization]);
     const { as } = await createDeniedUser('visualizations:share');
-    const overtakenEnv = createOvertakenEnv(pattern, () => addVisualization(company.as, _id));
-    expectForbidden(await share(as, _id, overtakenEnv.env));
-    expect(overtakenEnv.hasRun()).toBe(true);
+    const racingEnv = createRacingEnv(pattern, () => addVisualization(company.as, _id));
+    expectForbidden(await share(as, _id, racingEnv.env));
+    expect(racingEnv.hasRun()).toBe(true);
   });
 
   it('gets no new member of a context from a user who may not share a visualization that was added at that moment', async () => {
     const { _id } = await postDashboard(company.as, [openVisualization]);
     const context = await createShareContext(company, [makeDashboardGrant(_id)]);
     const { as } = await createDeniedUser('visualizations:share');
-    const overtakenEnv = createOvertakenEnv(/insert into "share_members"/i, () => addVisualization(company.as, _id));
+    const racingEnv = createRacingEnv(/insert into "share_members"/i, () => addVisualization(company.as, _id));
     const json = { member_type: 'external_email', email: 'me@x.test' };
-    const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: overtakenEnv.env });
+    const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: racingEnv.env });
     expect([status, body.error_code]).toEqual([409, 'CONFLICT']);
-    expect(overtakenEnv.hasRun()).toBe(true);
+    expect(racingEnv.hasRun()).toBe(true);
     expect((await company.as.get(`${CONTEXTS_PATH}/${context.id}/members`)).body.records).toEqual([]);
   });
 
@@ -328,13 +328,13 @@ describe('a dashboard that is shared with others', () => {
     const { _id } = await postDashboard(company.as, [openVisualization]);
     const as = await createEditor();
     let key = { id: '' };
-    const overtakenEnv = createOvertakenEnv(/^update "dashboards"/i, async () => {
+    const racingEnv = createRacingEnv(/^update "dashboards"/i, async () => {
       key = await createSigningKey(company);
     });
     expectForbidden(
       await as.put(`${DASHBOARDS_PATH}/${_id}`, {
         json: { layout: createDashboardWith(openVisualization, secretVisualization) },
-        env: overtakenEnv.env,
+        env: racingEnv.env,
       }),
     );
     expectForbidden(await addVisualization(as, _id));

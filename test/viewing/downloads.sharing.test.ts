@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 type ExecuteFunction = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
 
-const makeExecute =
+const makeExecutor =
   (
     path: string,
     ownBody: Record<string, unknown> = {},
@@ -34,12 +34,16 @@ const makeExecute =
     as.post(`${path}?${new URLSearchParams(query)}`, { json: { ...ownBody, ...json } });
 
 /** Shares the dashboard. @returns its execution by an anonymous viewer */
-async function createLinkExecute(shareFields: Record<string, unknown> = {}, id = dashboard._id, allow: unknown = true) {
+async function createLinkExecutor(
+  shareFields: Record<string, unknown> = {},
+  id = dashboard._id,
+  allow: unknown = true,
+) {
   const share = await createShare(company, id, { ...shareFields, embed_options: { allow_downloads: allow } });
-  return { share, execute: makeExecute(`/api/v1/public/shares/${share.token}/execute`) };
+  return { share, execute: makeExecutor(`/api/v1/public/shares/${share.token}/execute`) };
 }
 
-async function createEmbedExecute(
+async function createEmbedExecutor(
   kind: 'd' | 'v',
   embedOptions: Record<string, unknown> = {},
 ): Promise<ExecuteFunction> {
@@ -47,7 +51,7 @@ async function createEmbedExecute(
   const token = await (kind === 'd'
     ? createEmbedToken(company, 'dashboards', dashboard._id, terms)
     : createEmbedToken(company, 'visualizations', rows._id, terms));
-  return makeExecute(`/api/embed/${kind}/${token}/execute`);
+  return makeExecutor(`/api/embed/${kind}/${token}/execute`);
 }
 
 /** Signs an outsider in to the portal, with shares of the context that each allow downloads, forbid them, or say nothing. */
@@ -64,7 +68,7 @@ async function executeInPortal(shares: (boolean | undefined)[], policies: unknow
   const portalDashboard = await expectSuccess(as.get(`${path}?context_id=${context.id}`));
   return {
     allowed: portalDashboard.allow_downloads,
-    execute: makeExecute(`${path}/execute`, { context_id: context.id }, as),
+    execute: makeExecutor(`${path}/execute`, { context_id: context.id }, as),
     context,
   };
 }
@@ -74,13 +78,13 @@ const readRefusal = ({ status, body }: ApiResponse) => [status, body.error_code]
 
 describe('a download of a shared dashboard', () => {
   it('has the rows that the viewer may see and has filtered, through link, portal and embed', async () => {
-    const link = await createLinkExecute(NORTH_POLICIES);
+    const link = await createLinkExecutor(NORTH_POLICIES);
     const portal = await executeInPortal([true], [policy('regions', 'locked', ['north'])]);
     const surfaces: ExecuteFunction[] = [
       link.execute,
       portal.execute,
-      await createEmbedExecute('d', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
-      await createEmbedExecute('v', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
+      await createEmbedExecutor('d', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
+      await createEmbedExecutor('v', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
     ];
     for (const execute of surfaces) {
       const { status, headers, body } = await execute(makeCsvQuery());
@@ -104,23 +108,23 @@ describe('a download of a shared dashboard', () => {
     const slugPath = `/api/v1/share-portal/${company.slug}/dashboards/${dashboard.slug}/execute`;
     const internalContext = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
     expect(
-      readRefusal(await makeExecute(slugPath, { context_id: internalContext.id }, company.as)(makeCsvQuery())),
+      readRefusal(await makeExecutor(slugPath, { context_id: internalContext.id }, company.as)(makeCsvQuery())),
     ).toEqual([400, 'INVALID_CONTEXT_ID']);
   });
 
   it('is refused unless the share or embed allows downloads', async () => {
-    const disabled = [403, 'DOWNLOADS_DISABLED'];
+    const DISABLED_ERROR = [403, 'DOWNLOADS_DISABLED'];
     const options = await createShare(company, dashboard._id);
-    const executeUnset = makeExecute(`/api/v1/public/shares/${options.token}/execute`);
+    const executeByDefault = makeExecutor(`/api/v1/public/shares/${options.token}/execute`);
     const surfaces: ExecuteFunction[] = [
-      (await createLinkExecute({}, dashboard._id, false)).execute,
-      executeUnset,
-      await createEmbedExecute('d', { allow_downloads: false }),
-      await createEmbedExecute('v', { allow_downloads: undefined }),
+      (await createLinkExecutor({}, dashboard._id, false)).execute,
+      executeByDefault,
+      await createEmbedExecutor('d', { allow_downloads: false }),
+      await createEmbedExecutor('v', { allow_downloads: undefined }),
     ];
     for (const execute of surfaces) {
-      expect(readRefusal(await execute(makeCsvQuery()))).toEqual(disabled);
-      expect(readRefusal(await execute({ format: 'xlsx' }))).toEqual(disabled);
+      expect(readRefusal(await execute(makeCsvQuery()))).toEqual(DISABLED_ERROR);
+      expect(readRefusal(await execute({ format: 'xlsx' }))).toEqual(DISABLED_ERROR);
       expect((await execute({})).status).toBe(200);
     }
   });
@@ -143,7 +147,7 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('is refused and allowed again on the next request after the share changes', async () => {
-    const { share, execute } = await createLinkExecute();
+    const { share, execute } = await createLinkExecutor();
     expect((await execute(makeCsvQuery())).status).toBe(200);
     const options = (json: unknown) => expectSuccess(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
     const changedShare = await options({ embed_options: { allow_downloads: false } });
@@ -154,7 +158,7 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('is refused for a share that was stored before downloads existed', async () => {
-    const { share, execute } = await createLinkExecute();
+    const { share, execute } = await createLinkExecutor();
     const options = '{"allowed_origins":[],"hide_header":false,"hide_controls":false}';
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?')
       .bind(options, share.id)
@@ -166,7 +170,7 @@ describe('a download of a shared dashboard', () => {
 
   it('requires a format, and the id of a visualization that is on the dashboard', async () => {
     const other = await postVisualization(company.as, 'SELECT 1 AS one');
-    const { execute } = await createLinkExecute();
+    const { execute } = await createLinkExecutor();
     const field = 'visualization_id';
     const readProblem = async (query: Record<string, string>, of = execute) => {
       const { status, body } = await of(query);
@@ -187,9 +191,9 @@ describe('a download of a shared dashboard', () => {
     ]);
     expect((await readProblem({ ...makeCsvQuery(), format: 'ndjson' }))[0]).toBe(422);
     expect((await readProblem({ ...makeCsvQuery(), safe: 'false' }))[0]).toBe(422);
-    const executeAlone = await createEmbedExecute('v');
-    expect((await executeAlone({ format: 'csv' })).status).toBe(200);
-    expect(await readProblem({ format: 'csv', visualization_id: other._id }, executeAlone)).toEqual([
+    const executeStandalone = await createEmbedExecutor('v');
+    expect((await executeStandalone({ format: 'csv' })).status).toBe(200);
+    expect(await readProblem({ format: 'csv', visualization_id: other._id }, executeStandalone)).toEqual([
       422,
       { field, reason: 'conflict', message: 'must be the visualization that the token shows' },
     ]);
@@ -212,7 +216,7 @@ describe('a download of a shared dashboard', () => {
     const createdDashboard = await postDashboard(company.as, [rows, failingChart, requiringChart, unfilteredChart], {
       filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select', applies_to: [rows._id] }],
     });
-    const { execute } = await createLinkExecute(NORTH_POLICIES, createdDashboard._id);
+    const { execute } = await createLinkExecutor(NORTH_POLICIES, createdDashboard._id);
     const { results } = (await execute({})).body;
     for (const [at, { _id }] of [failingChart, requiringChart, unfilteredChart].entries()) {
       const { status, body } = await execute({ format: 'csv', visualization_id: _id });
@@ -228,7 +232,7 @@ describe('a download of a shared dashboard', () => {
       name: '=Formulas',
     });
     const createdDashboard = await postDashboard(company.as, [chart]);
-    const { execute } = await createLinkExecute({}, createdDashboard._id);
+    const { execute } = await createLinkExecutor({}, createdDashboard._id);
     const { body, headers } = await execute({ format: 'csv', visualization_id: chart._id });
     expect(body).toBe("'@a,n,tab\r\n'=1+1,-1,'\t=2\r\n");
     expect(headers.get('content-disposition')).toContain('filename="=Formulas.csv"');
@@ -241,7 +245,7 @@ describe('a download of a shared dashboard', () => {
       await postDashboard(company.as, [chart], { cache_seconds: 0 }),
     ];
     const readShownAndDownloaded = async (id: string) => {
-      const { execute } = await createLinkExecute({}, id);
+      const { execute } = await createLinkExecutor({}, id);
       const shownValue = (await execute({})).body.results[0].rows[0][0];
       const { body } = await execute({ format: 'csv', visualization_id: chart._id });
       return [String(shownValue), body.split('\r\n')[1]];
@@ -251,14 +255,14 @@ describe('a download of a shared dashboard', () => {
     const [before, after] = await readShownAndDownloaded(fresh._id);
     expect(after).not.toBe(before);
     await expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));
-    const { execute } = await createLinkExecute({}, kept._id);
+    const { execute } = await createLinkExecutor({}, kept._id);
     expect((await execute({ format: 'csv', visualization_id: chart._id })).body).toBe('n\r\n7\r\n');
   });
 
   it('has the header X-Truncated if its rows were truncated', async () => {
     const chart = await postVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
     const createdDashboard = await postDashboard(company.as, [chart]);
-    const { execute } = await createLinkExecute({}, createdDashboard._id);
+    const { execute } = await createLinkExecutor({}, createdDashboard._id);
     for (const _time of ['new', 'kept']) {
       const { headers, body } = await execute({ format: 'csv', visualization_id: chart._id });
       expect([headers.get('x-truncated'), body.trim().split('\r\n').length]).toEqual(['true', 10_001]);
@@ -267,11 +271,11 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('is logged as a download event, not as a view, and a refused download is logged as denied', async () => {
-    const { share, execute } = await createLinkExecute();
+    const { share, execute } = await createLinkExecutor();
     await execute({ format: 'xlsx', visualization_id: rows._id });
-    const executeRefused = await createLinkExecute({}, dashboard._id, false);
+    const executeRefused = await createLinkExecutor({}, dashboard._id, false);
     await executeRefused.execute(makeCsvQuery());
-    const executeEmbedded = await createEmbedExecute('v');
+    const executeEmbedded = await createEmbedExecutor('v');
     await executeEmbedded({ format: 'csv' });
     const portal = await executeInPortal([true]);
     await portal.execute(makeCsvQuery());
@@ -294,7 +298,7 @@ describe('a download of a shared dashboard', () => {
       'sharing.downloads_disabled',
     );
     const [ofEmbed] = (await listEvents('type=embed.downloaded')).filter(
-      (each: { target_id: string }) => each.target_id === rows._id,
+      (event: { target_id: string }) => event.target_id === rows._id,
     );
     expect(ofEmbed).toMatchObject({ target_type: 'visualization', details: { format: 'csv' } });
     expect(await listEvents(`type=share.downloaded&share_context_id=${portal.context.id}`)).toHaveLength(1);
@@ -312,7 +316,7 @@ describe('the option to allow downloads', () => {
       [{ allow_downloads: 'yes' }, 401],
     ] as const) {
       const token = await hostToken(key, { dashboard_id: dashboard._id, ...claims });
-      const answer = await makeExecute(`/api/embed/d/${token}/execute`)(makeCsvQuery());
+      const answer = await makeExecutor(`/api/embed/d/${token}/execute`)(makeCsvQuery());
       expect([claims, answer.status]).toEqual([claims, status]);
       if (status === 200) expect(answer.body).toBe(NORTH_ROWS);
     }
@@ -323,7 +327,7 @@ describe('the option to allow downloads', () => {
       const token = await createEmbedToken(company, 'dashboards', dashboard._id, { allow_downloads: isAllowed });
       const info = await expectSuccess(callApi('GET', `/api/embed/d/${token}/info`));
       expect(info.embed_options.allow_downloads).toBe(isAllowed);
-      const { share } = await createLinkExecute({}, dashboard._id, isAllowed);
+      const { share } = await createLinkExecutor({}, dashboard._id, isAllowed);
       const resolvedShare = await expectSuccess(callApi('GET', `/api/v1/public/shares/${share.token}/resolve`));
       expect([resolvedShare.embed_options.allow_downloads, share.embed_options.allow_downloads]).toEqual([
         isAllowed,

@@ -17,7 +17,7 @@ import {
 } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
-import { createRandom } from '../support/random.ts';
+import { createRandomGenerator } from '../support/random.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
 /** The number of requests: 250, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const { dashboard, rows } = await createSalesDashboard(company);
   const id = dashboard._id;
 
-  const subsets = [REGIONS, ...REGIONS.map((one) => [one]), ['north', 'east'], ['south', 'east']];
+  const subsets = [REGIONS, ...REGIONS.map((region) => [region]), ['north', 'east'], ['south', 'east']];
   for (const values of subsets) {
     for (const mode of ['selectable', 'locked']) {
       const share = await createShare(company, id, { share_filter_policies: [policy('regions', mode, values)] });
@@ -67,7 +67,7 @@ beforeAll(async () => {
       fixed_params: { regions: values },
       allow_downloads: true,
     });
-    const file = async (parameters: Record<string, unknown>) => {
+    const downloadFile = async (parameters: Record<string, unknown>) => {
       const query = `format=csv&visualization_id=${rows._id}`;
       const answer = await callApi('POST', `/api/embed/d/${openEmbed}/execute?${query}`, { json: { parameters } });
       return {
@@ -75,18 +75,23 @@ beforeAll(async () => {
         body: answer.status === 200 ? { results: [{ rows: splitLines(answer.body) }] } : answer.body,
       };
     };
-    testViewers.push({ name: `download ${values}`, allowed: values, mayChoose: false, execute: file });
+    testViewers.push({ name: `download ${values}`, allowed: values, mayChoose: false, execute: downloadFile });
     const fixedEmbed = createEmbedClient(
       'd',
       await createEmbedToken(company, 'dashboards', id, { fixed_params: { regions: values } }),
     );
     testViewers.push({ name: `embed ${values}`, allowed: values, mayChoose: false, execute: fixedEmbed.execute });
     const token = await createEmbedToken(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
-    const executeAlone = async (parameters: Record<string, unknown>) => {
+    const executeStandalone = async (parameters: Record<string, unknown>) => {
       const answer = await createEmbedClient('v', token).execute(parameters);
       return { ...answer, body: answer.status === 200 ? { results: [answer.body.result] } : answer.body };
     };
-    testViewers.push({ name: `visualization ${values}`, allowed: values, mayChoose: false, execute: executeAlone });
+    testViewers.push({
+      name: `visualization ${values}`,
+      allowed: values,
+      mayChoose: false,
+      execute: executeStandalone,
+    });
     const email = `${values.join('-')}@viewer.test`;
     const context = await createShareContext(
       company,
@@ -152,7 +157,7 @@ beforeAll(async () => {
 
 describe('viewers with different restrictions who send requests in any order', () => {
   it(`never see another’s rows, in ${REQUEST_COUNT} requests`, async () => {
-    const random = createRandom(RANDOM_SEED);
+    const random = createRandomGenerator(RANDOM_SEED);
     const pickRandom = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
     let cachedCount = 0;
     const sendRandomRequest = async () => {

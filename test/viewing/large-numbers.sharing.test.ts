@@ -110,18 +110,18 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 /** Returns true if a member of a body takes texts as well as numbers, or anything. */
 function takesAnyValue(body: z.ZodType): boolean {
   const root = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' });
-  const visited = new Set<unknown>();
-  const visit = (schema: unknown): boolean => {
-    if (typeof schema !== 'object' || schema === null || visited.has(schema)) return false;
-    visited.add(schema);
+  const visitedSchemas = new Set<unknown>();
+  const allowsAnything = (schema: unknown): boolean => {
+    if (typeof schema !== 'object' || schema === null || visitedSchemas.has(schema)) return false;
+    visitedSchemas.add(schema);
     const { anyOf = [], oneOf = [], allOf = [], ...own } = schema as JsonSchema;
-    if (own.$ref) return visit(root.$defs?.[own.$ref.split('/').at(-1) as string]);
+    if (own.$ref) return allowsAnything(root.$defs?.[own.$ref.split('/').at(-1) as string]);
     const variants = [...anyOf, ...oneOf, ...allOf] as JsonSchema[];
     const types = [own, ...variants].map(({ type }) => type);
     const isAnything = variants.length === 0 && own.type === undefined && own.enum === undefined && !('const' in own);
     if (isAnything || (types.includes('string') && types.includes('number'))) return true;
     const members = [...Object.values(own.properties ?? {}), own.items, own.additionalProperties];
-    return [...variants, ...members].some(visit);
+    return [...variants, ...members].some(allowsAnything);
   };
-  return visit(root);
+  return allowsAnything(root);
 }

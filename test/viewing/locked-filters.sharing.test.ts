@@ -10,7 +10,7 @@ import {
 import { createSalesTable, createShare, createShareClient, policy } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { selectRow } from '../support/overtake.ts';
+import { selectRow } from '../support/race.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,
@@ -96,14 +96,14 @@ describe('a visualization that a locked filter does not restrict', () => {
   });
 
   it('is refused in the language of each request, also from the cache and beside a failed query', async () => {
-    const failing = await postVisualization(company.as, 'SELECT region::integer FROM sales');
+    const failingVisualization = await postVisualization(company.as, 'SELECT region::integer FROM sales');
     const texts = await postVisualization(
       company.as,
       `SELECT '"error":{"error_code":"X","message":"The query failed."}'`,
     );
     const filters = [makeRegionsFilter({ applies_to: [total._id] })];
     for (const [first, expected] of [
-      [failing, { es: 'La consulta falló.', pt: 'A consulta falhou.', en: 'The query failed.' }],
+      [failingVisualization, { es: 'La consulta falló.', pt: 'A consulta falhou.', en: 'The query failed.' }],
       [
         total,
         {
@@ -119,7 +119,7 @@ describe('a visualization that a locked filter does not restrict', () => {
       for (const [language, message] of Object.entries(expected)) {
         const { body } = await link.execute({}, { headers: { 'accept-language': language } });
         const [failed, refused, shown] = body.results;
-        expect((first === failing ? failed : refused).error.message).toBe(message);
+        expect((first === failingVisualization ? failed : refused).error.message).toBe(message);
         expect(shown.rows).toEqual([['"error":{"error_code":"X","message":"The query failed."}']]);
       }
     }
@@ -294,12 +294,12 @@ describe('the filter options that SQL computes', () => {
       makeDaysFilter('SELECT day FROM sales WHERE region = {{region}}'),
     ];
     const { _id } = await postDashboard(company.as, [total], { filters });
-    const share = (...values: string[]) =>
+    const shareWithValues = (...values: string[]) =>
       company.as.post(`/api/v1/dashboards/${_id}/shares`, {
         json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
       });
-    expect((await share('north', 'south')).status).toBe(422);
-    const { body } = await share('north');
+    expect((await shareWithValues('north', 'south')).status).toBe(422);
+    const { body } = await shareWithValues('north');
     expect(listDays(await createShareClient(body.token).options('day'))).toEqual(['2024-01-01', '2024-01-02']);
   });
 });

@@ -6,7 +6,7 @@ import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsi
 import { createSalesTable, createShare, createShareClient, listRegions, policy } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
-import { createOvertakenEnv } from '../support/overtake.ts';
+import { createRacingEnv } from '../support/race.ts';
 import { disturbTunnel, readComputeState, runWithLatency, suspendCompute } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { loadFiles, makeFile } from '../uploads/support.ts';
@@ -55,11 +55,11 @@ const readResult = ({ status, body }: ApiResponse) => {
   expect(status).toBe(200);
   return body.results[0];
 };
-const expectOld = (answer: ApiResponse) => {
+const expectOldResult = (answer: ApiResponse) => {
   expect(readResult(answer)).toMatchObject(CACHED_RESULT);
   expect(answer.body).toMatchObject({ waking: true, as_of: expect.stringMatching(/^\d{4}-.*Z$/) });
 };
-const expectNew = (answer: ApiResponse) => {
+const expectNewResult = (answer: ApiResponse) => {
   expect(readResult(answer)).toMatchObject(FRESH_RESULT);
   expect(answer.body).not.toHaveProperty('waking');
   expect(answer.body).not.toHaveProperty('as_of');
@@ -83,14 +83,14 @@ describe('while the database wakes', () => {
     for (const viewerAccess of viewerAccesses) {
       const startedAt = Date.now();
       const first = await viewerAccess.execute();
-      expectNew(first);
+      expectNewResult(first);
       await suspendCompute(company.id, WAKING_MS);
       const viewerExecution = await viewerAccess.execute();
-      expectOld(viewerExecution);
+      expectOldResult(viewerExecution);
       expect(readResult(viewerExecution).rows).toEqual(readResult(first).rows);
       expect(Date.parse(viewerExecution.body.as_of)).toBeGreaterThanOrEqual(startedAt);
       expect(Date.parse(viewerExecution.body.as_of)).toBeLessThanOrEqual(Date.now());
-      expectNew(await viewerAccess.execute());
+      expectNewResult(await viewerAccess.execute());
     }
   });
 
@@ -113,7 +113,7 @@ describe('while the database wakes', () => {
     // What was renewed is the last result now.
     await suspendCompute(company.id, WAKING_MS);
     const viewerExecution = await viewer.execute({ regions: ['north'] });
-    expectOld(viewerExecution);
+    expectOldResult(viewerExecution);
     expect(readResult(viewerExecution).rows).not.toEqual(readResult(first).rows);
     expect(viewerExecution.body.as_of > body.as_of).toBe(true);
   });
@@ -121,13 +121,13 @@ describe('while the database wakes', () => {
   it('viewers wait if there is no last result, or if it was too large to be cached', async () => {
     const { company, viewer } = salesCompany;
     await suspendCompute(company.id, WAKING_MS);
-    expectNew(await viewer.execute({ regions: ['south'] }));
+    expectNewResult(await viewer.execute({ regions: ['south'] }));
     const largeChart = await postVisualization(company.as, "SELECT repeat('x', 3000000)");
     const { _id } = await postDashboard(company.as, [largeChart], { cache_seconds: 0 });
     const { execute } = createShareClient((await createShare(company, _id)).token);
-    expectNew(await execute());
+    expectNewResult(await execute());
     await suspendCompute(company.id, WAKING_MS);
-    expectNew(await execute());
+    expectNewResult(await execute());
   });
 
   it('nobody is shown the last result for other filter values or policies, or for a share that has changed', async () => {
@@ -142,7 +142,7 @@ describe('while the database wakes', () => {
     expect(listRegions((await ofNorth.execute()).body)).toEqual(['north', 'north']);
     await suspendCompute(company.id, WAKING_MS);
     const other = await ofEast.execute();
-    expectNew(other);
+    expectNewResult(other);
     expect(listRegions(other.body)).toEqual(['east']);
 
     const policies = [policy('regions', 'locked', ['south'])];
@@ -150,7 +150,7 @@ describe('while the database wakes', () => {
     expect((await company.as.put(path, { json: { share_filter_policies: policies } })).status).toBe(200);
     await suspendCompute(company.id, WAKING_MS);
     const changedExecution = await ofNorth.execute();
-    expectNew(changedExecution);
+    expectNewResult(changedExecution);
     expect(listRegions(changedExecution.body)).toEqual(['south', 'south', 'south']);
 
     expect((await company.as.delete(path)).status).toBe(204);
@@ -175,7 +175,7 @@ it('a slow, distant database is not treated as a waking database', async () => {
   const { company, viewer } = salesCompany;
   await viewer.execute({ regions: ['east'] });
   const { outcome } = await runWithLatency(company.id, 120, () => viewer.execute({ regions: ['east'] }));
-  expectNew(outcome);
+  expectNewResult(outcome);
 });
 
 it('last results are cached encrypted, and for at most a day', async () => {
@@ -192,7 +192,7 @@ it('last results are cached encrypted, and for at most a day', async () => {
 });
 
 describe('after a change of the data', () => {
-  const dataChanges: [string, (world: SalesCompany) => Promise<unknown>][] = [
+  const dataChanges: [string, (salesCompany: SalesCompany) => Promise<unknown>][] = [
     ['rows are inserted', ({ table }) => table.insert([{ region: 'west' }])],
     ['a row is changed', async ({ table }) => table.updateRow(await readFirstRowId(table), { region: 'west' })],
     ['a row is deleted', async ({ table }) => table.deleteRow(await readFirstRowId(table))],
@@ -219,7 +219,7 @@ describe('after a change of the data', () => {
     await change(ownCompany);
     await suspendCompute(ownCompany.company.id, WAKING_MS);
     const viewerExecution = await ownCompany.viewer.execute();
-    expectNew(viewerExecution);
+    expectNewResult(viewerExecution);
     expect(readResult(viewerExecution).rows?.map(([region, amount]: unknown[]) => [region, amount])).not.toEqual(
       rows.map(([region, amount]: unknown[]) => [region, amount]),
     );
@@ -229,30 +229,30 @@ describe('after a change of the data', () => {
     const ownCompany = await createSalesCompany();
     // The change has begun when its transaction does, and the viewer reads before that is committed.
     const path = `/v1/managed-tables/${ownCompany.tableId}/truncate`;
-    const overtakenEnv = createOvertakenEnv(/update "managed_databases" set "open_changes" = json_remove/, async () => {
+    const racingEnv = createRacingEnv(/update "managed_databases" set "open_changes" = json_remove/, async () => {
       expect(readResult(await ownCompany.viewer.execute()).rows).toEqual([]);
     });
-    expect((await ownCompany.company.as.post(path, { env: overtakenEnv.env })).status).toBe(200);
-    expect(overtakenEnv.hasRun()).toBe(true);
+    expect((await ownCompany.company.as.post(path, { env: racingEnv.env })).status).toBe(200);
+    expect(racingEnv.hasRun()).toBe(true);
     await suspendCompute(ownCompany.company.id, WAKING_MS);
-    expectNew(await ownCompany.viewer.execute());
+    expectNewResult(await ownCompany.viewer.execute());
   });
 
   it('no earlier result is shown, since the commit waits until the change is announced', async () => {
     const ownCompany = await createSalesCompany();
     const path = `/v1/managed-tables/${ownCompany.tableId}/data`;
-    const overtakenEnv = createOvertakenEnv(/update "managed_databases" set "data_version"/, async () => {
+    const racingEnv = createRacingEnv(/update "managed_databases" set "data_version"/, async () => {
       for (let attempt = 0; attempt < 3; attempt += 1) {
         expect(readResult(await ownCompany.viewer.execute()).rows).toHaveLength(6);
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     });
     const json = { rows: [{ region: 'west' }] };
-    expect((await ownCompany.company.as.post(path, { json, env: overtakenEnv.env })).status).toBe(201);
-    expect(overtakenEnv.hasRun()).toBe(true);
+    expect((await ownCompany.company.as.post(path, { json, env: racingEnv.env })).status).toBe(201);
+    expect(racingEnv.hasRun()).toBe(true);
     await suspendCompute(ownCompany.company.id, WAKING_MS);
     const viewerExecution = await ownCompany.viewer.execute();
-    expectNew(viewerExecution);
+    expectNewResult(viewerExecution);
     expect(readResult(viewerExecution).rows).toHaveLength(7);
   });
 
@@ -260,8 +260,8 @@ describe('after a change of the data', () => {
     const ownCompany = await createSalesCompany();
     await disturbTunnel(ownCompany.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await ownCompany.table.truncate()).status).toBe(503);
-    expectNew(await ownCompany.viewer.execute());
+    expectNewResult(await ownCompany.viewer.execute());
     await suspendCompute(ownCompany.company.id, WAKING_MS);
-    expectNew(await ownCompany.viewer.execute());
+    expectNewResult(await ownCompany.viewer.execute());
   });
 });

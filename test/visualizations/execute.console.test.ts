@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runBehindApi } from '../managed-tables/support.ts';
+import { runInCompanyDatabase } from '../managed-tables/support.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createPolicyGroup, createSignedCaller, expectSuccess, makeDeny, storePolicy } from '../support/signed.ts';
 import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
@@ -215,7 +215,7 @@ describe('the execution of a visualization', () => {
     // The pooler ends a connection that nobody used for a second, but none that is in a transaction.
     await expect
       .poll(() =>
-        runBehindApi(company.id, (database) =>
+        runInCompanyDatabase(company.id, (database) =>
           database.query(
             "SELECT count(*) AS n FROM pg_stat_activity WHERE usename LIKE 'reader%' AND datname = current_database()",
           ),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
-import { runBehindApi } from '../managed-tables/support.ts';
+import { runInCompanyDatabase } from '../managed-tables/support.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
@@ -178,9 +178,9 @@ describe('the preview of a visualization', () => {
     expect((await requestPreview('SELECT * FROM sales', {}, otherCompany.as)).body.details).toEqual({ position: 15 });
     const emptyCompany = await createOwnedCompany();
     expect((await requestPreview('SELECT 1', {}, emptyCompany.as)).body.error).toBe('MANAGED_DATABASE_NOT_PROVISIONED');
-    const limitConnections = (connections: number) =>
-      runBehindApi(otherCompany.id, (database) =>
-        database.query(`ALTER ROLE ${makeTenantNames(otherCompany.id).reader} CONNECTION LIMIT ${connections}`),
+    const limitConnections = (connectionCount: number) =>
+      runInCompanyDatabase(otherCompany.id, (database) =>
+        database.query(`ALTER ROLE ${makeTenantNames(otherCompany.id).reader} CONNECTION LIMIT ${connectionCount}`),
       );
     await limitConnections(0);
     const readStatus = () => requestPreview('SELECT 1', {}, otherCompany.as).then(({ status }) => status);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
@@ -47,8 +47,8 @@ describe('a visualization', () => {
     const secondChart = await postVisualization(company.as, 'SELECT 1', { name: 'Same name' });
     expect(first.slug).toBe('same-name');
     expect(secondChart.slug).toMatch(/^same-name-[a-f0-9]{8}$/);
-    const takenSlug = await createDefinition({ name: 'Other', slug: 'same-name', sql: 'SELECT 1' });
-    expect([takenSlug.status, takenSlug.body.error]).toEqual([409, 'VISUALIZATION_SLUG_DUPLICATE']);
+    const takenSlugAnswer = await createDefinition({ name: 'Other', slug: 'same-name', sql: 'SELECT 1' });
+    expect([takenSlugAnswer.status, takenSlugAnswer.body.error]).toEqual([409, 'VISUALIZATION_SLUG_DUPLICATE']);
     const renamedChart = await company.as.put(`${VISUALIZATIONS_PATH}/${secondChart._id}`, {
       json: { slug: 'same-name' },
     });
@@ -100,8 +100,8 @@ describe('a visualization', () => {
     const path = `${VISUALIZATIONS_PATH}/${createdChart._id}`;
     const { status, body } = await company.as.put(path, { json: { name: 'Renamed' } });
     expect([status, body]).toEqual([200, { ...createdChart, name: 'Renamed', updated_at: expect.any(String) }]);
-    const invalidChange = await company.as.put(path, { json: { parameters: [] } });
-    expect([invalidChange.status, invalidChange.body.details[0].field]).toEqual([422, 'sql']);
+    const invalidChangeAnswer = await company.as.put(path, { json: { parameters: [] } });
+    expect([invalidChangeAnswer.status, invalidChangeAnswer.body.details[0].field]).toEqual([422, 'sql']);
     expect((await company.as.get(path)).body.parameters).toHaveLength(1);
   });
 
@@ -110,7 +110,7 @@ describe('a visualization', () => {
       parameters: [makeParameter('n', 'number')],
     });
     const path = `${VISUALIZATIONS_PATH}/${createdChart._id}`;
-    const lateChange = await sendOvertaken(
+    const lateChange = await sendDuringRace(
       /^update "visualizations"/,
       () => expectSuccess(company.as.put(path, { json: { parameters: [] } })),
       (env) => company.as.put(path, { json: { sql: 'SELECT {{n}}' }, env }),
@@ -127,7 +127,7 @@ describe('a visualization', () => {
     async (changeCount, status, name) => {
       const path = `${VISUALIZATIONS_PATH}/${(await postVisualization(company.as, 'SELECT 1'))._id}`;
       let changedCount = 0;
-      const lateChange = await sendOvertaken(
+      const lateChange = await sendDuringRace(
         /^update "visualizations"/,
         () => expectSuccess(company.as.put(path, { json: { name: `Changed ${++changedCount} times` } })),
         (env) => company.as.put(path, { json: { name: 'Late' }, env }),
@@ -142,8 +142,8 @@ describe('a visualization', () => {
     const createdChart = await postVisualization(company.as, 'SELECT 1');
     const path = `${VISUALIZATIONS_PATH}/${createdChart._id}`;
     const dashboard = await postDashboard(company.as, [createdChart]);
-    const deleteWhileUsed = await company.as.delete(path);
-    expect([deleteWhileUsed.status, deleteWhileUsed.body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
+    const refusedDeletion = await company.as.delete(path);
+    expect([refusedDeletion.status, refusedDeletion.body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
     await company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { layout: [] } });
     expect((await company.as.delete(path)).status).toBe(204);
     const secondDeletion = await company.as.delete(path);
@@ -155,7 +155,7 @@ describe('a visualization', () => {
     const ownCompany = await createOwnedCompany();
     for (const name of ['A 100% one', 'B', 'C 100% two']) await postVisualization(ownCompany.as, 'SELECT 1', { name });
     const { body } = await ownCompany.as.get(`${VISUALIZATIONS_PATH}?per_page=2`);
-    expect([body.total, body.quantity, body.records.map((each: { name: string }) => each.name)]).toEqual([
+    expect([body.total, body.quantity, body.records.map((record: { name: string }) => record.name)]).toEqual([
       3,
       2,
       ['C 100% two', 'B'],

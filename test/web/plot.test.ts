@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
-import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
+import {
+  formatNumber,
+  makeCellFormat,
+  makeColumnFormats,
+  makePeriodFormat,
+  parseNumberStyle,
+} from '../../src/web/charts/format.ts';
 import {
   findObstacle,
   makePiePlot,
@@ -21,12 +27,12 @@ const makeChart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
   ...terms,
 });
 
-const data = (columns: [string, ViewColumn['type']][], ...rows: ViewCell[][]): ResultData => ({
+const makeData = (columns: [string, ViewColumn['type']][], ...rows: ViewCell[][]): ResultData => ({
   columns: columns.map(([name, type]) => ({ name, type })),
   rows,
 });
 
-const SALES_DATA = data(
+const SALES_DATA = makeData(
   [
     ['day', 'date'],
     ['region', 'text'],
@@ -47,7 +53,7 @@ describe('a plot', () => {
     expect(plot?.series.map(({ label }) => label)).toEqual(['amount', 'pieces']);
     expect(plot?.series[1]?.values).toEqual([3, null, 1, 1, 1]);
     // A point is its row.
-    expect(plot?.series[1]?.pointAt(3)).toEqual({ day: '2024-01-06', region: 'South', amount: 0.5, pieces: 1 });
+    expect(plot?.series[1]?.getPoint(3)).toEqual({ day: '2024-01-06', region: 'South', amount: 0.5, pieces: 1 });
   });
 
   it('has a position for every x and a line for every series, and adds up the values at the same position', () => {
@@ -59,7 +65,7 @@ describe('a plot', () => {
       { label: '(empty)', values: [null, null, 1] },
     ]);
     // Of several rows a point has what they share, and their sum.
-    expect(plot?.series[0]?.pointAt(1)).toEqual({ day: '2024-01-06', region: 'South', amount: 5 });
+    expect(plot?.series[0]?.getPoint(1)).toEqual({ day: '2024-01-06', region: 'South', amount: 5 });
     const bothPlots = makePlot(SALES_DATA, makeChart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
     expect(bothPlots?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
   });
@@ -70,7 +76,7 @@ describe('a plot', () => {
     }
     expect(
       makePlot(
-        data(
+        makeData(
           [
             ['a', 'text'],
             ['b', 'text'],
@@ -80,11 +86,11 @@ describe('a plot', () => {
         makeChart({}),
       ),
     ).toBeUndefined();
-    expect(makePlot(data([['a', 'integer']], [1]), makeChart({ y: ['a'] }))).toBeUndefined();
+    expect(makePlot(makeData([['a', 'integer']], [1]), makeChart({ y: ['a'] }))).toBeUndefined();
   });
 
   it('of a scatter chart leaves out rows without an x', () => {
-    const points = data(
+    const points = makeData(
       [
         ['x', 'integer'],
         ['y', 'integer'],
@@ -107,7 +113,7 @@ describe('a plot', () => {
   it('of a pie chart shows the slices of 3 % and more, largest first, and merges the rest', () => {
     const rows = Array.from({ length: 15 }, (_each, at): ViewCell[] => [`n${at}`, at - 2]);
     const plot = makePiePlot(
-      data(
+      makeData(
         [
           ['name', 'text'],
           ['n', 'integer'],
@@ -154,13 +160,13 @@ describe('a plot', () => {
       ['name', 'text'],
       ['n', 'decimal'],
     ];
-    const plot = makePiePlot(data(columns, ...rows), makeChart({ type: 'pie' }));
+    const plot = makePiePlot(makeData(columns, ...rows), makeChart({ type: 'pie' }));
     expect(makeSlices((plot as PiePlot).parts).map(({ label }) => label)).toEqual(labels);
   });
 });
 
 describe('the slices of a pie chart', () => {
-  const pairs = data(
+  const pairs = makeData(
     [
       ['part', 'text'],
       ['kind', 'text'],
@@ -189,7 +195,7 @@ describe('the slices of a pie chart', () => {
 
   it('are no more than the rows, and drawn series no more than 20, where each row has a label and a series of its own', () => {
     const rows = Array.from({ length: 10_000 }, (_each, at): ViewCell[] => [`x${at}`, `s${at}`, 1]);
-    const result = data(
+    const result = makeData(
       [
         ['part', 'text'],
         ['kind', 'text'],
@@ -204,7 +210,7 @@ describe('the slices of a pie chart', () => {
   });
 
   it('are one for each label and y column, and of the first numeric column if the chart has no y column', () => {
-    const values = data(
+    const values = makeData(
       [
         ['part', 'text'],
         ['n', 'integer'],
@@ -227,7 +233,7 @@ describe('the slices of a pie chart', () => {
 
   it('leave out values below 0, and are replaced by a table with a reason if no value is above 0', () => {
     const makeValues = (...values: number[]) =>
-      data(
+      makeData(
         [
           ['part', 'text'],
           ['n', 'integer'],
@@ -244,7 +250,7 @@ describe('the slices of a pie chart', () => {
 
 describe('the cells of a table', () => {
   const formatCells = (type: ViewColumn['type'], cells: ViewCell[], name = 'column') =>
-    cells.map(cellTextOf({ name, type }, cells));
+    cells.map(makeCellFormat({ name, type }, cells));
 
   it('are written with all significant digits, and without grouping in a year', () => {
     expect(formatCells('integer', [1234567, '9007199254740993', null])).toEqual([
@@ -265,7 +271,7 @@ describe('the cells of a table', () => {
   it('show months or years if all dates are first days, in a chart and its table, but not in a table of rows', () => {
     const formatCellsFor = (type: ViewChart['chart']['type'], cells: ViewCell[]) => {
       const rows = cells.map((cell) => [cell]);
-      const [text] = columnTextsOf(data([['day', 'date']], ...rows), makeChart({ type }));
+      const [text] = makeColumnFormats(makeData([['day', 'date']], ...rows), makeChart({ type }));
       return cells.map(text ?? String);
     };
     const cases: [days: string[], drawn: string[], inRows: string[]][] = [
@@ -286,12 +292,12 @@ describe('the cells of a table', () => {
       ],
     ];
     for (const [days, drawn, inRows] of cases) {
-      expect(days.map(periodTextOf({ name: 'day', type: 'date' }, days))).toEqual(drawn);
+      expect(days.map(makePeriodFormat({ name: 'day', type: 'date' }, days))).toEqual(drawn);
       expect(formatCellsFor('bar', days)).toEqual(drawn);
       expect(formatCellsFor('table', days)).toEqual(inRows);
     }
     // Series are as the axis is.
-    const yearlyData = data(
+    const yearlyData = makeData(
       [
         ['kind', 'text'],
         ['year', 'date'],
@@ -307,7 +313,7 @@ describe('the cells of a table', () => {
   });
 
   it('follow the style of the chart where it fits the values', () => {
-    const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, parseNumberStyle(options));
+    const text = (options: Record<string, unknown>, value = 1234.5) => formatNumber(value, parseNumberStyle(options));
     expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
     expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');
     expect(text({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');

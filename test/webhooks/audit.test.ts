@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { FollowedRecords } from '../../src/logs/followed-records.ts';
 import type { LogKind } from '../../src/logs/log.ts';
-import { mergeLateRecords, moveOldest } from '../../src/logs/move-to-files.ts';
+import { mergeLateRecords, moveOldestRecords } from '../../src/logs/move-to-files.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settleLog } from '../company-log/support.ts';
 import { makePath, operator } from '../organizations/support.ts';
@@ -61,15 +61,15 @@ describe('the audit stream of a webhook endpoint', () => {
     const { _id } = await createEndpoint(company, receiver, ['audit.records']);
     const waitBriefly = () => new Promise((go) => setTimeout(go, 5));
     const at: number[] = [];
-    const noteTime = async () => {
+    const recordTime = async () => {
       await waitBriefly();
       at.push(Date.now());
       await waitBriefly();
     };
-    await noteTime();
+    await recordTime();
     for (const status of ['paused', 'active', 'paused']) {
       await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status } }));
-      await noteTime();
+      await recordTime();
     }
     const routes = ['/before', '/paused', '/active', '/paused-again'];
     await storeRecords(...routes.map((route, index) => makeRecordAt(at[index] as number, route)));
@@ -110,25 +110,25 @@ describe('the audit stream of a webhook endpoint', () => {
       object.follow('of-a-test', ['audit']);
     });
     const [one, two] = [makeRecordAt(Date.now() + 1000), makeRecordAt(Date.now() + 2000)];
-    const ids = async () => {
+    const listIds = async () => {
       const next = await ownLog.following('audit', 500);
       return { next, ids: [next?.records, next?.lateRecords].map((someRecords) => someRecords?.map(({ id }) => id)) };
     };
     await ownLog.append('of-a-test', 'audit', [one] as never);
-    const first = await ids();
+    const first = await listIds();
     await ownLog.append('of-a-test', 'audit', [two] as never);
-    expect([first.ids, (await ids()).ids]).toEqual([
+    expect([first.ids, (await listIds()).ids]).toEqual([
       [[one.id], []],
       [[one.id], []],
     ]);
     const betweenRecord = makeRecordAt(Date.now() + 500);
     await ownLog.append('of-a-test', 'audit', [betweenRecord] as never);
     await ownLog.followed('audit', first.next as never);
-    expect((await ids()).ids).toEqual([[two.id], [betweenRecord.id]]);
+    expect((await listIds()).ids).toEqual([[two.id], [betweenRecord.id]]);
     await ownLog.unfollow(['audit'], 0);
-    expect((await ids()).next).toBeDefined();
+    expect((await listIds()).next).toBeDefined();
     await ownLog.unfollow(['audit'], 1);
-    expect((await ids()).next).toBeUndefined();
+    expect((await listIds()).next).toBeUndefined();
   });
 
   it('ends once no endpoint subscribes to it', async () => {
@@ -154,7 +154,7 @@ describe('the audit stream of a webhook endpoint', () => {
 async function moveRecords(object: DurableObjectStub<CompanyLog>, name: string, kind: LogKind = 'audit') {
   await runInDurableObject(object, async (_, { storage }) => {
     const recordMover = { storage, files: env.FILES, name, reportChange: () => undefined };
-    while (await moveOldest(recordMover, kind, Number.POSITIVE_INFINITY));
+    while (await moveOldestRecords(recordMover, kind, Number.POSITIVE_INFINITY));
   });
 }
 
@@ -222,8 +222,8 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     const person = { ids: [record.principalId], email: 'nobody@x.test', pseudonym: 'b'.repeat(24), ips: [] };
     await object.redact(person, null);
     expect(await object.followed('audit', followedRecords)).toBe(false);
-    const followedAgain = (await object.following('audit', 500)) as FollowedRecords;
-    expect(followedAgain.records).toMatchObject([{ id: record.id, principalId: person.pseudonym }]);
+    const laterFollowedRecords = (await object.following('audit', 500)) as FollowedRecords;
+    expect(laterFollowedRecords.records).toMatchObject([{ id: record.id, principalId: person.pseudonym }]);
   });
 
   it('continues once the company is active again after 100 days of suspension', async () => {

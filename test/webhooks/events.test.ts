@@ -8,7 +8,7 @@ import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { makeGroupInput, makePolicyInput } from '../support/console.ts';
-import { countRows } from '../support/overtake.ts';
+import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { loadFiles, makeFile, readJob, uploadFiles } from '../uploads/support.ts';
 import { postDashboard } from '../visualizations/support.ts';
@@ -55,9 +55,12 @@ describe('a webhook event type', () => {
     const { records } = await expectSuccess(company.as.get('/v1/webhook-event-types'));
     expect(records.map(({ type }: { type: string }) => type)).toEqual(EVENT_TYPES.map(({ type }) => type));
     expect(Object.keys(readApiDescription().webhooks ?? {})).toEqual(EVENT_TYPES.map(({ type }) => type));
-    for (const each of EVENT_TYPES) {
-      const event = { type: each.type, timestamp: '2026-01-31T12:00:00.000Z', data: each.example };
-      expect([each.type, makePayloadSchema(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
+    for (const eventType of EVENT_TYPES) {
+      const event = { type: eventType.type, timestamp: '2026-01-31T12:00:00.000Z', data: eventType.example };
+      expect([eventType.type, makePayloadSchema(eventType).safeParse(event).error?.issues]).toEqual([
+        eventType.type,
+        undefined,
+      ]);
     }
   });
 
@@ -184,9 +187,9 @@ describe('a webhook event', () => {
     const { _id } = await createSchedule(company.as, await postDashboard(company.as, []), { recipients });
     const other = { user_id: (await createAllowedUser(company)).id };
     const json = { status: 'paused', recipients: [other, ...recipients], time_zone: 'America/Sao_Paulo' };
-    const paused = await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${_id}`, { json }));
-    const dataOf = await waitForEvents('schedule.paused');
-    expect(dataOf('schedule.paused')).toEqual({ ...paused, company_id: company.id });
+    const pausedSchedule = await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${_id}`, { json }));
+    const getEventData = await waitForEvents('schedule.paused');
+    expect(getEventData('schedule.paused')).toEqual({ ...pausedSchedule, company_id: company.id });
   });
 
   it('is sent for a new share', async () => {

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { createOwnedCompany } from '../support/companies.ts';
-import { sendOvertaken } from '../support/overtake.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
@@ -13,7 +13,7 @@ it('two concurrent rotations of a webhook secret keep all secrets', async () => 
   const { _id, secret } = await createEndpoint(company, receiver, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}/rotate-secret`;
   let concurrentRotation = { secret: '' };
-  const { body } = await sendOvertaken(
+  const { body } = await sendDuringRace(
     /^update "webhook_endpoints"/,
     async () => {
       concurrentRotation = await expectSuccess(company.as.post(path));
@@ -22,8 +22,8 @@ it('two concurrent rotations of a webhook secret keep all secrets', async () => 
   );
   await company.as.post(`${ENDPOINTS_PATH}/${_id}/test`, TEST_EVENT_REQUEST);
   const [received] = await waitForArrivals(receiver);
-  for (const each of [secret, concurrentRotation.secret, body.secret]) {
-    expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
+  for (const candidateSecret of [secret, concurrentRotation.secret, body.secret]) {
+    expect(new Webhook(candidateSecret).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
   }
 });
 

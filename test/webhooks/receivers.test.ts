@@ -9,7 +9,7 @@ import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
-import { countRows } from '../support/overtake.ts';
+import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
@@ -41,7 +41,7 @@ async function createRefusedDelivery(inCompany = company) {
 const countReceived = async (receiver: WebhookReceiver) => (await receiver.received()).length;
 
 /** Makes an endpoint send the deliveries that are due after the given milliseconds, as far as it is allowed. */
-async function sendDueAfter(id: string, milliseconds: number): Promise<void> {
+async function sendDueDeliveriesAfter(id: string, milliseconds: number): Promise<void> {
   // What it has read of the endpoint is old by then.
   await getSender(id).changed({ resumed: false });
   advanceClock(milliseconds);
@@ -85,7 +85,7 @@ describe('an attempt to deliver a webhook', () => {
     'https://10-0-0-1.sslip.io/hook',
     'https://metadata.internal/hook',
   ])('is refused at an address that is not public HTTPS: %s', async (url) => {
-    const result = await postWebhook(url, {}, '{}', { allowPrivate: false, now: Date.now() });
+    const result = await postWebhook(url, {}, '{}', { allowPrivateHosts: false, now: Date.now() });
     expect(result).toEqual({ status: null, error: 'address_refused', retryAfter: 0 });
   });
 });
@@ -95,11 +95,11 @@ describe('a webhook endpoint with a failed delivery', () => {
     const { receiver, id } = await createRefusedDelivery();
     await expectSuccess(company.as.delete(`${ENDPOINTS_PATH}/${id}`).then((answer) => ({ ...answer, status: 200 })));
     const countBefore = await countReceived(receiver);
-    const left = await runInDurableObject(getSender(id), async (_, { storage }) => ({
+    const remainingRows = await runInDurableObject(getSender(id), async (_, { storage }) => ({
       deliveries: storage.sql.exec('select id from deliveries').toArray(),
       alarm: await storage.getAlarm(),
     }));
-    expect(left).toEqual({ deliveries: [], alarm: null });
+    expect(remainingRows).toEqual({ deliveries: [], alarm: null });
     advanceClock(HOUR_MS);
     expect(await runDurableObjectAlarm(getSender(id))).toBe(false);
     expect(await countReceived(receiver)).toBe(countBefore);
@@ -111,7 +111,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     await expectSuccess(company.as.put(path, { json: { status: 'paused' } }));
     await receiver.setBehaviour('ok');
     const countBefore = await countReceived(receiver);
-    await sendDueAfter(id, HOUR_MS);
+    await sendDueDeliveriesAfter(id, HOUR_MS);
     resetClock();
     expect([(await readFirstDelivery(id)).status, await countReceived(receiver)]).toEqual(['pending', countBefore]);
     await expectSuccess(company.as.put(path, { json: { status: 'active' } }));
@@ -130,8 +130,8 @@ describe('a webhook endpoint with a failed delivery', () => {
     const [first] = await receiver.received();
     const last = (await receiver.received()).at(-1);
     expect(last?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-    for (const each of [secret, next]) {
-      expect(new Webhook(each).verify(last?.body ?? '', last?.headers ?? {})).toBeTruthy();
+    for (const candidateSecret of [secret, next]) {
+      expect(new Webhook(candidateSecret).verify(last?.body ?? '', last?.headers ?? {})).toBeTruthy();
     }
     expect(() => new Webhook(next).verify(first?.body ?? '', first?.headers ?? {})).toThrow();
   });
@@ -143,7 +143,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     const countBefore = await countReceived(receiver);
     advanceClock(25 * HOUR_MS);
     await getSender(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
-    await sendDueAfter(id, 25 * HOUR_MS);
+    await sendDueDeliveriesAfter(id, 25 * HOUR_MS);
     await waitForArrivals(receiver, countBefore + 1);
     const last = (await receiver.received()).find(({ headers }) => headers['webhook-id'] === 'late');
     expect(last?.headers['webhook-signature']?.split(' ')).toHaveLength(1);
@@ -178,7 +178,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${id}`, { json: { url: next.url } }));
     advanceClock(2 * HOUR_MS);
     await getSender(id).resend(delivery);
-    await sendDueAfter(id, 2 * HOUR_MS);
+    await sendDueDeliveriesAfter(id, 2 * HOUR_MS);
     await waitForArrivals(next);
     resetClock();
     await expect.poll(async () => (await readFirstDelivery(id)).attempts.length).toBeGreaterThan(3);
@@ -191,12 +191,12 @@ describe('a webhook endpoint with a failed delivery', () => {
     await receiver.setBehaviour('ok');
     await expectSuccess(operator.patch(makePath(ownCompany), { json: { status: 'suspended' } }));
     const countBefore = await countReceived(receiver);
-    await sendDueAfter(id, HOUR_MS);
+    await sendDueDeliveriesAfter(id, HOUR_MS);
     expect(await countReceived(receiver)).toBe(countBefore);
     resetClock();
     await expectSuccess(operator.patch(makePath(ownCompany), { json: { status: 'active' } }));
     expect((await readFirstDelivery(id, ownCompany)).status).toBe('pending');
-    await sendDueAfter(id, HOUR_MS + 120_000);
+    await sendDueDeliveriesAfter(id, HOUR_MS + 120_000);
     expect(await countReceived(receiver)).toBe(countBefore + 1);
   });
 });
@@ -247,8 +247,8 @@ describe('a webhook event', () => {
       const body = JSON.stringify({ ...makeGroupInput(), name: 'NAME' }).replace('NAME', name);
       return ownCompany.as.post('/v1/groups', { body, headers: { 'content-type': 'application/json' } });
     };
-    const refusedName = await sendGroup('An owl \\ud83e');
-    expect([refusedName.status, refusedName.body.details[0].field]).toEqual([422, 'name']);
+    const refusedNameAnswer = await sendGroup('An owl \\ud83e');
+    expect([refusedNameAnswer.status, refusedNameAnswer.body.details[0].field]).toEqual([422, 'name']);
     const createdGroup = await expectSuccess(sendGroup('An owl \\ud83e\\udd89'));
     const [first, ...others] = await waitForArrivals(receiver);
     expect([first?.event.data.name, others]).toEqual(['An owl 🦉', []]);

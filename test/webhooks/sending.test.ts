@@ -6,7 +6,7 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/overtake.ts';
+import { countRows, selectRow } from '../support/race.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;
@@ -22,7 +22,7 @@ const createGroup = async () => (await company.as.post('/v1/groups', { json: mak
 const listDeliveries = async (id: string, query = '') =>
   (await company.as.get(`${ENDPOINTS_PATH}/${id}/deliveries${query}`)).body.records;
 
-const waitUntilEnded = async (id: string) => {
+const waitForDeliveryEnd = async (id: string) => {
   await expect
     .poll(async () => (await listDeliveries(id)).map(({ status }: { status: string }) => status))
     .toSatisfy((statuses: string[]) => statuses.length > 0 && !statuses.includes('pending'));
@@ -40,7 +40,7 @@ describe('a webhook delivery', () => {
     const arrivals = await waitForArrivals(receiver, 2);
     expect(new Set(arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     for (const { body, headers } of arrivals) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
-    const [delivery] = await waitUntilEnded(_id);
+    const [delivery] = await waitForDeliveryEnd(_id);
     expect(delivery).toEqual({
       _id: expect.any(String),
       event_id: arrivals[0]?.headers['webhook-id'],
@@ -69,7 +69,7 @@ describe('a webhook delivery', () => {
     const receiver = createReceiver(behaviour);
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     expect((await sendTestEvent(_id)).status).toBe(202);
-    const [delivery] = await waitUntilEnded(_id);
+    const [delivery] = await waitForDeliveryEnd(_id);
     expect([delivery.status, delivery.attempts.length]).toEqual(['failed', 3]);
     expect(delivery.attempts[0]).toMatchObject({ status, error });
     expect(await receiver.received()).toHaveLength(3);
@@ -79,7 +79,7 @@ describe('a webhook delivery', () => {
     const receiver = createReceiver('huge');
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     await sendTestEvent(_id);
-    const [delivery] = await waitUntilEnded(_id);
+    const [delivery] = await waitForDeliveryEnd(_id);
     expect([delivery.status, delivery.attempts[0].status]).toEqual(['delivered', 200]);
   });
 
@@ -98,7 +98,7 @@ describe('a webhook delivery', () => {
     const receiver = createReceiver('status.500');
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     await sendTestEvent(_id);
-    const [{ _id: delivery, event_id: eventId }] = await waitUntilEnded(_id);
+    const [{ _id: delivery, event_id: eventId }] = await waitForDeliveryEnd(_id);
     await receiver.setBehaviour('ok');
     const path = `${ENDPOINTS_PATH}/${_id}`;
     expect((await company.as.post(`${path}/deliveries/${delivery}/resend`)).body).toEqual({ delivery_id: delivery });
@@ -185,8 +185,8 @@ describe('a webhook endpoint', () => {
     expect(Date.parse(body.former_until) - Date.now()).toBeGreaterThan(23 * HOUR_MS);
     await sendTestEvent(_id);
     const [received] = await waitForArrivals(receiver);
-    for (const each of [secret, body.secret]) {
-      expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
+    for (const candidateSecret of [secret, body.secret]) {
+      expect(new Webhook(candidateSecret).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
     }
   });
 

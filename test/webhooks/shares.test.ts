@@ -12,7 +12,7 @@ import { type ApiResponse, callApi, type RequestOptions } from '../support/api.t
 import { runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows } from '../support/overtake.ts';
+import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { ROUTE_EVENTS } from './route-events.ts';
@@ -204,9 +204,12 @@ describe('a change of a share, context or embed', () => {
     async (_, { type, request }) => {
       const sendRequest = await request();
       await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
-      const loggedBefore = await readFromLog(type);
+      const loggedCountBefore = await readFromLog(type);
       expect((await sendRequest({ env: createFailingEnv(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
-      expect([await countRows(OUTBOX_QUERY, company.id, type), await readFromLog(type)]).toEqual([0, loggedBefore]);
+      expect([await countRows(OUTBOX_QUERY, company.id, type), await readFromLog(type)]).toEqual([
+        0,
+        loggedCountBefore,
+      ]);
     },
   );
 
@@ -214,11 +217,11 @@ describe('a change of a share, context or embed', () => {
     const { type } = change;
     const sendRequest = await change.request();
     await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
-    const loggedBefore = await readFromLog(type);
+    const loggedCountBefore = await readFromLog(type);
     expect((await sendRequest({ env: failingAfterCommit })).status).toBeLessThan(300);
-    expect([await countRows(OUTBOX_QUERY, company.id, type), await readFromLog(type)]).toEqual([1, loggedBefore]);
+    expect([await countRows(OUTBOX_QUERY, company.id, type), await readFromLog(type)]).toEqual([1, loggedCountBefore]);
     await runScheduled();
-    await expect.poll(() => readFromLog(type)).toBe(loggedBefore + 1);
+    await expect.poll(() => readFromLog(type)).toBe(loggedCountBefore + 1);
     await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
   });
 
@@ -228,7 +231,7 @@ describe('a change of a share, context or embed', () => {
       const ids = new Map(
         (await webhookReceiver.received()).map(({ event, headers }) => [headers['webhook-id'], event.type]),
       );
-      return types.map((type) => [type, [...ids.values()].filter((each) => each === type).length]);
+      return types.map((type) => [type, [...ids.values()].filter((receivedType) => receivedType === type).length]);
     };
     const loggedCounts = await Promise.all(types.map(async (type) => [type, await readFromLog(type)]));
     await expect.poll(countDelivered, { timeout: 60_000, interval: 1000 }).toEqual(loggedCounts);

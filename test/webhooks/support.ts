@@ -25,7 +25,10 @@ export function createReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl
     url: `${at}/${behaviour}/${key}`,
     async received() {
       const receivedRequests = (await (await fetch(`${receiverUrl}/received/${key}`)).json()) as ReceivedRequest[];
-      return receivedRequests.map((each) => ({ ...each, event: JSON.parse(each.body) }));
+      return receivedRequests.map((receivedRequest) => ({
+        ...receivedRequest,
+        event: JSON.parse(receivedRequest.body),
+      }));
     },
     async setBehaviour(next) {
       await fetch(`${receiverUrl}/as/${key}`, { method: 'PUT', body: next });

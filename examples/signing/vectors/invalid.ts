@@ -143,9 +143,9 @@ export const invalidRequests = (): Promise<InvalidVector[]> =>
       async ([name, explanation, reason, tamper, draft = {}]) => {
         const request = await signed(name, draft);
         const { method, url, body } = request;
-        const sent = { method, url, body, headers: lines(request.headers), ...(await tamper(request)) };
-        const received = reason === 'bad_signature' ? { string_to_sign: expected(sent) } : {};
-        return { name, explanation, ...sent, reason, ...received };
+        const sentRequest = { method, url, body, headers: lines(request.headers), ...(await tamper(request)) };
+        const receivedString = reason === 'bad_signature' ? { string_to_sign: expected(sentRequest) } : {};
+        return { name, explanation, ...sentRequest, reason, ...receivedString };
       },
     ),
   );

@@ -34,36 +34,36 @@ export class CopyText {
   }
 
   /** Makes the buffer large enough for that many more bytes. */
-  reserve(byteCount: number): void {
+  reserveBytes(byteCount: number): void {
     if (this.length + byteCount <= this.bytes.length) return;
-    const larger = new Uint8Array(this.bytes.length * 2 + byteCount);
-    larger.set(this.getBytes());
-    this.bytes = larger;
+    const largerBytes = new Uint8Array(this.bytes.length * 2 + byteCount);
+    largerBytes.set(this.getBytes());
+    this.bytes = largerBytes;
   }
 
   /** Ends a value that is not the row's last. */
   endValue(): void {
-    this.reserve(1);
+    this.reserveBytes(1);
     this.bytes[this.length++] = TAB;
   }
 
   endRow(): void {
-    this.reserve(1);
+    this.reserveBytes(1);
     this.bytes[this.length++] = LINE_FEED;
   }
 
   writeNull(): void {
-    this.reserve(2);
+    this.reserveBytes(2);
     this.bytes[this.length++] = BACKSLASH;
     this.bytes[this.length++] = N;
   }
 
   /** Copies bytes that need no escaping: a number or a date. */
   appendBytes(bytes: Uint8Array, start: number, end: number): void {
-    this.reserve(end - start);
-    const out = this.bytes;
+    this.reserveBytes(end - start);
+    const outputBytes = this.bytes;
     let at = this.length;
-    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
+    for (let index = start; index < end; index++) outputBytes[at++] = bytes[index] as number;
     this.length = at;
   }
 
@@ -72,22 +72,22 @@ export class CopyText {
     this.writeEscaped(bytes, 0, bytes.length);
   }
 
-  /** Writes a text in UTF-8. @param doubled a byte that the input doubles to escape it; -1 for none */
-  writeEscaped(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
-    this.reserve((end - start) * 3);
-    const out = this.bytes;
+  /** Writes a text in UTF-8. @param doubledByte a byte that the input doubles to escape it; -1 for none */
+  writeEscaped(bytes: Uint8Array, start: number, end: number, doubledByte = -1, isWindows1252 = false): void {
+    this.reserveBytes((end - start) * 3);
+    const outputBytes = this.bytes;
     let at = this.length;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
       const letter = ESCAPE_LETTERS[byte] as number;
       if (letter !== 0) {
-        out[at++] = BACKSLASH;
-        out[at++] = letter;
-      } else if (is1252 && byte >= 128) {
-        for (const utf8Byte of toUtf8Bytes(byte)) out[at++] = utf8Byte;
+        outputBytes[at++] = BACKSLASH;
+        outputBytes[at++] = letter;
+      } else if (isWindows1252 && byte >= 128) {
+        for (const utf8Byte of toUtf8Bytes(byte)) outputBytes[at++] = utf8Byte;
       } else {
-        out[at++] = byte;
-        if (byte === doubled && bytes[index + 1] === byte) index++;
+        outputBytes[at++] = byte;
+        if (byte === doubledByte && bytes[index + 1] === byte) index++;
       }
     }
     this.length = at;

@@ -7,7 +7,7 @@ export const QUOTED_FIELD = 1;
 /** Kind of a quoted field, with escaped quotes inside. */
 export const ESCAPED_FIELD = 2;
 /** Kind of a field without quotes, with a backslash before each delimiter inside. */
-export const SLASHED_FIELD = 3;
+export const BACKSLASHED_FIELD = 3;
 
 export const EOL_LF = 1;
 export const EOL_CRLF = 2;
@@ -60,10 +60,10 @@ export class FieldReader {
   readonly #backslash: boolean;
   readonly #spaces: boolean;
 
-  constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, meaning: Uint8Array) {
+  constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, byteMeanings: Uint8Array) {
     this.#bytes = bytes;
     this.#isLast = isLast;
-    this.#meaning = meaning;
+    this.#meaning = byteMeanings;
     this.#quote = dialect.quote === null ? -1 : dialect.quote.charCodeAt(0);
     this.#backslash = dialect.escape === 'backslash';
     this.#spaces = dialect.spaceBeforeQuote;
@@ -153,7 +153,7 @@ export class FieldReader {
       } else if (byteMeaning !== BACKSLASH_MEANING) break;
       else if (at + 1 < length && this.#meaning[bytes[at + 1] as number] === DELIMITER_MEANING) {
         this.isIrregular = true;
-        if (this.quotingKind === UNQUOTED_FIELD) this.quotingKind = SLASHED_FIELD;
+        if (this.quotingKind === UNQUOTED_FIELD) this.quotingKind = BACKSLASHED_FIELD;
         at++;
       }
       at++;
@@ -185,14 +185,14 @@ export class FieldReader {
       this.#cutOff(false);
       return;
     }
-    const lineFeed = bytes[at + 1] === 10;
-    this.lineEndKind = lineFeed ? EOL_CRLF : EOL_CR;
-    this.nextStart = lineFeed ? at + 2 : at + 1;
+    const hasLineFeed = bytes[at + 1] === 10;
+    this.lineEndKind = hasLineFeed ? EOL_CRLF : EOL_CR;
+    this.nextStart = hasLineFeed ? at + 2 : at + 1;
   }
 
-  #cutOff(unclosed: boolean): number {
+  #cutOff(isUnclosedField: boolean): number {
     this.isCutOff = true;
-    this.isUnclosed = unclosed;
+    this.isUnclosed = isUnclosedField;
     return 0;
   }
 

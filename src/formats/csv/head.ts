@@ -2,10 +2,10 @@ import type { Decode } from '../text/decode.ts';
 import { classifyValue } from '../values/classify.ts';
 import { BLANK_FORM, INTEGER } from '../values/forms.ts';
 import type { Dialect } from './dialect.ts';
-import { ESCAPED_FIELD, QUOTED_FIELD, SLASHED_FIELD } from './field.ts';
+import { BACKSLASHED_FIELD, ESCAPED_FIELD, QUOTED_FIELD } from './field.ts';
 import { measureLineWidth, needsQuotes } from './quoting.ts';
 import {
-  classifySlashed,
+  classifyBackslashed,
   createFields,
   type Fields,
   type OnRecord,
@@ -13,11 +13,11 @@ import {
   scanRecords,
   TooManyFields,
 } from './records.ts';
-import { areYearNames, hasYearsAlone } from './years.ts';
+import { areYearNames, containsOnlyYears } from './years.ts';
 
 /** Number of bytes at a file's beginning that decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
-const HEAD_RECORDS = 400;
+const MAX_HEAD_RECORDS = 400;
 
 const SPACE = 32;
 const HASH = 35;
@@ -84,7 +84,7 @@ export interface QuoteStatistics {
 
 /** Bytes that suggest that a text was not split or unquoted correctly. */
 const SUSPECT_BYTES = new Uint8Array(256);
-for (const sign of ',;\t|"') SUSPECT_BYTES[sign.charCodeAt(0)] = 1;
+for (const character of ',;\t|"') SUSPECT_BYTES[character.charCodeAt(0)] = 1;
 
 let sharedFields: Fields | null = null;
 
@@ -102,14 +102,14 @@ export function readHead(
   const fields = sharedFields;
   const records: HeadRecord[] = [];
   let bytes = head;
-  const quotes: QuoteStatistics = {
+  const quoteStatistics: QuoteStatistics = {
     properQuoteCount: 0,
     isNeeded: false,
     brokenQuoteCount: 0,
     foldedWidths: [],
     strayQuoteCount: 0,
   };
-  let values = 0;
+  let valueCount = 0;
   let cleanCount = 0;
   let irregularCount = 0;
   const takeRecord = (start: number, stop: number, line: number) => {
@@ -126,36 +126,37 @@ export function readHead(
       const from = fields.starts[index] as number;
       const to = fields.ends[index] as number;
       const kind = fields.quotingKinds[index] as number;
-      let form = BLANK_FORM;
-      if (kind === SLASHED_FIELD) form = classifySlashed(bytes, from, to, dialect, decode);
-      else if (from < to) form = classifyValue(bytes, from, to, decode);
-      record.fieldForms.push(form);
-      if (form === BLANK_FORM) continue;
+      let formMask = BLANK_FORM;
+      if (kind === BACKSLASHED_FIELD) formMask = classifyBackslashed(bytes, from, to, dialect, decode);
+      else if (from < to) formMask = classifyValue(bytes, from, to, decode);
+      record.fieldForms.push(formMask);
+      if (formMask === BLANK_FORM) continue;
       record.effectiveWidth = index + 1;
       record.filledCount++;
-      values++;
+      valueCount++;
       if (index > 0 && bytes[from] === SPACE) record.hasSpacedDelimiter = true;
-      if (form !== 0 || kind === QUOTED_FIELD || kind === SLASHED_FIELD) cleanCount++;
+      if (formMask !== 0 || kind === QUOTED_FIELD || kind === BACKSLASHED_FIELD) cleanCount++;
       else cleanCount += scoreCleanText(bytes, from, to);
       const isQuoted = kind === QUOTED_FIELD || kind === ESCAPED_FIELD;
       record.hasQuotedField ||= isQuoted;
-      if (isQuoted) quotes.properQuoteCount++;
+      if (isQuoted) quoteStatistics.properQuoteCount++;
     }
     if (record.filledCount === 0) return;
     if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
-    if (fields.hasStrayQuote) quotes.strayQuoteCount++;
-    if (fields.isBroken) quotes.brokenQuoteCount++;
-    else if (fields.lineCount > 1) quotes.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
-    else quotes.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);
+    if (fields.hasStrayQuote) quoteStatistics.strayQuoteCount++;
+    if (fields.isBroken) quoteStatistics.brokenQuoteCount++;
+    else if (fields.lineCount > 1)
+      quoteStatistics.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
+    else quoteStatistics.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);
     const readText = (index: number) => readFieldText(bytes, fields, index, dialect, decode);
     record.firstText = readText(0);
-    if (record.fieldForms.some((form) => (form & INTEGER) !== 0 && form !== BLANK_FORM)) {
+    if (record.fieldForms.some((formMask) => (formMask & INTEGER) !== 0 && formMask !== BLANK_FORM)) {
       const texts = record.fieldForms.slice(0, record.effectiveWidth).map((_, index) => readText(index));
       record.hasYearNames = areYearNames(texts);
-      record.hasOnlyYears = hasYearsAlone(texts);
+      record.hasOnlyYears = containsOnlyYears(texts);
     }
     records.push(record);
-    return records.length === HEAD_RECORDS;
+    return records.length === MAX_HEAD_RECORDS;
   };
   let { isUnclosed, overflows, endIndex: ownEnd } = scanHead(bytes, isLast, dialect, fields, takeRecord);
   const ownCount = records.length;
@@ -169,11 +170,11 @@ export function readHead(
     records,
     ownCount,
     ownEnd,
-    cleanShare: values === 0 ? 0 : cleanCount / values,
+    cleanShare: valueCount === 0 ? 0 : cleanCount / valueCount,
     irregularShare: records.length === 0 ? 0 : irregularCount / records.length,
     isUnclosed,
     hasTooManyFields: overflows,
-    quoteStatistics: quotes,
+    quoteStatistics,
   };
 }
 

@@ -25,28 +25,33 @@ const MIN_TABLE_SIZE = 3;
 
 /**
  * Finds the body's width and first record. Each record that is wider than all before it suggests a width; the best one leaves the
- * fewest records too wide, too short or skipped. @param isSaid whether a person set the delimiter, so that commas always separate
+ * fewest records too wide, too short or skipped. @param isDelimiterGiven whether a person set the delimiter, so that commas always separate
  * columns
  */
-export function findLayout(records: HeadRecord[], dialect: Dialect, isSaid = false): Layout {
-  const comments = countComments(records);
-  const titles = countTitles(records, comments);
-  const header = findHeader(records, titles);
-  let best = { width: 1, preambleCount: comments, hasRowNames: false, consistency: 0, score: -Infinity };
-  let widest = 0;
-  for (let start = comments; start < records.length && start <= comments + MAX_TITLES; start++) {
+export function findLayout(records: HeadRecord[], dialect: Dialect, isDelimiterGiven = false): Layout {
+  const commentCount = countComments(records);
+  const titleCount = countTitles(records, commentCount);
+  const header = findHeader(records, titleCount);
+  let best = { width: 1, preambleCount: commentCount, hasRowNames: false, consistency: 0, score: -Infinity };
+  let maxWidth = 0;
+  for (let start = commentCount; start < records.length && start <= commentCount + MAX_TITLES; start++) {
     const { width, effectiveWidth } = records[start] as HeadRecord;
-    if (width <= widest) continue;
-    const rowNames = start > 0 && start <= titles + 1 && areColumnsNamedButFirst(records, start, dialect);
-    if (widest > 0 && effectiveWidth <= widest && !rowNames) continue;
-    widest = width;
-    const preamble = width === 1 ? comments : rowNames ? start : header;
-    if (!isSaid && preamble > comments && areCommasWithinTexts(records, preamble, width, dialect)) continue;
-    const { fitting, short, over } = countWidths(records, preamble, width);
-    const score = fitting - over - (preamble - comments) * 0.5;
-    if (score <= best.score && !isTableBelowTitles(records, titles, width)) continue;
-    const consistency = Math.max(0, fitting + short * 0.5 - over) / (records.length - preamble);
-    best = { width, preambleCount: preamble, hasRowNames: rowNames, consistency, score };
+    if (width <= maxWidth) continue;
+    const hasRowNames = start > 0 && start <= titleCount + 1 && areColumnsNamedButFirst(records, start, dialect);
+    if (maxWidth > 0 && effectiveWidth <= maxWidth && !hasRowNames) continue;
+    maxWidth = width;
+    const preambleCount = width === 1 ? commentCount : hasRowNames ? start : header;
+    if (
+      !isDelimiterGiven &&
+      preambleCount > commentCount &&
+      areCommasWithinTexts(records, preambleCount, width, dialect)
+    )
+      continue;
+    const { fitting, short, over } = countWidths(records, preambleCount, width);
+    const score = fitting - over - (preambleCount - commentCount) * 0.5;
+    if (score <= best.score && !isTableBelowTitles(records, titleCount, width)) continue;
+    const consistency = Math.max(0, fitting + short * 0.5 - over) / (records.length - preambleCount);
+    best = { width, preambleCount, hasRowNames, consistency, score };
   }
   const { score: _, ...layout } = best;
   return layout;
@@ -89,52 +94,55 @@ function countComments(records: HeadRecord[]): number {
  * Counts the comments, and the titles of one value below the comments. Of two columns, a name in the second one alone
  * is no title.
  */
-function countTitles(records: HeadRecord[], comments: number): number {
+function countTitles(records: HeadRecord[], commentCount: number): number {
   const isTitle = ({ filledCount, width, fieldForms }: HeadRecord) =>
     filledCount === 1 && !(width === 2 && fieldForms[0] === BLANK_FORM);
-  const end = records.findIndex((record, index) => index >= comments && !isTitle(record));
-  return end > comments && end <= comments + MAX_TITLES ? end : comments;
+  const end = records.findIndex((record, index) => index >= commentCount && !isTitle(record));
+  return end > commentCount && end <= commentCount + MAX_TITLES ? end : commentCount;
 }
 
 /** The maximum number of titles with several values that may stand above fewer rows. */
-const MAX_FEW_TITLES = 5;
+const MAX_TITLES_OVER_FEW_ROWS = 5;
 
 /**
  * Finds the first record of the body: the record below the titles, unless titles with several values follow. Records
  * with several values are titles only above a header; many of them above fewer rows are a table of their own.
  */
-function findHeader(records: HeadRecord[], titles: number): number {
-  let maxFilled = 1;
-  for (let index = titles; index < records.length && index <= MAX_TITLES; index++) {
+function findHeader(records: HeadRecord[], titleCount: number): number {
+  let maxFilledCount = 1;
+  for (let index = titleCount; index < records.length && index <= MAX_TITLES; index++) {
     const record = records[index] as HeadRecord;
-    const isFew = index - titles <= Math.max(MAX_FEW_TITLES, records.length - index);
-    if (index > titles && record.filledCount > maxFilled && isFew) {
+    const isFew = index - titleCount <= Math.max(MAX_TITLES_OVER_FEW_ROWS, records.length - index);
+    if (index > titleCount && record.filledCount > maxFilledCount && isFew) {
       if (isHeaderOfTypedColumns(records.slice(index))) return index;
-      const isTyped = findTypedColumns(records.slice(index + 1)).some((forms) => forms !== 0);
-      const lacksOneValue = (title: HeadRecord) => title.filledCount === record.filledCount - 1 && hasTextsAlone(title);
-      if (!isTyped && hasTextsAlone(record) && !records.slice(titles, index).some(lacksOneValue)) return index;
+      const isTyped = findTypedColumns(records.slice(index + 1)).some((formMask) => formMask !== 0);
+      const lacksOneValue = (title: HeadRecord) => title.filledCount === record.filledCount - 1 && hasOnlyTexts(title);
+      if (!isTyped && hasOnlyTexts(record) && !records.slice(titleCount, index).some(lacksOneValue)) return index;
     }
-    maxFilled = Math.max(maxFilled, record.filledCount);
+    maxFilledCount = Math.max(maxFilledCount, record.filledCount);
   }
-  return titles;
+  return titleCount;
 }
 
 const NUMBER_AND_DATE_FORMS = INTEGER | DECIMALS | DATES;
 const TYPED_FORMS = NUMBER_AND_DATE_FORMS | WORD_BOOLEANS;
 
 /** Returns true for a record without numbers, dates and booleans; years that are names count as texts. */
-const hasTextsAlone = ({ fieldForms, hasYearNames }: HeadRecord): boolean =>
+const hasOnlyTexts = ({ fieldForms, hasYearNames }: HeadRecord): boolean =>
   fieldForms.every(
-    (form) => form === BLANK_FORM || (form & TYPED_FORMS) === 0 || (hasYearNames && (form & INTEGER) !== 0),
+    (formMask) =>
+      formMask === BLANK_FORM || (formMask & TYPED_FORMS) === 0 || (hasYearNames && (formMask & INTEGER) !== 0),
   );
 
 /** Returns true for a record without numbers and dates, except years that are names. Boolean words may be names. */
 export const mayBeHeader = ({ fieldForms, hasYearNames }: Pick<HeadRecord, 'fieldForms' | 'hasYearNames'>): boolean =>
-  fieldForms.every((form) => (form & NUMBER_AND_DATE_FORMS) === 0 || (hasYearNames && (form & INTEGER) !== 0));
+  fieldForms.every(
+    (formMask) => (formMask & NUMBER_AND_DATE_FORMS) === 0 || (hasYearNames && (formMask & INTEGER) !== 0),
+  );
 
 /** Returns true if a header's field is no value of the column below, whose forms are given: years may name numbers. */
-export const isUnlike = (form: number, columnForms: number | undefined): boolean =>
-  columnForms !== undefined && columnForms !== 0 && ((form & columnForms) === 0 || (form & INTEGER) !== 0);
+export const differsFromColumn = (formMask: number, columnForms: number | undefined): boolean =>
+  columnForms !== undefined && columnForms !== 0 && ((formMask & columnForms) === 0 || (formMask & INTEGER) !== 0);
 
 /**
  * Finds for each column the forms that all its values share, if these are numbers, or dates, or booleans; else 0. Letters are
@@ -151,11 +159,11 @@ export function findTypedColumns(records: Pick<HeadRecord, 'fieldForms' | 'fille
       letterForms[column] = (letterForms[column] ?? 0) | (form & LETTER_BOOLEANS);
     }
   }
-  return Array.from(sharedForms, (forms = 0, column) => {
-    const isTyped = (forms & TYPED_FORMS) !== 0 && (forms & TELEPHONE) === 0;
+  return Array.from(sharedForms, (formMask = 0, column) => {
+    const isTyped = (formMask & TYPED_FORMS) !== 0 && (formMask & TELEPHONE) === 0;
     // The two letters of a pair differ in their forms, as one of them or both belong to another pair, too.
-    return isTyped || ((forms & LETTER_BOOLEANS) !== 0 && letterForms[column] !== (forms & LETTER_BOOLEANS))
-      ? forms
+    return isTyped || ((formMask & LETTER_BOOLEANS) !== 0 && letterForms[column] !== (formMask & LETTER_BOOLEANS))
+      ? formMask
       : 0;
   });
 }
@@ -164,7 +172,9 @@ export function findTypedColumns(records: Pick<HeadRecord, 'fieldForms' | 'fille
 function isHeaderOfTypedColumns([first, ...rows]: HeadRecord[]): boolean {
   if (first === undefined || !mayBeHeader(first)) return false;
   const columnForms = findTypedColumns(rows);
-  return first.fieldForms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column]));
+  return first.fieldForms.some(
+    (formMask, column) => formMask !== BLANK_FORM && differsFromColumn(formMask, columnForms[column]),
+  );
 }
 
 /**
@@ -175,7 +185,7 @@ function isHeaderOfTypedColumns([first, ...rows]: HeadRecord[]): boolean {
 function areColumnsNamedButFirst(records: HeadRecord[], start: number, { delimiter }: Dialect): boolean {
   const recordAbove = records[start - 1] as HeadRecord;
   const { width } = records[start] as HeadRecord;
-  if (recordAbove.width !== width - 1 || recordAbove.filledCount !== recordAbove.width || !hasTextsAlone(recordAbove))
+  if (recordAbove.width !== width - 1 || recordAbove.filledCount !== recordAbove.width || !hasOnlyTexts(recordAbove))
     return false;
   const rows = records.slice(start).filter((record) => record.width >= width);
   // Else their last delimiters only end the lines.
@@ -191,29 +201,34 @@ function areColumnsNamedButFirst(records: HeadRecord[], start: number, { delimit
  * decimals, or texts with commas. They separate columns if a header stands above numbers, if quotes stand around values, or if no
  * space follows a comma and most lines have three fields or more, or all have two texts.
  */
-function areCommasWithinTexts(records: HeadRecord[], preamble: number, width: number, { delimiter }: Dialect): boolean {
-  const recordAbove = records[preamble - 1] as HeadRecord;
+function areCommasWithinTexts(
+  records: HeadRecord[],
+  preambleCount: number,
+  width: number,
+  { delimiter }: Dialect,
+): boolean {
+  const recordAbove = records[preambleCount - 1] as HeadRecord;
   if (delimiter !== ',' || width === 1 || recordAbove.width > 1) return false;
   const end = records.findLastIndex((record) => record.width > 1) + 1;
-  const body = records.slice(preamble, end);
+  const body = records.slice(preambleCount, end);
   const [first] = body as [HeadRecord];
   if (isHeaderOfTypedColumns(body) || body.every(({ hasQuotedField }) => hasQuotedField)) return false;
   if (body.some(({ hasSpacedDelimiter }) => hasSpacedDelimiter)) return true;
   if (first.line > recordAbove.line + 1) return false;
   const evenCount = body.filter((record) => record.width === width).length;
-  return width >= MIN_TABLE_SIZE ? evenCount * 2 < body.length : evenCount < body.length || !body.every(hasTextsAlone);
+  return width >= MIN_TABLE_SIZE ? evenCount * 2 < body.length : evenCount < body.length || !body.every(hasOnlyTexts);
 }
 
 /** Returns true if a table, however short, stands below titles of one field and above lines of one field only. */
-function isTableBelowTitles(records: HeadRecord[], titles: number, width: number): boolean {
+function isTableBelowTitles(records: HeadRecord[], titleCount: number, width: number): boolean {
   const isNote = (record: HeadRecord) => record.width === 1;
   const end = records.findLastIndex((record) => !isNote(record)) + 1;
-  const table = records.slice(titles, end);
-  const isHeaderOnly = table.length === 1 && end === records.length && table.every(hasTextsAlone);
+  const table = records.slice(titleCount, end);
+  const isHeaderOnly = table.length === 1 && end === records.length && table.every(hasOnlyTexts);
   const isEven = table.every((record) => record.width === width && (!isHeaderOnly || !record.hasSpacedDelimiter));
   const isTable = (width >= MIN_TABLE_SIZE && table.length >= MIN_TABLE_SIZE) || isHeaderOfTypedColumns(table);
   const isBody = (isTable && records.length - end <= MAX_FOOTNOTES) || (width >= MIN_TABLE_SIZE && isHeaderOnly);
-  return isBody && isEven && records.slice(0, titles).every(isNote);
+  return isBody && isEven && records.slice(0, titleCount).every(isNote);
 }
 
 function countWidths(records: HeadRecord[], start: number, width: number) {

@@ -3,6 +3,7 @@ import { classifyValue } from '../values/classify.ts';
 import type { Dialect } from './dialect.ts';
 import {
   BACKSLASH_MEANING,
+  BACKSLASHED_FIELD,
   CR,
   DELIMITER_MEANING,
   END_MEANING,
@@ -11,7 +12,6 @@ import {
   LF,
   QUOTE_MEANING,
   QUOTED_FIELD,
-  SLASHED_FIELD,
   UNQUOTED_FIELD,
 } from './field.ts';
 
@@ -28,7 +28,7 @@ export interface Fields {
   starts: Int32Array;
   /** End of each field's content, without its quotes. */
   ends: Int32Array;
-  /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED_FIELD} or {@link SLASHED_FIELD}. */
+  /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED_FIELD} or {@link BACKSLASHED_FIELD}. */
   quotingKinds: Uint8Array;
   /** True if other readers of CSV may read the record differently. */
   isIrregular: boolean;
@@ -175,27 +175,27 @@ export function readFieldText(
   return unescapeText(text, fields.quotingKinds[index] as number, dialect);
 }
 
-/** The bytes of a {@link SLASHED_FIELD} field between two offsets, without the backslashes that escape delimiters. */
-export function removeSlashes(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): Uint8Array {
+/** The bytes of a {@link BACKSLASHED_FIELD} field between two offsets, without the backslashes that escape delimiters. */
+export function removeBackslashes(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): Uint8Array {
   const delimiterByte = delimiter.charCodeAt(0);
   return bytes.slice(start, end).filter((byte, index) => byte !== 92 || bytes[start + index + 1] !== delimiterByte);
 }
 
-/** {@link classifyValue} for a {@link SLASHED_FIELD} field: `12\,5` is a number. */
-export function classifySlashed(
+/** {@link classifyValue} for a {@link BACKSLASHED_FIELD} field: `12\,5` is a number. */
+export function classifyBackslashed(
   bytes: Uint8Array,
   start: number,
   end: number,
   dialect: Dialect,
   decode: Decode,
 ): number {
-  const unescapedBytes = removeSlashes(bytes, start, end, dialect);
+  const unescapedBytes = removeBackslashes(bytes, start, end, dialect);
   return classifyValue(unescapedBytes, 0, unescapedBytes.length, decode);
 }
 
 /** Unescapes quotes and delimiters in the content of a field of the given kind, or in its beginning. */
 export function unescapeText(text: string, kind: number, { delimiter, quote, escape: escaping }: Dialect): string {
-  if (kind === SLASHED_FIELD) return text.replaceAll(`\\${delimiter}`, delimiter);
+  if (kind === BACKSLASHED_FIELD) return text.replaceAll(`\\${delimiter}`, delimiter);
   if (kind === UNQUOTED_FIELD || kind === QUOTED_FIELD || quote === null) return text;
   const undoubledText = text.replaceAll(quote + quote, quote);
   if (escaping === 'doubled') return undoubledText;

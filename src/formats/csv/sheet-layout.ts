@@ -1,6 +1,6 @@
 import { BLANK_FORM } from '../values/forms.ts';
 import type { HeadRecord } from './head.ts';
-import { findTypedColumns, isUnlike, type Layout, MAX_TITLES, mayBeHeader } from './layout.ts';
+import { differsFromColumn, findTypedColumns, type Layout, MAX_TITLES, mayBeHeader } from './layout.ts';
 
 /** Shape of a sheet's text, as its conversion found it. */
 export interface SheetShape {
@@ -37,7 +37,7 @@ export function findSheetLayout(records: HeadRecord[], { width, header }: SheetS
     const columnForms = findTypedColumns(records.slice(row + 1));
     return (
       mayBeHeader(record) &&
-      columnForms.some((forms, column) => isUnlike(record.fieldForms[column] ?? BLANK_FORM, forms))
+      columnForms.some((formMask, column) => differsFromColumn(record.fieldForms[column] ?? BLANK_FORM, formMask))
     );
   };
   const yearHeader = wideningRows.find((row) => row > firstWideRow && isYearHeader(records, row) && isHeader(row));

@@ -52,16 +52,16 @@ export function sniffDialect(
   const delimiters = givenDialect.delimiter === undefined ? DELIMITERS : [givenDialect.delimiter];
   const listUnquotedDialects = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED_DIALECT, delimiter }));
   const tryDialect = (dialect: Dialect): DialectTrial => {
-    const readResult = readHead(head, isLast, dialect, decode, furtherRecords);
+    const parsedHead = readHead(head, isLast, dialect, decode, furtherRecords);
     const findBestLayout = (records: HeadRecord[]) =>
       givenDialect.skip_lines === undefined
         ? findLayout(records, dialect, givenDialect.delimiter !== undefined)
         : findLayoutFromFirst(records);
-    const { records, ownCount } = readResult;
+    const { records, ownCount } = parsedHead;
     let layout = findBestLayout(records);
     // The table does not begin behind the head.
     if (layout.preambleCount >= ownCount) layout = findBestLayout(records.slice(0, ownCount));
-    return { dialect, head: readResult, layout, score: computePlausibility(readResult, layout) };
+    return { dialect, head: parsedHead, layout, score: computePlausibility(parsedHead, layout) };
   };
   const tryEscapes = (dialect: Dialect): DialectTrial[] => {
     const plainTrial = tryDialect(dialect);
@@ -217,12 +217,14 @@ function listCandidates(text: string, delimiters: Delimiter[], givenQuote: Diale
   const quotes = givenQuote
     ? [givenQuote]
     : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
-  const escapes: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
-  const spaces = delimiters.some((delimiter) => new RegExp(`[${delimiter}] +["']`.replace('[^]', '\\^')).test(text))
+  const escapeChoices: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
+  const spaceChoices = delimiters.some((delimiter) =>
+    new RegExp(`[${delimiter}] +["']`.replace('[^]', '\\^')).test(text),
+  )
     ? [false, true]
     : [false];
-  return spaces.flatMap((spaceBeforeQuote) =>
-    escapes.flatMap((escaping) =>
+  return spaceChoices.flatMap((spaceBeforeQuote) =>
+    escapeChoices.flatMap((escaping) =>
       quotes.flatMap((quote) =>
         delimiters.map((delimiter) => ({ delimiter, quote, escape: escaping, spaceBeforeQuote })),
       ),

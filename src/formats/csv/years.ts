@@ -2,7 +2,7 @@ const FIRST_YEAR = 1800;
 const LAST_YEAR = 2199;
 
 /** Returns true if all numbers among a line's cells are years. */
-export const hasYearsAlone = (cells: readonly string[]): boolean =>
+export const containsOnlyYears = (cells: readonly string[]): boolean =>
   cells.map((cell) => cell.trim()).every((cell) => !/^[+-]?\d/.test(cell) || isYear(cell));
 
 const isYear = (cell: string): boolean =>
@@ -12,9 +12,9 @@ const isYear = (cell: string): boolean =>
 export function areYearNames(cells: readonly string[]): boolean {
   const years = cells.map((cell) => cell.trim()).map((cell) => (/^\d{4}$/.test(cell) ? Number(cell) : null));
   const foundYears = years.filter((year) => year !== null);
-  const areRising = foundYears.every(
+  const areAscending = foundYears.every(
     (year, index) => year > (foundYears[index - 1] ?? FIRST_YEAR - 1) && year <= LAST_YEAR,
   );
   const hasTextBeside = cells.some((cell) => cell.trim() === '' || /[^\d\s.,:/+-]/.test(cell));
-  return foundYears.length > 1 && areRising && hasTextBeside;
+  return foundYears.length > 1 && areAscending && hasTextBeside;
 }

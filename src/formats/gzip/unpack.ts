@@ -8,5 +8,5 @@ export class GzipDamaged extends Error {}
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
 /** Unpacks and checks all members of a gzip file. @throws GzipDamaged; errors of reading as they are */
-export const gunzip = (packed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> =>
-  inflate(packed, createGunzip, GzipDamaged);
+export const gunzip = (packedStream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> =>
+  inflate(packedStream, createGunzip, GzipDamaged);

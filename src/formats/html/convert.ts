@@ -27,10 +27,10 @@ const MAX_DEPTH = 100;
 export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<T> | null> {
   if (file.size > MAX_BYTES) throw new WorkbookTooLarge();
   try {
-    return await convertWith(file, await findRecoder(file, false));
+    return await convertWithRecoder(file, await findRecoder(file, false));
   } catch (error) {
     if (!(error instanceof WrongEncoding)) throw error;
-    return await convertWith(file, await findRecoder(file, true));
+    return await convertWithRecoder(file, await findRecoder(file, true));
   }
 }
 
@@ -40,8 +40,8 @@ class WrongEncoding extends Error {}
 /** Function that makes a converter of the page to UTF-8; `markLength` is the length of the page's byte order mark. */
 type RecoderFactory = () => { recode: Recode; markLength: number };
 
-async function findRecoder({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<RecoderFactory> {
-  if (isSecond) return () => ({ recode: createRecoder('windows-1252'), markLength: 0 });
+async function findRecoder({ read }: HtmlFile<unknown>, isSecondTry: boolean): Promise<RecoderFactory> {
+  if (isSecondTry) return () => ({ recode: createRecoder('windows-1252'), markLength: 0 });
   const head = await read(0, HEAD_BYTES);
   const { encoding, markLength } = guessEncoding(head);
   if (markLength > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), markLength });
@@ -65,10 +65,13 @@ function findDecoder(label: string): TextDecoder {
   }
 }
 
-async function convertWith<T>(file: HtmlFile<T>, recoder: RecoderFactory): Promise<ConvertedSheet<T> | null> {
+async function convertWithRecoder<T>(
+  file: HtmlFile<T>,
+  createRecoder: RecoderFactory,
+): Promise<ConvertedSheet<T> | null> {
   const budget = new EventBudget();
   const tableFinder = new TableFinder(budget);
-  await rewritePage(file, recoder, budget, tableFinder.rewriter, async () => tableFinder.foundTable !== null);
+  await rewritePage(file, createRecoder, budget, tableFinder.rewriter, async () => tableFinder.foundTable !== null);
   if (tableFinder.count === 0) throw new HtmlUnreadable();
   if (tableFinder.foundTable === null) return null;
   const output = file.begin();
@@ -79,7 +82,7 @@ async function convertWith<T>(file: HtmlFile<T>, recoder: RecoderFactory): Promi
     return output.write(text);
   });
   const tableReader = new TableReader(budget, tableFinder.foundTable, table);
-  await rewritePage(file, recoder, budget, tableReader.rewriter, async () => {
+  await rewritePage(file, createRecoder, budget, tableReader.rewriter, async () => {
     await table.flushText();
     return tableReader.isOver;
   });
@@ -232,12 +235,12 @@ class TableReader {
 /** Sends the page through a rewriter, until it ends or `isEnough` is true after a block. */
 async function rewritePage(
   file: HtmlFile<unknown>,
-  recoder: RecoderFactory,
+  createRecoder: RecoderFactory,
   budget: EventBudget,
   rewriter: HTMLRewriter,
   isEnough: () => Promise<boolean>,
 ): Promise<void> {
-  const source = toUtf8(file, recoder(), budget);
+  const source = toUtf8(file, createRecoder(), budget);
   const page = rewriter.transform(new Response(source)).body?.getReader();
   while (page) {
     const { done } = await page.read().catch(() => {

@@ -111,8 +111,8 @@ export class TableText {
 /** Returns true if a text names a category, as words of booleans (`F`, `Sim`) and telephones do: it is no number and no date. */
 function isCategory(text: string): boolean {
   const bytes = encoder.encode(text);
-  const forms = classifyValue(bytes, 0, bytes.length, decode);
-  return (forms & (INTEGER | DECIMALS | DATES)) === 0 || (forms & TELEPHONE) !== 0;
+  const formMask = classifyValue(bytes, 0, bytes.length, decode);
+  return (formMask & (INTEGER | DECIMALS | DATES)) === 0 || (formMask & TELEPHONE) !== 0;
 }
 
 /** Parses the number of columns or rows that a cell spans; no number counts as one, and zero as all that follow. */

@@ -1,5 +1,5 @@
 import { concatBytes } from '../../kernel/bytes.ts';
-import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts';
+import { BadImage, beginsWith, type Image, requireDrawableSize } from './picture.ts';
 
 const JPEG_SIGNATURE = [0xff, 0xd8, 0xff];
 const [EOI, SOS, APP0, APP14, APP15, COM] = [0xd9, 0xda, 0xe0, 0xee, 0xef, 0xfe];
@@ -14,7 +14,7 @@ const isFrameMarker = (marker: number): boolean =>
 /** Reads a JPEG: its segments and scans up to its end; undefined for another file. */
 export function readJpeg(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image | undefined {
   if (!beginsWith(bytes, JPEG_SIGNATURE)) return undefined;
-  const keptParts: Uint8Array[] = [bytes.subarray(0, 2)];
+  const keptSegments: Uint8Array[] = [bytes.subarray(0, 2)];
   let size: { width: number; height: number } | undefined;
   let scanCount = 0;
   for (let at = 2; ; ) {
@@ -24,22 +24,22 @@ export function readJpeg(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
     const marker = view.getUint8(at + 1);
     if (marker === EOI) {
       if (!size || scanCount === 0) throw new BadImage('is not whole');
-      keptParts.push(Uint8Array.of(0xff, EOI));
-      return { type: 'image/jpeg', ...size, bytes: concatBytes(keptParts) };
+      keptSegments.push(Uint8Array.of(0xff, EOI));
+      return { type: 'image/jpeg', ...size, bytes: concatBytes(keptSegments) };
     }
     let end = at + 2 + view.getUint16(at + 2);
     if (end > bytes.length || end < at + 4) throw new BadImage('is not whole');
     if (isFrameMarker(marker)) {
       if (size) throw new BadImage('is damaged');
       size = { height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
-      requireDrawable(size.width, size.height);
+      requireDrawableSize(size.width, size.height);
     }
     if (marker === SOS) {
       if (!size) throw new BadImage('is damaged');
       scanCount += 1;
       end = findScanEnd(view, end);
     }
-    if (!isMetadataMarker(marker)) keptParts.push(bytes.subarray(at, end));
+    if (!isMetadataMarker(marker)) keptSegments.push(bytes.subarray(at, end));
     at = end;
   }
 }

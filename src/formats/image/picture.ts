@@ -15,7 +15,7 @@ export class BadImage extends Error {}
 export const MAX_SIDE = 2048;
 
 /** Checks the size of a picture. @throws BadImage if a side is longer than a logo's may be */
-export function requireDrawable(width: number, height: number): void {
+export function requireDrawableSize(width: number, height: number): void {
   if (width > MAX_SIDE || height > MAX_SIDE) {
     throw new BadImage(`must be at most ${MAX_SIDE} pixels wide and high; it is ${width} by ${height}`);
   }

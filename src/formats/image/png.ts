@@ -1,6 +1,6 @@
 import { crc32, createInflate } from 'node:zlib';
 import { concatBytes } from '../../kernel/bytes.ts';
-import { BadImage, beginsWith, type Image, requireDrawable } from './picture.ts';
+import { BadImage, beginsWith, type Image, requireDrawableSize } from './picture.ts';
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
@@ -40,24 +40,24 @@ export async function readPng(bytes: Uint8Array<ArrayBuffer>, view: DataView): P
     at = end;
   }
   if (!header) throw new BadImage('is not a PNG picture');
-  await requirePixels(pixelChunks, header.size);
+  await requirePixelBytes(pixelChunks, header.size);
   return { type: 'image/png', width: header.width, height: header.height, bytes: concatBytes(keptChunks) };
 }
 
 /** Reads the header. @returns its values, and the number of bytes of the pixels */
 function readHeader(view: DataView, at: number) {
   const [width, height, depth] = [view.getUint32(at), view.getUint32(at + 4), view.getUint8(at + 8)];
-  const samples = SAMPLES_PER_PIXEL[view.getUint8(at + 9)];
+  const sampleCount = SAMPLES_PER_PIXEL[view.getUint8(at + 9)];
   const interlace = view.getUint8(at + 12);
-  if (samples === undefined || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) {
+  if (sampleCount === undefined || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) {
     throw new BadImage('is not a PNG picture');
   }
-  requireDrawable(width, height);
+  requireDrawableSize(width, height);
   const passes = interlace === 1 ? ADAM7_PASSES : [[0, 0, 1, 1] as const];
   const size = passes.reduce((sum, [x, y, across, down]) => {
     const columns = Math.ceil((width - x) / across);
     const rows = Math.ceil((height - y) / down);
-    return columns > 0 && rows > 0 ? sum + rows * (1 + Math.ceil((columns * samples * depth) / 8)) : sum;
+    return columns > 0 && rows > 0 ? sum + rows * (1 + Math.ceil((columns * sampleCount * depth) / 8)) : sum;
   }, 0);
   return { width, height, size };
 }
@@ -66,12 +66,12 @@ function readHeader(view: DataView, at: number) {
 const INFLATED_BLOCK_BYTES = 64 * 1024;
 
 /** Inflates the pixels piece by piece, no further than their expected size. @throws BadImage for any other size */
-async function requirePixels(parts: readonly Uint8Array[], size: number): Promise<void> {
-  const deflated = concatBytes(parts);
+async function requirePixelBytes(parts: readonly Uint8Array[], size: number): Promise<void> {
+  const deflatedBytes = concatBytes(parts);
   const inflateStream = createInflate({ chunkSize: INFLATED_BLOCK_BYTES });
   let length = 0;
   try {
-    inflateStream.end(deflated);
+    inflateStream.end(deflatedBytes);
     for await (const { length: pieceLength } of inflateStream as AsyncIterable<Uint8Array>) {
       length += pieceLength;
       if (length > size) break;
@@ -79,7 +79,7 @@ async function requirePixels(parts: readonly Uint8Array[], size: number): Promis
   } catch {
     throw new BadImage('is damaged');
   }
-  if (length === size && inflateStream.bytesWritten < deflated.length) throw new BadImage('is damaged');
+  if (length === size && inflateStream.bytesWritten < deflatedBytes.length) throw new BadImage('is damaged');
   if (length > size) throw new BadImage('holds more than its size says');
   if (length < size) throw new BadImage('is not whole');
 }

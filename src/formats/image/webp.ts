@@ -1,5 +1,5 @@
 import { concatBytes } from '../../kernel/bytes.ts';
-import { BadImage, type Image, requireDrawable } from './picture.ts';
+import { BadImage, type Image, requireDrawableSize } from './picture.ts';
 
 const ANIMATED_FLAG = 0b10;
 const ALPHA_FLAG = 0b10000;
@@ -32,7 +32,7 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
     if (type === 'VP8 ' || type === 'VP8L') {
       if (size) throw new BadImage('is damaged');
       size = type === 'VP8 ' ? readLossySize(view, at + 8, content) : readLosslessSize(view, at + 8);
-      requireDrawable(size.width, size.height);
+      requireDrawableSize(size.width, size.height);
       keptChunks.push(chunk);
     }
     at = end;
@@ -40,7 +40,7 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
   if (!size) throw new BadImage('is not whole');
   if (
     extendedHeader &&
-    (readCanvas(extendedHeader).width !== size.width || readCanvas(extendedHeader).height !== size.height)
+    (readCanvasSize(extendedHeader).width !== size.width || readCanvasSize(extendedHeader).height !== size.height)
   ) {
     throw new BadImage('is damaged');
   }
@@ -68,8 +68,8 @@ function readLosslessSize(view: DataView, at: number) {
   return { width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 };
 }
 
-function readCanvas(chunk: Uint8Array) {
-  const readSide = (at: number) =>
+function readCanvasSize(chunk: Uint8Array) {
+  const readSideLength = (at: number) =>
     1 + (chunk[at] as number) + ((chunk[at + 1] as number) << 8) + ((chunk[at + 2] as number) << 16);
-  return { width: readSide(12), height: readSide(15) };
+  return { width: readSideLength(12), height: readSideLength(15) };
 }

@@ -1,4 +1,4 @@
-import { ARRAY, JsonWalker, NestedTooDeep, OBJECT, STRING } from '../../kernel/json-walk.ts';
+import { ARRAY_START, JsonWalker, NestedTooDeepError, OBJECT_START, STRING_START } from '../../kernel/json-walk.ts';
 import { RecordTooLong, type RecordWriter } from '../records/writer.ts';
 import { isUtf8 } from '../text/detect.ts';
 import { JsonProblem } from './problem.ts';
@@ -13,7 +13,7 @@ const BACKSLASH = 92;
 const COMMA = 44;
 const CAPITAL_E = 69;
 const SMALL_E = 101;
-const NULL = 0x6e;
+const SMALL_N = 0x6e;
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -60,37 +60,37 @@ export class ObjectReader {
    * @throws JsonProblem
    */
   readObject(bytes: Uint8Array, line: number, isAscii: boolean): void {
-    const walk = new JsonWalker(bytes, 0, MAX_NESTING);
+    const walker = new JsonWalker(bytes, 0, MAX_NESTING);
     try {
-      if (walk.next() !== OBJECT) {
-        walk.walkValue();
+      if (walker.next() !== OBJECT_START) {
+        walker.walkValue();
         throw new JsonProblem('not_object', line);
       }
-      this.#members(walk, line);
-      walk.next();
-      if (walk.at < bytes.length)
-        throw new JsonProblem(bytes[walk.at] === COMMA ? 'trailing_comma' : 'malformed', line);
+      this.#members(walker, line);
+      walker.next();
+      if (walker.at < bytes.length)
+        throw new JsonProblem(bytes[walker.at] === COMMA ? 'trailing_comma' : 'malformed', line);
       if (!isAscii && !isUtf8(bytes, true)) throw new JsonProblem('not_utf8', line);
       this.#write(bytes, line);
     } catch (error) {
-      if (error instanceof NestedTooDeep) throw new JsonProblem('too_deep', line);
+      if (error instanceof NestedTooDeepError) throw new JsonProblem('too_deep', line);
       if (error instanceof RecordTooLong) throw new JsonProblem('too_long', line);
       throw error instanceof SyntaxError ? new JsonProblem('malformed', line) : error;
     }
   }
 
-  #members(walk: JsonWalker, line: number): void {
-    const { bytes } = walk;
+  #members(walker: JsonWalker, line: number): void {
+    const { bytes } = walker;
     const count = ++this.objectCount;
     let position = 0;
-    walk.walkMembers((start, end) => {
+    walker.walkMembers((start, end) => {
       const column = this.#findColumn(bytes, start, end, position++, line);
       if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.columnNames[column]);
       this.#seen[column] = count;
-      this.#kinds[column] = walk.next();
-      this.#starts[column] = walk.at;
-      walk.walkValue(1);
-      this.#ends[column] = walk.at;
+      this.#kinds[column] = walker.next();
+      this.#starts[column] = walker.at;
+      walker.walkValue(1);
+      this.#ends[column] = walker.at;
     }, 0);
   }
 
@@ -117,12 +117,12 @@ export class ObjectReader {
   #write(bytes: Uint8Array, line: number): void {
     const writer = this.#writer;
     for (let column = 0; column < this.columnNames.length; column++) {
-      const kind = this.#seen[column] === this.objectCount ? this.#kinds[column] : NULL;
+      const kind = this.#seen[column] === this.objectCount ? this.#kinds[column] : SMALL_N;
       const start = this.#starts[column] as number;
       const end = this.#ends[column] as number;
-      if (kind === NULL) writer.writeNull();
-      else if (kind === STRING) this.#text(bytes, start, end, line, column);
-      else if (kind === OBJECT || kind === ARRAY) this.#json(bytes, start, end);
+      if (kind === SMALL_N) writer.writeNull();
+      else if (kind === STRING_START) this.#text(bytes, start, end, line, column);
+      else if (kind === OBJECT_START || kind === ARRAY_START) this.#json(bytes, start, end);
       else writer.writeUnquoted(lowerExponent(bytes, start, end), start, end);
     }
     writer.endRecord();
@@ -140,8 +140,8 @@ export class ObjectReader {
       if (text.includes('\0')) throw new JsonProblem('nul', line, this.columnNames[column]);
       // Half of a surrogate pair can only be written as an escape.
       if (!text.isWellFormed()) throw new JsonProblem('not_utf8', line, this.columnNames[column]);
-      const encoded = encoder.encode(text);
-      this.#writer.writeQuoted(encoded, 0, encoded.length);
+      const encodedText = encoder.encode(text);
+      this.#writer.writeQuoted(encodedText, 0, encodedText.length);
       return;
     }
     this.#writer.writeQuoted(bytes, start + 1, end - 1);
@@ -150,20 +150,20 @@ export class ObjectReader {
   /** Writes an array or object as it is written in the file, without the space around its parts. */
   #json(bytes: Uint8Array, start: number, end: number): void {
     if (this.#nested.length < end - start) this.#nested = new Uint8Array((end - start) * 2);
-    const out = this.#nested;
+    const outputBytes = this.#nested;
     let length = 0;
     let isInText = false;
     for (let at = start; at < end; at++) {
       const byte = bytes[at] as number;
       if (isInText && byte === BACKSLASH) {
-        out[length++] = byte;
-        out[length++] = bytes[++at] as number;
+        outputBytes[length++] = byte;
+        outputBytes[length++] = bytes[++at] as number;
         continue;
       }
       if (byte === QUOTE) isInText = !isInText;
-      if (isInText || byte > 32) out[length++] = byte;
+      if (isInText || byte > 32) outputBytes[length++] = byte;
     }
-    this.#writer.writeQuoted(out, 0, length);
+    this.#writer.writeQuoted(outputBytes, 0, length);
   }
 }
 

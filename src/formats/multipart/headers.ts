@@ -58,8 +58,8 @@ function parseParameters(header: string): Map<string, string> {
     /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\[\s\S]|[^"\\])*)"|([^\s;"]*))/g,
   )) {
     const value = quoted?.replace(/\\(["\\])/g, '$1') ?? plain ?? '';
-    const decoded = value.replace(/%(22|0D|0A)/gi, (encoded) => decodeURIComponent(encoded));
-    if (!foundParameters.has(name.toLowerCase())) foundParameters.set(name.toLowerCase(), decoded);
+    const decodedValue = value.replace(/%(22|0D|0A)/gi, (escapeSequence) => decodeURIComponent(escapeSequence));
+    if (!foundParameters.has(name.toLowerCase())) foundParameters.set(name.toLowerCase(), decodedValue);
   }
   return foundParameters;
 }

@@ -4,7 +4,7 @@ import { isMapLike } from 'hyparquet/src/schema.js';
 import { ColumnTexts } from './fields.ts';
 import type { Column } from './footer.ts';
 import { addValue, type LeafPosition, type LeafReader } from './leaves.ts';
-import { callGuarded, ParquetProblem } from './problem.ts';
+import { callParquetLibrary, ParquetProblem } from './problem.ts';
 
 /** Limits of a slice of a column that is converted to texts at a time. */
 export interface SliceLimits {
@@ -33,7 +33,7 @@ export abstract class ColumnReader {
   protected abstract readRows(limits: SliceLimits): Promise<void>;
 
   /** Returns the number of rows that can be taken. */
-  async countReady(limits: SliceLimits): Promise<number> {
+  async countReadyRows(limits: SliceLimits): Promise<number> {
     if (this.takenCount === this.columnTexts.textCount) {
       await this.readRows(limits);
       this.takenCount = 0;
@@ -43,10 +43,10 @@ export abstract class ColumnReader {
   }
 
   /** Takes a number of rows. @returns how many of their values are no numbers (NaN, infinities) in a numeric column */
-  takeRows(rows: number): number {
+  takeRows(rowCount: number): number {
     const { notNumberIndexes } = this.columnTexts;
     const countedBefore = this.#counted;
-    this.takenCount += rows;
+    this.takenCount += rowCount;
     while ((notNumberIndexes[this.#counted] ?? Number.POSITIVE_INFINITY) < this.takenCount) this.#counted++;
     return this.#counted - countedBefore;
   }
@@ -102,7 +102,7 @@ export class FlatReader extends ColumnReader {
 
   /** Adds rows to the texts. @returns the row after the last that was added */
   #add(
-    definitions: ArrayLike<number>,
+    definitionLevels: ArrayLike<number>,
     values: ArrayLike<unknown>,
     texts: ColumnTexts | null,
     from: number,
@@ -111,13 +111,13 @@ export class FlatReader extends ColumnReader {
   ): number {
     const { columnTexts } = this;
     const { leaf, columnName } = this.#reader;
-    const hasNulls = definitions.length > 0;
+    const hasNulls = definitionLevels.length > 0;
     let at = 0;
-    if (hasNulls) for (let row = 0; row < from; row++) at += definitions[row] === leaf.valueLevel ? 1 : 0;
+    if (hasNulls) for (let row = 0; row < from; row++) at += definitionLevels[row] === leaf.valueLevel ? 1 : 0;
     else at = from;
     const notNumbers = new Set(texts?.notNumberIndexes);
     for (let row = from; row < endRow; row++) {
-      if (hasNulls && definitions[row] !== leaf.valueLevel) columnTexts.addNull();
+      if (hasNulls && definitionLevels[row] !== leaf.valueLevel) columnTexts.addNull();
       else if (texts) {
         const index = Number(values[at++]);
         if (!(index < texts.textCount)) throw new ParquetProblem('damaged', columnName);
@@ -177,12 +177,12 @@ export class NestedReader extends ColumnReader {
     let rows = maxRows;
     const leaves: LeafRows[] = [];
     for (const [index, reader] of this.#readers.entries()) {
-      const readResult = await readRows(reader, this.#next[index] as LeafPosition, rows);
-      rows = Math.min(rows, readResult.rowPositions.length);
-      leaves.push(readResult);
+      const leafRows = await readRows(reader, this.#next[index] as LeafPosition, rows);
+      rows = Math.min(rows, leafRows.rowPositions.length);
+      leaves.push(leafRows);
     }
     if (rows === 0) throw new ParquetProblem('damaged', name);
-    const values = callGuarded(() => {
+    const values = callParquetLibrary(() => {
       const data = new Map<string, ArrayLike<unknown>>();
       for (const [index, { leaf }] of this.#readers.entries()) {
         const { definitions, repetitions, values } = takeFirstRows(leaves[index] as LeafRows, rows, leaf.valueLevel);
@@ -200,7 +200,7 @@ export class NestedReader extends ColumnReader {
       if (value === null || value === undefined) this.columnTexts.addNull();
       else
         this.columnTexts.addText(
-          callGuarded(() => toJson(value), name),
+          callParquetLibrary(() => toJson(value), name),
           true,
         );
     }
@@ -220,60 +220,61 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
   };
   let { offset, skip } = from;
   for (;;) {
-    const readResult = await reader.readPage(offset);
-    if (!readResult) {
+    const pageResult = await reader.readPage(offset);
+    if (!pageResult) {
       foundRows.nextPosition = { offset: reader.chunk.end, skip: 0 };
       return foundRows;
     }
-    const { readPage: page } = readResult;
+    const { readPage: page } = pageResult;
     const values = page.usesDictionary && page.values.length > 0 ? await reader.readDictionaryValues() : null;
-    let startedRows = 0;
+    let startedRowCount = 0;
     let at = 0;
     for (let level = 0; level < page.levelCount; level++) {
-      const definition = page.definitionLevels.length > 0 ? (page.definitionLevels[level] as number) : leaf.valueLevel;
-      const repetition = page.repetitionLevels.length > 0 ? (page.repetitionLevels[level] as number) : 0;
-      const isFilled = definition === leaf.valueLevel;
-      if (repetition === 0) {
-        startedRows++;
+      const definitionLevel =
+        page.definitionLevels.length > 0 ? (page.definitionLevels[level] as number) : leaf.valueLevel;
+      const repetitionLevel = page.repetitionLevels.length > 0 ? (page.repetitionLevels[level] as number) : 0;
+      const isFilled = definitionLevel === leaf.valueLevel;
+      if (repetitionLevel === 0) {
+        startedRowCount++;
         const isEnough =
           foundRows.rowPositions.length === maxRows || foundRows.definitionLevels.length > MAX_NESTED_VALUES;
-        if (startedRows > skip && isEnough && foundRows.rowPositions.length > 0) {
-          foundRows.nextPosition = { offset: readResult.offset, skip: startedRows - 1 };
+        if (startedRowCount > skip && isEnough && foundRows.rowPositions.length > 0) {
+          foundRows.nextPosition = { offset: pageResult.offset, skip: startedRowCount - 1 };
           reader.freeCaches();
           return foundRows;
         }
-        if (startedRows > skip) {
+        if (startedRowCount > skip) {
           foundRows.rowStarts.push(foundRows.definitionLevels.length);
-          foundRows.rowPositions.push({ offset: readResult.offset, skip: startedRows - 1 });
+          foundRows.rowPositions.push({ offset: pageResult.offset, skip: startedRowCount - 1 });
         }
       }
       // What goes on from a row before belongs to that.
       if (foundRows.rowPositions.length > 0) {
         if (foundRows.definitionLevels.length > MAX_ROW_VALUES) throw new ParquetProblem('row_too_long', columnName);
-        foundRows.definitionLevels.push(definition);
-        foundRows.repetitionLevels.push(repetition);
+        foundRows.definitionLevels.push(definitionLevel);
+        foundRows.repetitionLevels.push(repetitionLevel);
         if (isFilled)
           foundRows.values.push(toJsonValue(reader, values ? values[Number(page.values[at])] : page.values[at]));
       }
       if (isFilled) at++;
     }
-    skip = Math.max(0, skip - startedRows);
-    offset = readResult.nextOffset;
+    skip = Math.max(0, skip - startedRowCount);
+    offset = pageResult.nextOffset;
   }
 }
 
 /** Returns the levels and values of the first rows. */
 function takeFirstRows(
   { definitionLevels, repetitionLevels, values, rowStarts }: LeafRows,
-  rows: number,
-  defined: number,
+  rowCount: number,
+  definedLevel: number,
 ) {
-  const end = rowStarts[rows] ?? definitionLevels.length;
+  const end = rowStarts[rowCount] ?? definitionLevels.length;
   const rowDefinitions = definitionLevels.slice(0, end);
   return {
     definitions: rowDefinitions,
     repetitions: repetitionLevels.slice(0, end),
-    values: values.slice(0, rowDefinitions.filter((definition) => definition === defined).length),
+    values: values.slice(0, rowDefinitions.filter((definition) => definition === definedLevel).length),
   };
 }
 
@@ -290,7 +291,7 @@ class JsonLiteral {
 
 function toJsonValue({ leaf, columnName }: LeafReader, value: unknown): string | JsonLiteral | null {
   if (value === undefined) throw new ParquetProblem('damaged', columnName);
-  const { isQuoted, type, text } = leaf.valueTexts;
+  const { isQuoted, type, text } = leaf.valueFormatter;
   const valueText = text(value);
   if (valueText === null) return null;
   return isQuoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);

@@ -26,13 +26,13 @@ export class ColumnTexts {
   }
 
   /** Adds a text; an empty one is null. */
-  addText(text: string, quoted: boolean): void {
+  addText(text: string, isQuoted: boolean): void {
     if (text === '') {
       this.addNull();
       return;
     }
     const start = this.length;
-    const writtenText = quoted ? (text.includes('"') ? `"${text.replaceAll('"', '""')}"` : `"${text}"`) : text;
+    const writtenText = isQuoted ? (text.includes('"') ? `"${text.replaceAll('"', '""')}"` : `"${text}"`) : text;
     this.#reserve(start + writtenText.length * 3);
     let at = start;
     for (let index = 0; index < writtenText.length; index++) {
@@ -61,18 +61,18 @@ export class ColumnTexts {
 
   #end(end: number): void {
     if (this.textCount === this.endOffsets.length) {
-      const larger = new Uint32Array(this.endOffsets.length * 2);
-      larger.set(this.endOffsets);
-      this.endOffsets = larger;
+      const largerOffsets = new Uint32Array(this.endOffsets.length * 2);
+      largerOffsets.set(this.endOffsets);
+      this.endOffsets = largerOffsets;
     }
     this.endOffsets[this.textCount++] = end;
   }
 
   #reserve(length: number): void {
     if (length <= this.bytes.length) return;
-    const larger = new Uint8Array(Math.max(length, this.bytes.length * 2));
-    larger.set(this.bytes.subarray(0, this.length));
-    this.bytes = larger;
+    const largerBytes = new Uint8Array(Math.max(length, this.bytes.length * 2));
+    largerBytes.set(this.bytes.subarray(0, this.length));
+    this.bytes = largerBytes;
   }
 }
 

@@ -1,6 +1,6 @@
 import { parquetMetadata, parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
-import { callGuarded, ParquetProblem } from './problem.ts';
-import { chooseTexts, type ValueTexts } from './values.ts';
+import { callParquetLibrary, ParquetProblem } from './problem.ts';
+import { chooseFormatter, type ValueFormatter } from './values.ts';
 
 /** Function that reads a number of bytes of the file from an offset on. */
 export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
@@ -10,7 +10,7 @@ export interface Leaf {
   schemaElement: SchemaElement;
   /** Elements from the root to the leaf. */
   path: SchemaTree[];
-  valueTexts: ValueTexts;
+  valueFormatter: ValueFormatter;
   /** Definition level at which a value is present. */
   valueLevel: number;
   /** Number of repeated elements in the path. */
@@ -76,7 +76,7 @@ export async function readFooter(read: ReadBytes, size: number, maxColumns: numb
   if (length > size - TAIL_BYTES - MAGIC.length) throw new ParquetProblem('damaged');
   if (length > MAX_FOOTER_BYTES) throw new ParquetProblem('footer_too_large');
   const bytes = await read(size - TAIL_BYTES - length, length + TAIL_BYTES);
-  return callGuarded(() => parseFooter(bytes, size, maxColumns));
+  return callParquetLibrary(() => parseFooter(bytes, size, maxColumns));
 }
 
 function parseFooter(bytes: Uint8Array, size: number, maxColumns: number): Footer {
@@ -130,7 +130,7 @@ function addLeaves(leaves: Leaf[], tree: SchemaTree, path: SchemaTree[], column:
   leaves.push({
     schemaElement: tree.element,
     path,
-    valueTexts: chooseTexts(tree.element, column),
+    valueFormatter: chooseFormatter(tree.element, column),
     valueLevel: repetitionTypes.filter((repetition) => repetition !== 'REQUIRED').length,
     repetitionCount: repetitionTypes.filter((repetition) => repetition === 'REPEATED').length,
   });

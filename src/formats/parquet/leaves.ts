@@ -18,7 +18,7 @@ export interface LeafPosition {
 }
 
 /** Bytes that the dictionaries of all readers of a row group occupy as texts; shared between the readers. */
-export interface HeldDictionaries {
+export interface DictionaryMemory {
   byteCount: number;
 }
 
@@ -36,7 +36,7 @@ export class LeafReader {
   readonly columnName: string;
   readonly #read: ReadBytes;
   readonly #window: number;
-  readonly #held: HeldDictionaries;
+  readonly #held: DictionaryMemory;
   #bytes: Uint8Array = new Uint8Array();
   #from = 0;
   /** Values of the dictionary; null until they were requested. */
@@ -45,7 +45,7 @@ export class LeafReader {
   #texts: ColumnTexts | null = null;
 
   /**
-   * @param window the approximate number of bytes that are read at a time @param heldDictionaries the bytes that all readers of the group
+   * @param window the approximate number of bytes that are read at a time @param dictionaryMemory the bytes that all readers of the group
    * hold together
    */
   constructor(
@@ -54,9 +54,9 @@ export class LeafReader {
     chunk: ColumnChunk,
     column: string,
     window: number,
-    heldDictionaries: HeldDictionaries,
+    dictionaryMemory: DictionaryMemory,
   ) {
-    this.#held = heldDictionaries;
+    this.#held = dictionaryMemory;
     this.#read = read;
     this.leaf = leaf;
     this.chunk = chunk;
@@ -156,7 +156,7 @@ export class LeafReader {
 }
 
 /** Adds the text of a value as it is stored in the file. */
-export function addValue(fields: ColumnTexts, { valueTexts }: Leaf, value: unknown): void {
+export function addValue(fields: ColumnTexts, { valueFormatter: valueTexts }: Leaf, value: unknown): void {
   const text = valueTexts.text(value);
   if (text !== null) {
     fields.addText(text, valueTexts.isQuoted);

@@ -2,50 +2,54 @@
 class Lz4Damaged extends Error {}
 
 /** Unpacks blocks of LZ4, of which Parquet's LZ4_RAW has one, to exactly `length` bytes. */
-export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array {
-  const out = new Uint8Array(length);
-  if (unpackInto(packed, out, 0) !== length) throw new Lz4Damaged();
-  return out;
+export function unpackLz4Block(packedBytes: Uint8Array, length: number): Uint8Array {
+  const outputBytes = new Uint8Array(length);
+  if (unpackInto(packedBytes, outputBytes, 0) !== length) throw new Lz4Damaged();
+  return outputBytes;
 }
 
 /** Unpacks the older LZ4 format: blocks preceded by their packed and unpacked lengths, or a block alone. */
-export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
-  const out = new Uint8Array(length);
+export function unpackLz4(packedBytes: Uint8Array, length: number): Uint8Array {
+  const view = new DataView(packedBytes.buffer, packedBytes.byteOffset, packedBytes.byteLength);
+  const outputBytes = new Uint8Array(length);
   let at = 0;
   let end = 0;
-  while (at + 8 <= packed.length) {
-    const unpacked = view.getUint32(at);
+  while (at + 8 <= packedBytes.length) {
+    const unpackedLength = view.getUint32(at);
     const size = view.getUint32(at + 4);
     at += 8;
-    if (size > packed.length - at || unpacked > length - end) break;
-    if (unpackInto(packed.subarray(at, at + size), out.subarray(0, end + unpacked), end) !== end + unpacked) break;
+    if (size > packedBytes.length - at || unpackedLength > length - end) break;
+    if (
+      unpackInto(packedBytes.subarray(at, at + size), outputBytes.subarray(0, end + unpackedLength), end) !==
+      end + unpackedLength
+    )
+      break;
     at += size;
-    end += unpacked;
-    if (at === packed.length && end === length) return out;
+    end += unpackedLength;
+    if (at === packedBytes.length && end === length) return outputBytes;
   }
-  return unpackLz4Block(packed, length);
+  return unpackLz4Block(packedBytes, length);
 }
 
 /** Unpacks a block into a buffer. @returns the end of the unpacked bytes; -1 if the block cannot be unpacked */
-function unpackInto(packed: Uint8Array, out: Uint8Array, from: number): number {
+function unpackInto(packedBytes: Uint8Array, outputBytes: Uint8Array, from: number): number {
   let end = from;
-  for (let at = 0; at < packed.length; ) {
-    const token = packed[at++] as number;
-    let literals = token >> 4;
-    if (literals === 15) for (let byte = 255; byte === 255; literals += byte) byte = packed[at++] ?? 0;
-    if (literals > packed.length - at || literals > out.length - end) return -1;
-    out.set(packed.subarray(at, at + literals), end);
-    at += literals;
-    end += literals;
-    if (at >= packed.length) return end;
-    const distance = (packed[at] as number) | ((packed[at + 1] ?? 0) << 8);
+  for (let at = 0; at < packedBytes.length; ) {
+    const token = packedBytes[at++] as number;
+    let literalCount = token >> 4;
+    if (literalCount === 15) for (let byte = 255; byte === 255; literalCount += byte) byte = packedBytes[at++] ?? 0;
+    if (literalCount > packedBytes.length - at || literalCount > outputBytes.length - end) return -1;
+    outputBytes.set(packedBytes.subarray(at, at + literalCount), end);
+    at += literalCount;
+    end += literalCount;
+    if (at >= packedBytes.length) return end;
+    const distance = (packedBytes[at] as number) | ((packedBytes[at + 1] ?? 0) << 8);
     at += 2;
     let length = token & 15;
-    if (length === 15) for (let byte = 255; byte === 255; length += byte) byte = packed[at++] ?? 0;
+    if (length === 15) for (let byte = 255; byte === 255; length += byte) byte = packedBytes[at++] ?? 0;
     length += 4;
-    if (distance === 0 || distance > end - from || length > out.length - end) return -1;
-    for (const stop = end + length; end < stop; end++) out[end] = out[end - distance] as number;
+    if (distance === 0 || distance > end - from || length > outputBytes.length - end) return -1;
+    for (const stop = end + length; end < stop; end++) outputBytes[end] = outputBytes[end - distance] as number;
   }
   return end;
 }

@@ -8,7 +8,7 @@ import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { readVarInt } from 'hyparquet/src/thrift.js';
 import type { Leaf } from './footer.ts';
 import { unpackLz4, unpackLz4Block } from './lz4.ts';
-import { callGuarded, ParquetProblem } from './problem.ts';
+import { callParquetLibrary, ParquetProblem } from './problem.ts';
 
 /** Maximum size of a page, which is held in memory as a whole. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
@@ -41,18 +41,18 @@ export function checkHeader(header: PageHeader, column: string): void {
   if (data.num_values > MAX_PAGE_VALUES) throw new ParquetProblem('page_too_large', column);
   const headerV2 = header.data_page_header_v2;
   if (!headerV2) return;
-  const levels = headerV2.definition_levels_byte_length + headerV2.repetition_levels_byte_length;
+  const levelBytes = headerV2.definition_levels_byte_length + headerV2.repetition_levels_byte_length;
   const isConsistent = [
     headerV2.num_nulls,
     headerV2.num_rows,
     headerV2.definition_levels_byte_length,
     headerV2.repetition_levels_byte_length,
   ].every(isCount);
-  if (!isConsistent || headerV2.num_nulls > headerV2.num_values || levels > packed || levels > unpacked)
+  if (!isConsistent || headerV2.num_nulls > headerV2.num_values || levelBytes > packed || levelBytes > unpacked)
     throw new ParquetProblem('damaged', column);
 }
 
-type Unpack = (packed: Uint8Array, length: number) => Uint8Array;
+type Unpack = (packedBytes: Uint8Array, length: number) => Uint8Array;
 
 /**
  * Bytes that `maxOutputLength` leaves beyond a page: the runtime reserves 40 KB before each piece that it unpacks, even after the
@@ -61,18 +61,18 @@ type Unpack = (packed: Uint8Array, length: number) => Uint8Array;
 const RESERVED_BYTES = 64 * 1024;
 
 const CODECS: Record<string, Unpack> = {
-  UNCOMPRESSED: (packed) => packed,
-  SNAPPY: (packed, length) => {
-    const out = new Uint8Array(length);
-    snappyUncompress(packed, out);
-    return out;
+  UNCOMPRESSED: (packedBytes) => packedBytes,
+  SNAPPY: (packedBytes, length) => {
+    const outputBytes = new Uint8Array(length);
+    snappyUncompress(packedBytes, outputBytes);
+    return outputBytes;
   },
-  GZIP: (packed, length) => gunzipSync(packed, { maxOutputLength: length + RESERVED_BYTES }),
-  BROTLI: (packed, length) => brotliDecompressSync(packed, { maxOutputLength: length + RESERVED_BYTES }),
+  GZIP: (packedBytes, length) => gunzipSync(packedBytes, { maxOutputLength: length + RESERVED_BYTES }),
+  BROTLI: (packedBytes, length) => brotliDecompressSync(packedBytes, { maxOutputLength: length + RESERVED_BYTES }),
   // With the default, `ZSTD_e_end`, the runtime calls a whole page of 40 KB times a power of two incomplete; a page that is, is too
   // short.
-  ZSTD: (packed, length) =>
-    zstdDecompressSync(packed, {
+  ZSTD: (packedBytes, length) =>
+    zstdDecompressSync(packedBytes, {
       maxOutputLength: length + RESERVED_BYTES,
       finishFlush: constants.ZSTD_e_continue,
     }),
@@ -80,11 +80,11 @@ const CODECS: Record<string, Unpack> = {
   LZ4_RAW: unpackLz4Block,
 };
 
-function unpackPage(packed: Uint8Array, length: number, codec: string, column: string): Uint8Array {
+function unpackPage(packedBytes: Uint8Array, length: number, codec: string, column: string): Uint8Array {
   const unpack = Object.hasOwn(CODECS, codec) ? CODECS[codec] : undefined;
   if (!unpack) throw new ParquetProblem('codec', column, codec);
   if (length === 0) return new Uint8Array();
-  const bytes = unpack(packed, length);
+  const bytes = unpack(packedBytes, length);
   if (bytes.length !== length) throw new ParquetProblem('damaged', column);
   return bytes;
 }
@@ -103,7 +103,7 @@ export interface Page {
 
 /** Unpacks and reads a page of values. @param bytes the page without its header */
 export const readPage = (bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page =>
-  callGuarded(() => decodePage(bytes, header, leaf, codec, column), column);
+  callParquetLibrary(() => decodePage(bytes, header, leaf, codec, column), column);
 
 function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page {
   const { schemaElement, path: schemaPath, valueLevel, repetitionCount } = leaf;
@@ -114,8 +114,8 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
   const size = Number(header.uncompressed_page_size);
   const count = data.num_values;
   let values: ArrayLike<unknown>;
-  let definitions: ArrayLike<number>;
-  let repetitions: ArrayLike<number>;
+  let definitionLevels: ArrayLike<number>;
+  let repetitionLevels: ArrayLike<number>;
   if (first) {
     const page = unpackPage(bytes, size, codec, column);
     let at = 0;
@@ -124,22 +124,24 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
       if (maxLevel > 0) ({ at, filled: filledCount } = checkLevels(page, at, maxLevel, count));
     checkValues(page, at, first.encoding, type, valueLevel > 0 ? filledCount : count, column);
     const pageData = readDataPage(page, first, { type, element: schemaElement, schemaPath } as never);
-    ({ dataPage: values, repetitionLevels: repetitions } = pageData);
-    definitions = pageData.definitionLevels ?? [];
+    ({ dataPage: values, repetitionLevels } = pageData);
+    definitionLevels = pageData.definitionLevels ?? [];
   } else {
     const page = second as NonNullable<typeof second>;
-    const levels = page.repetition_levels_byte_length + page.definition_levels_byte_length;
-    const packed = bytes.subarray(levels);
-    const valueBytes = page.is_compressed ? unpackPage(packed, size - levels, codec, column) : packed;
-    const wholePage = new Uint8Array(levels + valueBytes.length);
-    wholePage.set(bytes.subarray(0, levels));
-    wholePage.set(valueBytes, levels);
+    const levelBytes = page.repetition_levels_byte_length + page.definition_levels_byte_length;
+    const packedBytes = bytes.subarray(levelBytes);
+    const valueBytes = page.is_compressed ? unpackPage(packedBytes, size - levelBytes, codec, column) : packedBytes;
+    const wholePage = new Uint8Array(levelBytes + valueBytes.length);
+    wholePage.set(bytes.subarray(0, levelBytes));
+    wholePage.set(valueBytes, levelBytes);
     const repetitionLength = page.repetition_levels_byte_length;
     if (repetitionCount > 0)
       checkRuns(wholePage, 0, repetitionLength, countBits(repetitionCount), count, repetitionCount);
     const valueCount =
-      valueLevel > 0 ? checkRuns(wholePage, repetitionLength, levels, countBits(valueLevel), count, valueLevel) : count;
-    checkValues(wholePage, levels, page.encoding, type, valueCount, column);
+      valueLevel > 0
+        ? checkRuns(wholePage, repetitionLength, levelBytes, countBits(valueLevel), count, valueLevel)
+        : count;
+    checkValues(wholePage, levelBytes, page.encoding, type, valueCount, column);
     // Arrow counts no nulls for the levels of empty and missing lists of groups: the levels say how many values there are.
     const plainPage = { ...page, is_compressed: false, num_nulls: count - valueCount };
     const plainHeader = { ...header, data_page_header_v2: plainPage };
@@ -149,12 +151,12 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
       schemaPath,
       codec: 'UNCOMPRESSED',
     } as never);
-    ({ dataPage: values, repetitionLevels: repetitions } = pageResult);
-    definitions = pageResult.definitionLevels ?? [];
+    ({ dataPage: values, repetitionLevels } = pageResult);
+    definitionLevels = pageResult.definitionLevels ?? [];
   }
   return {
-    definitionLevels: definitions,
-    repetitionLevels: repetitions,
+    definitionLevels,
+    repetitionLevels,
     values,
     levelCount: count,
     usesDictionary: data.encoding.endsWith('_DICTIONARY'),
@@ -169,7 +171,7 @@ export const readDictionary = (
   codec: string,
   column: string,
 ): ArrayLike<unknown> =>
-  callGuarded(() => {
+  callParquetLibrary(() => {
     const page = unpackPage(bytes, Number(header.uncompressed_page_size), codec, column);
     const count = header.dictionary_page_header?.num_values ?? 0;
     return readPlain(createReader(page), schemaElement.type as never, count, schemaElement.type_length);

@@ -32,7 +32,7 @@ export class ParquetProblem extends Error {
 }
 
 /** Calls a library function on untrusted bytes: reports every error of it as a damaged file. */
-export function callGuarded<T>(work: () => T, column?: string): T {
+export function callParquetLibrary<T>(work: () => T, column?: string): T {
   try {
     return work();
   } catch (error) {

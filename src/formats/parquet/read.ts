@@ -22,7 +22,7 @@ export const beginParquet = (): ParquetState => ({ group: 0, row: 0, places: nul
 export const listTypes = ({ columns, leaves }: Footer): KnownType[] =>
   columns.map(
     ({ isFlat, leafIndexes: [leaf] }) =>
-      (isFlat && leaf !== undefined ? leaves[leaf]?.valueTexts.type : undefined) ?? 'text',
+      (isFlat && leaf !== undefined ? leaves[leaf]?.valueFormatter.type : undefined) ?? 'text',
   );
 
 /** Maximum number of texts of all columns that are held at a time. */
@@ -68,7 +68,7 @@ function createReaders(
   positions: ParquetState['places'],
 ): ColumnReader[] {
   const window = Math.min(MAX_WINDOW_BYTES, Math.max(MIN_WINDOW_BYTES, Math.floor(WINDOWS_BYTES / leaves.length)));
-  const heldDictionaries = { byteCount: 0 };
+  const dictionaryMemory = { byteCount: 0 };
   return columns.map((column) => {
     const leafReaders = column.leafIndexes.map((leaf) => {
       const chunk = chunks[leaf] as RowGroup['chunks'][number];
@@ -79,7 +79,7 @@ function createReaders(
         chunk,
         column.name,
         window,
-        heldDictionaries,
+        dictionaryMemory,
       );
       return { reader, place: { offset, skip } };
     });
@@ -121,7 +121,7 @@ async function writeReadyRows(
     maxBytes: Math.max(8 * 1024, Math.floor(MAX_BUFFERED_BYTES / columns.length)),
   };
   let rows = Math.min(maxRows, MAX_ROWS_AT_ONCE);
-  for (const reader of readers) rows = Math.min(rows, await reader.countReady(limits));
+  for (const reader of readers) rows = Math.min(rows, await reader.countReadyRows(limits));
   for (let row = 0; row < rows; row++) {
     for (const { texts, takenCount } of readers) {
       const index = takenCount + row;

@@ -3,7 +3,7 @@ import type { KnownType } from '../records/record-facts.ts';
 import { ParquetProblem } from './problem.ts';
 
 /** Conversion of a column's values to texts. */
-export interface ValueTexts {
+export interface ValueFormatter {
   type: KnownType;
   /** True if the values are texts, which are written in quotes. */
   isQuoted: boolean;
@@ -13,70 +13,79 @@ export interface ValueTexts {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const makeUnquotedTexts = (type: KnownType, text: ValueTexts['text']): ValueTexts => ({ type, isQuoted: false, text });
-const makeQuotedTexts = (text: (value: unknown) => string): ValueTexts => ({ type: 'text', isQuoted: true, text });
+const makeUnquotedFormatter = (type: KnownType, text: ValueFormatter['text']): ValueFormatter => ({
+  type,
+  isQuoted: false,
+  text,
+});
+const makeQuotedFormatter = (text: (value: unknown) => string): ValueFormatter => ({
+  type: 'text',
+  isQuoted: true,
+  text,
+});
 
 /** Chooses the conversion of a leaf's values to texts. @throws ParquetProblem `binary` for bytes that are no text */
-export function chooseTexts(element: SchemaElement, column: string): ValueTexts {
+export function chooseFormatter(element: SchemaElement, column: string): ValueFormatter {
   const { type, converted_type: converted, logical_type: logical } = element;
   const kind = logical?.type;
-  if (kind === 'NULL') return makeQuotedTexts(() => '');
+  if (kind === 'NULL') return makeQuotedFormatter(() => '');
   if (converted === 'DECIMAL' || kind === 'DECIMAL')
-    return makeUnquotedTexts('decimal', makeDecimalFormatter(getScale(element)));
+    return makeUnquotedFormatter('decimal', makeDecimalFormatter(getScale(element)));
   switch (type) {
     case 'BOOLEAN':
-      return makeUnquotedTexts('boolean', (value) => (value ? 'true' : 'false'));
+      return makeUnquotedFormatter('boolean', (value) => (value ? 'true' : 'false'));
     case 'INT32':
       if (converted === 'DATE' || kind === 'DATE')
-        return makeUnquotedTexts('date', (value) => formatDay(Number(value)));
+        return makeUnquotedFormatter('date', (value) => formatDay(Number(value)));
       if (kind === 'TIME' || converted === 'TIME_MILLIS')
-        return makeQuotedTexts((value) => formatTimeOfDay(value as number, 3));
-      if (isUnsigned(element)) return makeUnquotedTexts('integer', (value) => String(Number(value) >>> 0));
-      return makeUnquotedTexts('integer', String);
+        return makeQuotedFormatter((value) => formatTimeOfDay(value as number, 3));
+      if (isUnsigned(element)) return makeUnquotedFormatter('integer', (value) => String(Number(value) >>> 0));
+      return makeUnquotedFormatter('integer', String);
     case 'INT64':
-      return chooseLongTexts(element);
+      return chooseLongFormatter(element);
     case 'INT96':
-      return makeUnquotedTexts('datetime', formatInt96);
+      return makeUnquotedFormatter('datetime', formatInt96);
     case 'FLOAT':
-      return makeUnquotedTexts('decimal', (value) => formatNumber(value as number, formatFloat));
+      return makeUnquotedFormatter('decimal', (value) => formatNumber(value as number, formatFloat));
     case 'DOUBLE':
-      return makeUnquotedTexts('decimal', (value) => formatNumber(value as number, String));
+      return makeUnquotedFormatter('decimal', (value) => formatNumber(value as number, String));
     default:
-      return chooseByteTexts(element, column);
+      return chooseByteFormatter(element, column);
   }
 }
 
-function chooseLongTexts(element: SchemaElement): ValueTexts {
+function chooseLongFormatter(element: SchemaElement): ValueFormatter {
   const { converted_type: converted, logical_type: logical } = element;
   if (logical?.type === 'TIMESTAMP') {
     const digits = countDigits(logical.unit);
     const zone = logical.isAdjustedToUTC ? 'Z' : '';
-    return makeUnquotedTexts('datetime', (value) => formatTimestamp(value as bigint, digits, zone));
+    return makeUnquotedFormatter('datetime', (value) => formatTimestamp(value as bigint, digits, zone));
   }
   if (converted === 'TIMESTAMP_MILLIS')
-    return makeUnquotedTexts('datetime', (value) => formatTimestamp(value as bigint, 3, 'Z'));
+    return makeUnquotedFormatter('datetime', (value) => formatTimestamp(value as bigint, 3, 'Z'));
   if (converted === 'TIMESTAMP_MICROS')
-    return makeUnquotedTexts('datetime', (value) => formatTimestamp(value as bigint, 6, 'Z'));
+    return makeUnquotedFormatter('datetime', (value) => formatTimestamp(value as bigint, 6, 'Z'));
   if (logical?.type === 'TIME') {
     const digits = countDigits(logical.unit);
-    return makeQuotedTexts((value) => formatTimeOfDay(value as bigint, digits));
+    return makeQuotedFormatter((value) => formatTimeOfDay(value as bigint, digits));
   }
-  if (converted === 'TIME_MICROS') return makeQuotedTexts((value) => formatTimeOfDay(value as bigint, 6));
-  if (isUnsigned(element)) return makeUnquotedTexts('integer', (value) => String(BigInt.asUintN(64, value as bigint)));
-  return makeUnquotedTexts('integer', String);
+  if (converted === 'TIME_MICROS') return makeQuotedFormatter((value) => formatTimeOfDay(value as bigint, 6));
+  if (isUnsigned(element))
+    return makeUnquotedFormatter('integer', (value) => String(BigInt.asUintN(64, value as bigint)));
+  return makeUnquotedFormatter('integer', String);
 }
 
-function chooseByteTexts(element: SchemaElement, column: string): ValueTexts {
+function chooseByteFormatter(element: SchemaElement, column: string): ValueFormatter {
   const { type, converted_type: converted, logical_type: logical } = element;
   const kind = logical?.type;
   const isText = converted === 'UTF8' || converted === 'ENUM' || converted === 'JSON';
   if (isText || kind === 'STRING' || kind === 'ENUM' || kind === 'JSON') {
-    return makeQuotedTexts((value) => decodeText(value as Uint8Array, column));
+    return makeQuotedFormatter((value) => decodeText(value as Uint8Array, column));
   }
   if (type === 'FIXED_LEN_BYTE_ARRAY' && kind === 'UUID')
-    return makeQuotedTexts((value) => formatUuid(value as Uint8Array));
+    return makeQuotedFormatter((value) => formatUuid(value as Uint8Array));
   if (type === 'FIXED_LEN_BYTE_ARRAY' && kind === 'FLOAT16') {
-    return makeUnquotedTexts('decimal', (value) => formatNumber(readHalfFloat(value as Uint8Array), String));
+    return makeUnquotedFormatter('decimal', (value) => formatNumber(readHalfFloat(value as Uint8Array), String));
   }
   throw new ParquetProblem('binary', column);
 }
@@ -134,10 +143,10 @@ function getScale({ scale, logical_type: logical }: SchemaElement): number {
 }
 
 const makeDecimalFormatter = (scale: number) => (value: unknown) => {
-  const unscaled = value instanceof Uint8Array ? readSigned(value) : BigInt(value as number | bigint);
-  if (scale === 0) return String(unscaled);
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
-  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+  const unscaledValue = value instanceof Uint8Array ? readSigned(value) : BigInt(value as number | bigint);
+  if (scale === 0) return String(unscaledValue);
+  const digits = String(unscaledValue < 0n ? -unscaledValue : unscaledValue).padStart(scale + 1, '0');
+  return `${unscaledValue < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 };
 
 /** Reads a whole number in two's complement, the highest byte first. */
@@ -148,17 +157,17 @@ function readSigned(bytes: Uint8Array): bigint {
   return BigInt.asIntN(bytes.length * 8, value);
 }
 
-const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'));
+const TWO_DIGIT_TEXTS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'));
 
 const padDigits = (value: number, digits: number): string =>
-  digits === 2 ? (TWO_DIGITS[value] ?? String(value)) : String(value).padStart(digits, '0');
+  digits === 2 ? (TWO_DIGIT_TEXTS[value] ?? String(value)) : String(value).padStart(digits, '0');
 
 /** Formats a day since 1970 by ISO 8601; with a sign outside the years 0 to 9999. */
 export function formatDay(day: number): string {
   // The calendar's days from 1 March of year 0: see Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-  const shifted = day + 719_468;
-  const era = Math.floor(shifted / 146_097);
-  const dayOfEra = shifted - era * 146_097;
+  const shiftedDay = day + 719_468;
+  const era = Math.floor(shiftedDay / 146_097);
+  const dayOfEra = shiftedDay - era * 146_097;
   const yearOfEra = Math.floor(
     (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
   );
@@ -198,8 +207,8 @@ function formatTimeOfDay(value: bigint | number, digits: number): string {
   const units = Number(value);
   const seconds = Math.floor(units / unitsPerSecond);
   const fraction = units - seconds * unitsPerSecond;
-  const clock = `${padDigits(Math.floor(seconds / 3600), 2)}:${padDigits(Math.floor(seconds / 60) % 60, 2)}:${padDigits(seconds % 60, 2)}`;
-  return fraction === 0 ? clock : `${clock}.${padDigits(fraction, digits)}`;
+  const timeText = `${padDigits(Math.floor(seconds / 3600), 2)}:${padDigits(Math.floor(seconds / 60) % 60, 2)}:${padDigits(seconds % 60, 2)}`;
+  return fraction === 0 ? timeText : `${timeText}.${padDigits(fraction, digits)}`;
 }
 
 /** Formats an INT96 timestamp: nanoseconds of the day in the lower 64 bits, the Julian day above. */

@@ -22,7 +22,7 @@ const PREFERRED_MAX_PARTS = 10_000;
 
 /** Writes a Parquet file, some rows at a time: each call returns the bytes that are ready. */
 export class ParquetFile {
-  readonly #bytes = new DrainedBytes();
+  readonly #bytes = new DrainableBytes();
   readonly #columns: readonly ParquetColumn[];
   readonly #file: ParquetWriter;
   #parts = 0;
@@ -63,7 +63,7 @@ export class ParquetFile {
 }
 
 /** A byte buffer that is emptied after each write, while its offset continues to count. */
-class DrainedBytes extends ByteWriter {
+class DrainableBytes extends ByteWriter {
   drain(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(this.buffer.slice(0, this.index));
     this.index = 0;
@@ -71,7 +71,7 @@ class DrainedBytes extends ByteWriter {
   }
 }
 
-const ELEMENTS = {
+const SCHEMA_ELEMENTS = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   integer: { type: 'INT64' },
   boolean: { type: 'BOOLEAN' },
@@ -85,7 +85,7 @@ const ELEMENTS = {
 
 function toSchemaElement({ name, type, nullable }: ParquetColumn): SchemaElement {
   const repetition_type = nullable ? 'OPTIONAL' : 'REQUIRED';
-  if (typeof type === 'string') return { name, repetition_type, ...ELEMENTS[type] };
+  if (typeof type === 'string') return { name, repetition_type, ...SCHEMA_ELEMENTS[type] };
   const decimal = { precision: DECIMAL_DIGITS, scale: type.scale };
   return {
     name,

@@ -37,9 +37,9 @@ export class RecordWriter {
 
   #grow(neededBytes: number): void {
     if (neededBytes - this.#rowStart > MAX_ROW_BYTES) throw new RecordTooLong();
-    const larger = new Uint8Array(Math.max(neededBytes, this.#out.length * 2));
-    larger.set(this.#out.subarray(0, this.#at));
-    this.#out = larger;
+    const largerBytes = new Uint8Array(Math.max(neededBytes, this.#out.length * 2));
+    largerBytes.set(this.#out.subarray(0, this.#at));
+    this.#out = largerBytes;
   }
 
   writeNull(): void {
@@ -49,9 +49,9 @@ export class RecordWriter {
   /** Writes a value without quotes. */
   writeUnquoted(bytes: Uint8Array, start: number, end: number): void {
     this.#next(end - start);
-    const out = this.#out;
+    const outputBytes = this.#out;
     let at = this.#at;
-    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
+    for (let index = start; index < end; index++) outputBytes[at++] = bytes[index] as number;
     this.#at = at;
   }
 
@@ -60,15 +60,15 @@ export class RecordWriter {
     let quoteCount = 0;
     for (let index = start; index < end; index++) if (bytes[index] === QUOTE) quoteCount++;
     this.#next(end - start + quoteCount + 2);
-    const out = this.#out;
+    const outputBytes = this.#out;
     let at = this.#at;
-    out[at++] = QUOTE;
+    outputBytes[at++] = QUOTE;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
-      if (byte === QUOTE) out[at++] = QUOTE;
-      out[at++] = byte;
+      if (byte === QUOTE) outputBytes[at++] = QUOTE;
+      outputBytes[at++] = byte;
     }
-    out[at++] = QUOTE;
+    outputBytes[at++] = QUOTE;
     this.#at = at;
   }
 

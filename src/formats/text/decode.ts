@@ -4,10 +4,10 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
 
 /** Characters of Windows-1252 from 0x80 to 0x9F; its five undefined bytes become control characters (WHATWG). */
-const HIGH_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+const HIGH_1252_CHARACTERS = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: false });
-const strictUtf16 = new TextDecoder('utf-16le', { ignoreBOM: true, fatal: true });
+const strictUtf16Decoder = new TextDecoder('utf-16le', { ignoreBOM: true, fatal: true });
 const encoder = new TextEncoder();
 
 const decodeUtf8: Decode = (bytes, start, end) => {
@@ -28,15 +28,17 @@ const decode1252: Decode = (bytes, start, end) => {
   let text = '';
   for (let index = start; index < end; index++) {
     const byte = bytes[index] as number;
-    text += byte >= 0x80 && byte < 0xa0 ? HIGH_1252[byte - 0x80] : String.fromCharCode(byte);
+    text += byte >= 0x80 && byte < 0xa0 ? HIGH_1252_CHARACTERS[byte - 0x80] : String.fromCharCode(byte);
   }
   return text;
 };
 
-const UTF8_OF_1252 = Array.from({ length: 256 }, (_, byte) => encoder.encode(decode1252(Uint8Array.of(byte), 0, 1)));
+const UTF8_BY_1252_BYTE = Array.from({ length: 256 }, (_, byte) =>
+  encoder.encode(decode1252(Uint8Array.of(byte), 0, 1)),
+);
 
 /** Returns the UTF-8 bytes of a byte of Windows-1252. */
-export const toUtf8Bytes = (byte: number): Uint8Array => UTF8_OF_1252[byte] as Uint8Array;
+export const toUtf8Bytes = (byte: number): Uint8Array => UTF8_BY_1252_BYTE[byte] as Uint8Array;
 
 /** Creates the decoder for {@link toScannableBytes} of an encoding. */
 export const createDecoder = (encoding: Encoding): Decode => (encoding === 'windows-1252' ? decode1252 : decodeUtf8);
@@ -60,14 +62,14 @@ export function toScannableBytes(block: Uint8Array, encoding: Encoding, isLast: 
   if (!isLast && length >= 2 && ((units[length - 1] as number) & 0xfc) === 0xd8) length -= 2;
   if (isLast && block.length % 2 === 1) return null;
   try {
-    return encoder.encode(strictUtf16.decode(units.subarray(0, length)));
+    return encoder.encode(strictUtf16Decoder.decode(units.subarray(0, length)));
   } catch {
     return null;
   }
 }
 
 /** Returns the number of bytes of the text that the first `length` bytes of its {@link toScannableBytes} stand for. */
-export function measureEncodedLength(scannable: Uint8Array, length: number, encoding: Encoding): number {
+export function measureEncodedLength(scannableBytes: Uint8Array, length: number, encoding: Encoding): number {
   if (encoding === 'utf-8' || encoding === 'windows-1252') return length;
-  return utf8.decode(scannable.subarray(0, length)).length * 2;
+  return utf8.decode(scannableBytes.subarray(0, length)).length * 2;
 }

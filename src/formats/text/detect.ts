@@ -1,6 +1,6 @@
 import { createDecoder, type Encoding, toScannableBytes } from './decode.ts';
 
-const strictUtf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
+const strictUtf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
 function findByteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number } | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: 'utf-8', length: 3 };
@@ -12,11 +12,11 @@ function findByteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: num
 /** Recognizes UTF-16 without a byte order mark: nearly every second byte of Western text is zero. */
 function detectUtf16ByZeros(bytes: Uint8Array): Encoding | null {
   const length = Math.min(bytes.length & ~1, 1024);
-  const zeros = [0, 0];
+  const zeroCounts = [0, 0];
   for (let index = 0; index < length; index++) {
-    if (bytes[index] === 0) zeros[index & 1] = (zeros[index & 1] as number) + 1;
+    if (bytes[index] === 0) zeroCounts[index & 1] = (zeroCounts[index & 1] as number) + 1;
   }
-  const [even, odd] = zeros as [number, number];
+  const [even, odd] = zeroCounts as [number, number];
   if (length < 4) return null;
   if (odd > length * 0.35 && even < length * 0.05) return 'utf-16le';
   if (even > length * 0.35 && odd < length * 0.05) return 'utf-16be';
@@ -25,8 +25,8 @@ function detectUtf16ByZeros(bytes: Uint8Array): Encoding | null {
 
 /** Guesses the encoding by the first bytes. UTF-8 is a guess that a far later byte may contradict: {@link isUtf8}. */
 export function guessEncoding(bytes: Uint8Array): { encoding: Encoding; markLength: number } {
-  const mark = findByteOrderMark(bytes);
-  if (mark !== null) return { encoding: mark.encoding, markLength: mark.length };
+  const byteOrderMark = findByteOrderMark(bytes);
+  if (byteOrderMark !== null) return { encoding: byteOrderMark.encoding, markLength: byteOrderMark.length };
   return { encoding: detectUtf16ByZeros(bytes) ?? 'utf-8', markLength: 0 };
 }
 
@@ -37,11 +37,11 @@ export function hasHighBytes(bytes: Uint8Array): boolean {
     if ((bytes[index++] as number) >= 128) return true;
   }
   if (index === bytes.length) return false;
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset + index, (bytes.length - index) >> 2);
-  for (let word = 0; word < words.length; word++) {
-    if (((words[word] as number) & 0x80808080) !== 0) return true;
+  const int32Words = new Int32Array(bytes.buffer, bytes.byteOffset + index, (bytes.length - index) >> 2);
+  for (let wordIndex = 0; wordIndex < int32Words.length; wordIndex++) {
+    if (((int32Words[wordIndex] as number) & 0x80808080) !== 0) return true;
   }
-  for (index += words.length * 4; index < bytes.length; index++) {
+  for (index += int32Words.length * 4; index < bytes.length; index++) {
     if ((bytes[index] as number) >= 128) return true;
   }
   return false;
@@ -63,7 +63,7 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
     }
   }
   try {
-    strictUtf8.decode(bytes.subarray(0, end));
+    strictUtf8Decoder.decode(bytes.subarray(0, end));
     return true;
   } catch {
     return false;
@@ -73,19 +73,19 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
 const UNDEFINED_1252_BYTES = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 /** Returns true if some bytes are undefined in Windows-1252. */
-export const hasUndefined1252 = (bytes: Uint8Array): boolean =>
+export const hasUndefined1252Byte = (bytes: Uint8Array): boolean =>
   UNDEFINED_1252_BYTES.some((byte) => bytes.includes(byte));
 
 /** Returns the text before the first bytes that are not in the encoding, as {@link toScannableBytes}. */
-export function takeReadable(bytes: Uint8Array, encoding: Encoding): Uint8Array {
-  const readUntil = (end: number) => {
+export function takeReadableBytes(bytes: Uint8Array, encoding: Encoding): Uint8Array {
+  const decodeUntil = (end: number) => {
     const text = toScannableBytes(bytes.subarray(0, end), encoding, false);
     return text === null || (encoding === 'utf-8' && !isUtf8(text, false)) ? null : text;
   };
   let text: Uint8Array = new Uint8Array();
   for (let from = 0, to = bytes.length; from < to; ) {
     const middle = (from + to + 1) >> 1;
-    const readableText = readUntil(middle);
+    const readableText = decodeUntil(middle);
     if (readableText === null) to = middle - 1;
     else {
       text = readableText;

@@ -30,11 +30,11 @@ function createUtf8Check(): Recode {
 
 function createUtf16Recoder(isBigEndian: boolean): Recode {
   const decoder = new TextDecoder('utf-16le', { fatal: true, ignoreBOM: true });
-  let leftoverByte = new Uint8Array();
+  let leftoverBytes = new Uint8Array();
   return (piece, isLast) => {
-    const allBytes = concatBytes([leftoverByte, piece]);
+    const allBytes = concatBytes([leftoverBytes, piece]);
     const length = isLast ? allBytes.length : allBytes.length & ~1;
-    leftoverByte = allBytes.slice(length);
+    leftoverBytes = allBytes.slice(length);
     const units = allBytes.subarray(0, length);
     if (isBigEndian) {
       for (let at = 0; at + 1 < length; at += 2) {
@@ -48,13 +48,13 @@ function createUtf16Recoder(isBigEndian: boolean): Recode {
 }
 
 function recode1252(piece: Uint8Array): Uint8Array {
-  const out = new Uint8Array(piece.length * 3);
+  const outputBytes = new Uint8Array(piece.length * 3);
   let length = 0;
   for (const byte of piece) {
-    if (byte < 0x80) out[length++] = byte;
-    else for (const part of toUtf8Bytes(byte)) out[length++] = part;
+    if (byte < 0x80) outputBytes[length++] = byte;
+    else for (const utf8Byte of toUtf8Bytes(byte)) outputBytes[length++] = utf8Byte;
   }
-  return out.subarray(0, length);
+  return outputBytes.subarray(0, length);
 }
 
 /** Returns true if an encoding's name in a document means Windows-1252; Latin-1 is read as a subset of it. */

@@ -25,8 +25,8 @@ const MAX_WORD_BYTES = 10;
 
 /** Looks up a boolean word (any case, trimmed); undefined for any other word. */
 function findBooleanWord(word: string): [forms: number, says: boolean] | undefined {
-  const lower = word.normalize('NFC').toLowerCase();
-  return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
+  const lowerWord = word.normalize('NFC').toLowerCase();
+  return Object.hasOwn(BOOLEAN_WORDS, lowerWord) ? BOOLEAN_WORDS[lowerWord] : undefined;
 }
 
 /** Words of ASCII letters, packed five bits a letter, so that most values are looked up without making a string. */

@@ -26,7 +26,7 @@ export function classifyValue(bytes: Uint8Array, start: number, end: number, dec
   if (from === to) return BLANK_FORM;
   while (isSpace(bytes[to - 1] as number)) to--;
   const firstByte = bytes[from] as number;
-  if (firstByte >= 128 || (bytes[to - 1] as number) >= 128) return classifyWide(bytes, from, to, decode);
+  if (firstByte >= 128 || (bytes[to - 1] as number) >= 128) return classifyWideText(bytes, from, to, decode);
   if (firstByte >= 48 && firstByte <= 57) {
     const number = findNumberForms(bytes, from, to);
     if (number !== 0) return isDigit(bytes[to - 1]) && isProductCode(bytes, from, to) ? 0 : number;
@@ -45,14 +45,14 @@ export function classifyValue(bytes: Uint8Array, start: number, end: number, dec
  * Classifies a value that begins or ends with a character beyond ASCII, as no form does: a text, unless Unicode's
  * spaces surround a value of a form.
  */
-function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
+function classifyWideText(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;
   const value = decode(bytes, from, to);
-  const trimmed = value.trim();
-  if (trimmed.length === value.length) return 0;
-  const forms = classifyString(trimmed);
+  const trimmedText = value.trim();
+  if (trimmedText.length === value.length) return 0;
+  const formMask = classifyString(trimmedText);
   valueTraits |= HAS_WIDE_SPACE;
-  return forms;
+  return formMask;
 }
 
 const encoder = new TextEncoder();

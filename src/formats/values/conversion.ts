@@ -1,7 +1,7 @@
 /** Result instead of an offset: the value is null. */
 export const NULL_RESULT = -1;
 /** Result instead of an offset: the value does not fit the type. */
-export const MISFIT = -2;
+export const MISFIT_RESULT = -2;
 /** Number of bytes that a converted value may need beyond its own length. */
 export const MAX_EXTRA_BYTES = 32;
 

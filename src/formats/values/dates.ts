@@ -15,11 +15,11 @@ export const expandYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 
 /** Traits (`HAS_…`) of the value that {@link findDateForms} received last. */
 export let dateTraits = 0;
 /** First number (year, month or day, as written) of the date that {@link findDateForms} found last. */
-export let dateFirst = 0;
+export let firstDateNumber = 0;
 /** Second number (year, month or day, as written) of the date that {@link findDateForms} found last. */
-export let dateSecond = 0;
+export let secondDateNumber = 0;
 /** Third number (year, month or day, as written) of the date that {@link findDateForms} found last. */
-export let dateThird = 0;
+export let thirdDateNumber = 0;
 /** Offset at which the date that {@link findDateForms} found last ends, and its time may begin. */
 export let dateEnd = 0;
 
@@ -31,9 +31,9 @@ function readDigit(bytes: Uint8Array, at: number, end: number): number {
 
 /** Reads two digits at `at`, or returns -1. */
 function readTwoDigits(bytes: Uint8Array, at: number, end: number): number {
-  const high = readDigit(bytes, at, end);
-  const low = readDigit(bytes, at + 1, end);
-  return high < 0 || low < 0 ? -1 : high * 10 + low;
+  const tensDigit = readDigit(bytes, at, end);
+  const onesDigit = readDigit(bytes, at + 1, end);
+  return tensDigit < 0 || onesDigit < 0 ? -1 : tensDigit * 10 + onesDigit;
 }
 
 /** Minutes since midnight of the time that {@link readTimeTraits} read, in UTC if it has an offset. */
@@ -77,25 +77,25 @@ function readTimeTraits(bytes: Uint8Array, at: number, end: number): number {
   const minutes = bytes[at + 2] === 58 ? readTwoDigits(bytes, at + 3, end) : -1;
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return 0;
   minutesOfDay = hours * 60 + minutes;
-  let traits = HAS_TIME;
+  let traitMask = HAS_TIME;
   let index = at + 5;
   if (index < end && bytes[index] === 58) {
     const seconds = readTwoDigits(bytes, index + 1, end);
     if (seconds < 0 || seconds > 59) return 0;
-    traits |= HAS_SECONDS;
+    traitMask |= HAS_SECONDS;
     index += 3;
     if (index < end && bytes[index] === 46) {
       index = findFractionEnd(bytes, index + 1, end);
       if (index < 0) return 0;
-      traits |= HAS_FRACTION;
+      traitMask |= HAS_FRACTION;
     }
   }
-  if (index === end) return traits;
+  if (index === end) return traitMask;
   if (bytes[index] === 32) {
     index++;
-    if (isUtc(bytes, index, end)) return traits | HAS_OFFSET;
+    if (isUtc(bytes, index, end)) return traitMask | HAS_OFFSET;
   }
-  return index < end && isOffset(bytes, index, end) ? traits | HAS_OFFSET : 0;
+  return index < end && isOffset(bytes, index, end) ? traitMask | HAS_OFFSET : 0;
 }
 
 /** Number of digits that {@link readNumberAt} read. */
@@ -132,41 +132,44 @@ function isOutOfRange(year: number, firstNumber: number, secondNumber: number, m
 export function findDateForms(bytes: Uint8Array, start: number, end: number): number {
   dateTraits = 0;
   const firstNumber = readNumberAt(bytes, start, end);
-  dateFirst = firstNumber;
-  const firstDigits = digitCount;
+  firstDateNumber = firstNumber;
+  const firstDigitCount = digitCount;
   const separatorAt = start + digitCount;
   const separator = bytes[separatorAt] as number;
-  const sign = separator === 45 ? 0 : separator === 47 ? 1 : separator === 46 ? 2 : -1;
-  if (firstDigits === 0 || firstDigits === 3 || sign < 0 || separatorAt >= end) return 0;
+  const separatorIndex = separator === 45 ? 0 : separator === 47 ? 1 : separator === 46 ? 2 : -1;
+  if (firstDigitCount === 0 || firstDigitCount === 3 || separatorIndex < 0 || separatorAt >= end) return 0;
   const secondNumber = readNumberAt(bytes, separatorAt + 1, end);
   const secondSeparatorAt = separatorAt + 1 + digitCount;
   if (digitCount === 0 || digitCount > 2 || secondSeparatorAt >= end || bytes[secondSeparatorAt] !== separator)
     return 0;
   const thirdNumber = readNumberAt(bytes, secondSeparatorAt + 1, end);
   const at = secondSeparatorAt + 1 + digitCount;
-  dateSecond = secondNumber;
-  dateThird = thirdNumber;
+  secondDateNumber = secondNumber;
+  thirdDateNumber = thirdNumber;
   dateEnd = at;
-  let forms = 0;
+  let formMask = 0;
   let year = firstNumber;
-  if (firstDigits === 4) {
+  if (firstDigitCount === 4) {
     if ((digitCount === 1 || digitCount === 2) && isCalendarDay(firstNumber, secondNumber, thirdNumber))
-      forms = makeDateForm(0, sign);
+      formMask = makeDateForm(0, separatorIndex);
   } else if (digitCount === 4 || digitCount === 2) {
     year = digitCount === 4 ? thirdNumber : expandYear(thirdNumber);
     const yearFormOffset = digitCount === 4 ? 0 : 2;
-    if (isCalendarDay(year, secondNumber, firstNumber)) forms |= makeDateForm(1 + yearFormOffset, sign);
-    if (isCalendarDay(year, firstNumber, secondNumber)) forms |= makeDateForm(2 + yearFormOffset, sign);
+    if (isCalendarDay(year, secondNumber, firstNumber)) formMask |= makeDateForm(1 + yearFormOffset, separatorIndex);
+    if (isCalendarDay(year, firstNumber, secondNumber)) formMask |= makeDateForm(2 + yearFormOffset, separatorIndex);
   }
   const edgeTrait = year === FIRST_YEAR || year === LAST_YEAR ? HAS_EDGE_YEAR : 0;
   dateTraits = edgeTrait;
-  if (forms === 0 || at === end) return forms;
+  if (formMask === 0 || at === end) return formMask;
   const separatorByte = bytes[at] as number;
   if (separatorByte !== 32 && separatorByte !== 84 && separatorByte !== 116) return 0;
   const foundTraits = readTimeTraits(bytes, at + 1, end);
   if (foundTraits === 0) return 0;
-  if (edgeTrait !== 0 && isOutOfRange(year, firstDigits === 4 ? thirdNumber : firstNumber, secondNumber, minutesOfDay))
+  if (
+    edgeTrait !== 0 &&
+    isOutOfRange(year, firstDigitCount === 4 ? thirdNumber : firstNumber, secondNumber, minutesOfDay)
+  )
     return 0;
   dateTraits = (separatorByte === 32 ? foundTraits : foundTraits | HAS_STRICT_TIME) | edgeTrait;
-  return forms;
+  return formMask;
 }

@@ -93,7 +93,8 @@ const FORM_NAMES: [number, string][] = [
   ),
 ];
 
-export const findFormName = (forms: number): string => FORM_NAMES.find(([bit]) => (forms & bit) !== 0)?.[1] ?? 'text';
+export const findFormName = (formMask: number): string =>
+  FORM_NAMES.find(([bit]) => (formMask & bit) !== 0)?.[1] ?? 'text';
 
 /** Finds the form that a format's name begins with (a datetime's name has the time after the date); 0 for text. */
 export function parseForm(format: string): number {

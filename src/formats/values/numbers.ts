@@ -79,10 +79,10 @@ export function findNumberForms(bytes: Uint8Array, start: number, end: number): 
   if (count > 1 && hasLeadingZero) return 0;
   if (integerEnd === end) {
     if (count === 0) return 0;
-    let forms = DECIMALS;
-    if (count < 19 || fitsInt64(bytes, from, end, sign === 45)) forms |= INTEGER;
-    if (end - start === 1 && (bytes[start] === 48 || bytes[start] === 49)) forms |= ONE_ZERO;
-    return forms;
+    let formMask = DECIMALS;
+    if (count < 19 || fitsInt64(bytes, from, end, sign === 45)) formMask |= INTEGER;
+    if (end - start === 1 && (bytes[start] === 48 || bytes[start] === 49)) formMask |= ONE_ZERO;
+    return formMask;
   }
   const separator = bytes[integerEnd] as number;
   if (separator !== POINT_SIGN && separator !== COMMA_SIGN) {

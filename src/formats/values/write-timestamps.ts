@@ -1,5 +1,13 @@
-import { type Conversion, MISFIT, type ZoneEdges } from './conversion.ts';
-import { dateEnd, dateFirst, dateSecond, dateThird, dateTraits, expandYear, findDateForms } from './dates.ts';
+import { type Conversion, MISFIT_RESULT, type ZoneEdges } from './conversion.ts';
+import {
+  dateEnd,
+  dateTraits,
+  expandYear,
+  findDateForms,
+  firstDateNumber,
+  secondDateNumber,
+  thirdDateNumber,
+} from './dates.ts';
 import { DMY_DATES, HAS_EDGE_YEAR, HAS_OFFSET, MDY_DATES, YMD_DATES } from './forms.ts';
 
 const SPACE = 32;
@@ -10,40 +18,42 @@ const POINT_SIGN = 46;
 
 /**
  * Writes a date or timestamp as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or returns
- * `MISFIT`. A date with the year first is unambiguous; otherwise the order of day and month must be the column's. A
+ * `MISFIT_RESULT`. A date with the year first is unambiguous; otherwise the order of day and month must be the column's. A
  * timestamp without an offset is in the session's zone.
  */
 export function writeTimestamp(
-  out: Uint8Array,
+  outputBytes: Uint8Array,
   at: number,
   bytes: Uint8Array,
   from: number,
   to: number,
   { type, date: form, zone }: Conversion,
 ): number {
-  const forms = findDateForms(bytes, from, to);
+  const formMask = findDateForms(bytes, from, to);
   const isEdge = (dateTraits & HAS_EDGE_YEAR) !== 0 && (dateTraits & HAS_OFFSET) === 0;
   const isDayFirst = (form & DMY_DATES) !== 0;
   let nextOffset: number;
-  if ((forms & YMD_DATES) !== 0) nextOffset = writeDay(out, at, dateFirst, dateSecond, dateThird);
-  else if ((forms & (isDayFirst ? DMY_DATES : MDY_DATES)) === 0) return MISFIT;
+  if ((formMask & YMD_DATES) !== 0)
+    nextOffset = writeDay(outputBytes, at, firstDateNumber, secondDateNumber, thirdDateNumber);
+  else if ((formMask & (isDayFirst ? DMY_DATES : MDY_DATES)) === 0) return MISFIT_RESULT;
   else {
-    const year = dateThird < 100 && isShortYear(bytes) ? expandYear(dateThird) : dateThird;
+    const year = thirdDateNumber < 100 && isShortYear(bytes) ? expandYear(thirdDateNumber) : thirdDateNumber;
     nextOffset = isDayFirst
-      ? writeDay(out, at, year, dateSecond, dateFirst)
-      : writeDay(out, at, year, dateFirst, dateSecond);
+      ? writeDay(outputBytes, at, year, secondDateNumber, firstDateNumber)
+      : writeDay(outputBytes, at, year, firstDateNumber, secondDateNumber);
   }
-  if (type === 'date') return isMidnight(bytes, dateEnd, to) ? nextOffset : MISFIT;
-  out[nextOffset++] = SPACE;
-  const end = writeTime(out, nextOffset, bytes, dateEnd, to);
-  return isEdge && zone !== null && isOutOfRange(out, at, zone) ? MISFIT : end;
+  if (type === 'date') return isMidnight(bytes, dateEnd, to) ? nextOffset : MISFIT_RESULT;
+  outputBytes[nextOffset++] = SPACE;
+  const end = writeTime(outputBytes, nextOffset, bytes, dateEnd, to);
+  return isEdge && zone !== null && isOutOfRange(outputBytes, at, zone) ? MISFIT_RESULT : end;
 }
 
 /** Returns true if the timestamp at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC. */
-function isOutOfRange(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
+function isOutOfRange(outputBytes: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
   const readNumber = (from: number, count: number) => {
     let value = 0;
-    for (let index = at + from; index < at + from + count; index++) value = value * 10 + (out[index] as number) - 48;
+    for (let index = at + from; index < at + from + count; index++)
+      value = value * 10 + (outputBytes[index] as number) - 48;
     return value;
   };
   const seconds = readNumber(11, 2) * 3600 + readNumber(14, 2) * 60 + readNumber(17, 2);
@@ -57,21 +67,21 @@ function isShortYear(bytes: Uint8Array): boolean {
   return digitBefore < 0 || digitBefore > 9;
 }
 
-function writeDigits(out: Uint8Array, at: number, value: number, count: number): number {
-  let remaining = value;
+function writeDigits(outputBytes: Uint8Array, at: number, value: number, count: number): number {
+  let remainingValue = value;
   for (let index = at + count - 1; index >= at; index--) {
-    out[index] = 48 + (remaining % 10);
-    remaining = Math.floor(remaining / 10);
+    outputBytes[index] = 48 + (remainingValue % 10);
+    remainingValue = Math.floor(remainingValue / 10);
   }
   return at + count;
 }
 
-function writeDay(out: Uint8Array, at: number, year: number, month: number, day: number): number {
-  let nextOffset = writeDigits(out, at, year, 4);
-  out[nextOffset++] = 45;
-  nextOffset = writeDigits(out, nextOffset, month, 2);
-  out[nextOffset++] = 45;
-  return writeDigits(out, nextOffset, day, 2);
+function writeDay(outputBytes: Uint8Array, at: number, year: number, month: number, day: number): number {
+  let nextOffset = writeDigits(outputBytes, at, year, 4);
+  outputBytes[nextOffset++] = 45;
+  nextOffset = writeDigits(outputBytes, nextOffset, month, 2);
+  outputBytes[nextOffset++] = 45;
+  return writeDigits(outputBytes, nextOffset, day, 2);
 }
 
 /** Returns true if only zeros and signs follow the date: no time, or midnight without an offset. */
@@ -84,41 +94,41 @@ function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
 }
 
 /** Copies the time that `findDateForms` accepted; a date alone gets midnight, and zeros beyond microseconds are dropped. */
-function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
+function writeTime(outputBytes: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
   let nextOffset = at;
   if (timeAt === to) {
-    for (const byte of [48, 48, COLON, 48, 48, COLON, 48, 48]) out[nextOffset++] = byte;
+    for (const byte of [48, 48, COLON, 48, 48, COLON, 48, 48]) outputBytes[nextOffset++] = byte;
     return nextOffset;
   }
   let index = timeAt + 1;
-  for (const stop = index + 5; index < stop; index++) out[nextOffset++] = bytes[index] as number;
-  out[nextOffset++] = COLON;
+  for (const stop = index + 5; index < stop; index++) outputBytes[nextOffset++] = bytes[index] as number;
+  outputBytes[nextOffset++] = COLON;
   const hasSeconds = index < to && bytes[index] === COLON;
-  out[nextOffset++] = hasSeconds ? (bytes[index + 1] as number) : 48;
-  out[nextOffset++] = hasSeconds ? (bytes[index + 2] as number) : 48;
+  outputBytes[nextOffset++] = hasSeconds ? (bytes[index + 1] as number) : 48;
+  outputBytes[nextOffset++] = hasSeconds ? (bytes[index + 2] as number) : 48;
   if (hasSeconds) index += 3;
   if (index < to && bytes[index] === POINT_SIGN) {
-    for (let places = 0; index < to; places++, index++) {
+    for (let fractionDigitCount = 0; index < to; fractionDigitCount++, index++) {
       const byte = bytes[index] as number;
-      if (places > 0 && (byte < 48 || byte > 57)) break;
-      if (places <= 6) out[nextOffset++] = byte;
+      if (fractionDigitCount > 0 && (byte < 48 || byte > 57)) break;
+      if (fractionDigitCount <= 6) outputBytes[nextOffset++] = byte;
     }
   }
   if (index < to && bytes[index] === SPACE) index++;
   if (index === to) return nextOffset;
-  return writeUtcOffset(out, nextOffset, bytes, index, to);
+  return writeUtcOffset(outputBytes, nextOffset, bytes, index, to);
 }
 
-function writeUtcOffset(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
+function writeUtcOffset(outputBytes: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
   let nextOffset = at;
   const sign = bytes[from] as number;
   if (sign !== PLUS && sign !== MINUS) {
-    for (const byte of [43, 48, 48]) out[nextOffset++] = byte;
+    for (const byte of [43, 48, 48]) outputBytes[nextOffset++] = byte;
     return nextOffset;
   }
   for (let index = from; index < to; index++) {
-    if (index === from + 3) out[nextOffset++] = COLON;
-    if (bytes[index] !== COLON) out[nextOffset++] = bytes[index] as number;
+    if (index === from + 3) outputBytes[nextOffset++] = COLON;
+    if (bytes[index] !== COLON) outputBytes[nextOffset++] = bytes[index] as number;
   }
   return nextOffset;
 }

@@ -32,16 +32,16 @@ export interface BiffSheet {
   offset: number;
 }
 
-const WORKBOOK_STREAM = 5;
-const WORKSHEET_STREAM = 0;
+const WORKBOOK_STREAM_TYPE = 5;
+const WORKSHEET_STREAM_TYPE = 0;
 
 /** Reads a BIFF workbook up to its sheets. @throws WorkbookEncrypted, RecordsDamaged, RangeError */
 export async function readBiffBook(stream: ByteStream): Promise<BiffBook> {
   const reader = new BookReader();
-  const readBytes = await record.readRecords(stream, 0, (kind, content, offset) =>
+  const readByteCount = await record.readRecords(stream, 0, (kind, content, offset) =>
     reader.takeRecord(kind, content, offset),
   );
-  return { ...reader.makeBook(), readBytes };
+  return { ...reader.makeBook(), readBytes: readByteCount };
 }
 
 class BookReader {
@@ -101,7 +101,7 @@ class BookReader {
     const editions: Record<number, BiffEdition> = { 9: 2, 521: 3, 1033: 4 };
     this.#edition = editions[kind] ?? (content.getUint16(0, true) === 0x600 ? 8 : 5);
     // The oldest editions consist of a single sheet.
-    this.#isSheet = content.getUint16(2, true) !== WORKBOOK_STREAM;
+    this.#isSheet = content.getUint16(2, true) !== WORKBOOK_STREAM_TYPE;
   }
 
   #format(content: DataView): void {
@@ -118,7 +118,7 @@ class BookReader {
   }
 
   #sheet(content: DataView): void {
-    if (content.getUint8(5) !== WORKSHEET_STREAM) return;
+    if (content.getUint8(5) !== WORKSHEET_STREAM_TYPE) return;
     const offset = content.getUint32(0, true);
     this.#sheets.set(offset, { name: this.#sheetName(content), isHidden: (content.getUint8(4) & 3) !== 0, offset });
   }

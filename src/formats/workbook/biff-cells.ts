@@ -42,8 +42,8 @@ export class BiffCells {
 
   #take(kind: number, content: DataView): void {
     // The value follows the cell's style: three bytes in the oldest records, two in the others.
-    const isOldest = kind < record.FORMULA_RECORD || (kind === record.FORMULA_RECORD && this.#book.edition < 5);
-    const at = isOldest ? 7 : 6;
+    const isOldestEdition = kind < record.FORMULA_RECORD || (kind === record.FORMULA_RECORD && this.#book.edition < 5);
+    const at = isOldestEdition ? 7 : 6;
     switch (kind) {
       case record.INTEGER_RECORD_2:
         this.#number(content, at, content.getUint16(at, true));
@@ -61,7 +61,7 @@ export class BiffCells {
       case record.LABEL_RECORD_2:
       case record.LABEL_RECORD:
       case record.RICH_LABEL_RECORD:
-        this.#text(readPosition(content), this.#textAt(content, at, isOldest));
+        this.#text(readPosition(content), this.#textAt(content, at, isOldestEdition));
         break;
       case record.TEXT_CELL_RECORD:
         this.#shared(content);
@@ -148,7 +148,9 @@ export class BiffCells {
   #merged(content: DataView): void {
     const count = content.getUint16(0, true);
     for (let index = 0; index < count; index++) {
-      const [top, bottom, left, right] = [0, 2, 4, 6].map((part) => content.getUint16(2 + index * 8 + part, true));
+      const [top, bottom, left, right] = [0, 2, 4, 6].map((edgeOffset) =>
+        content.getUint16(2 + index * 8 + edgeOffset, true),
+      );
       if (top === undefined || bottom === undefined || left === undefined || right === undefined) return;
       this.mergedCells.push({ top: top + 1, bottom: bottom + 1, left, right });
     }

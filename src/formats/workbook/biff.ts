@@ -12,7 +12,7 @@ import {
   type SheetChoice,
   type SheetOutput,
   SheetUnknown,
-  toNames,
+  toSheetNames,
 } from './choice.ts';
 import { type ByteStream, CompoundDamaged, openCompoundFile } from './compound-file.ts';
 import { isContainer } from './content.ts';
@@ -58,7 +58,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
     const book = await readBiffBook(stream);
     const conversion = new BiffConversion(file, stream, book);
     let choice: SheetChoice<ConvertedSheet<T>> = NO_CHOICE;
-    const names = toNames(book.sheets.map(({ name }) => name));
+    const names = toSheetNames(book.sheets.map(({ name }) => name));
     const requestedSheet = names.sheets && file.sheet;
     const sheets =
       requestedSheet === undefined
@@ -67,9 +67,9 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
     if (sheets.length === 0 && requestedSheet !== undefined) throw new SheetUnknown();
     for (const sheet of sheets) {
       if (sheet.isHidden && choice.first) break;
-      const converted = await conversion.convertSheet(sheet);
-      if (!converted) continue;
-      const { counts, text, sheet: sheetFacts } = converted;
+      const convertedSheet = await conversion.convertSheet(sheet);
+      if (!convertedSheet) continue;
+      const { counts, text, sheet: sheetFacts } = convertedSheet;
       const result = { text, sheet: { ...sheetFacts, ...names } };
       if (requestedSheet !== undefined || isTable(counts)) return result;
       choice = considerSheet(choice, counts, result);
@@ -172,13 +172,13 @@ class BiffConversion<T> {
 
   /** Reads a sheet's records from an offset to its end or until `isEnough`, and returns the number of bytes read. */
   async #pass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
-    const readBytes = await readRecords(this.#stream, offset, (kind, content) => {
+    const readByteCount = await readRecords(this.#stream, offset, (kind, content) => {
       cells.takeRecord(kind, content);
       return cells.hasEnded || isEnough();
     });
-    this.#read += Math.max(readBytes, BLOCK_BYTES);
+    this.#read += Math.max(readByteCount, BLOCK_BYTES);
     if (this.#read > FREE_BYTES + MAX_PASSES * this.#file.size) throw new WorkbookTooLarge();
-    return readBytes;
+    return readByteCount;
   }
 }
 

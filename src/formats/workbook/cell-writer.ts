@@ -38,8 +38,8 @@ export class CellWriter {
     if (writeText !== '' && this.#rows.moveToColumn(column)) this.#writer.writeQuotedText(writeText);
   }
 
-  /** Writes a value whose text lies between two offsets. @param encoded whether references in it are to be decoded */
-  writeValue(column: number, type: number, style: number, start: number, end: number, encoded: boolean): void {
+  /** Writes a value whose text lies between two offsets. @param isEncoded whether references in it are to be decoded */
+  writeValue(column: number, type: number, style: number, start: number, end: number, isEncoded: boolean): void {
     const bytes = this.#bytes;
     switch (type) {
       case NUMERIC_CELL:
@@ -62,7 +62,7 @@ export class CellWriter {
         );
         break;
       case TEXT_CELL:
-        if (encoded && hasReference(bytes, start, end))
+        if (isEncoded && hasReference(bytes, start, end))
           this.writeText(column, unescapeText(decodeText(bytes, start, end)));
         else this.writeText(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
         break;

@@ -1,21 +1,21 @@
 import type { NumberFormat } from './number-format.ts';
-import { formatSpan, formatTime, formatTimestamp } from './timestamps.ts';
+import { formatDuration, formatTime, formatTimestamp } from './timestamps.ts';
 
 /** Formats a number as Excel displays it; `####` stays a number. Null for a text that is no number. */
-export const formatNumber = (text: string, format: NumberFormat, epoch1904: boolean): string | null =>
-  formatAs(text, format, epoch1904) ?? formatPlainNumber(text);
+export const formatNumber = (text: string, format: NumberFormat, usesEpoch1904: boolean): string | null =>
+  formatByKind(text, format, usesEpoch1904) ?? formatPlainNumber(text);
 
-function formatAs(text: string, format: NumberFormat, epoch1904: boolean): string | null {
+function formatByKind(text: string, format: NumberFormat, usesEpoch1904: boolean): string | null {
   const value = Number(text);
   if (format.kind === 'number' || !Number.isFinite(value)) return null;
   switch (format.kind) {
     case 'date':
     case 'datetime':
-      return formatTimestamp(value, format.kind, epoch1904);
+      return formatTimestamp(value, format.kind, usesEpoch1904);
     case 'time':
       return formatTime(value);
     case 'span':
-      return formatSpan(value);
+      return formatDuration(value);
     case 'code':
       return Number.isSafeInteger(Math.round(value)) ? fillPattern(value, format.pattern, format.digitCount) : null;
   }
@@ -26,10 +26,10 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
  * stay as written, without leading zeros or the sign of zero.
  */
 export function formatPlainNumber(text: string): string | null {
-  const trimmed = text.trim();
-  if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-0$/, '0');
-  const value = Number(trimmed);
-  if (trimmed === '' || !Number.isFinite(value)) return null;
+  const trimmedText = text.trim();
+  if (/^-?\d+$/.test(trimmedText)) return trimmedText.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-0$/, '0');
+  const value = Number(trimmedText);
+  if (trimmedText === '' || !Number.isFinite(value)) return null;
   return String(Number(value.toPrecision(15)));
 }
 
@@ -38,7 +38,7 @@ function fillPattern(value: number, pattern: string, digits: number): string {
   const allDigits = Math.round(Math.abs(value)).toFixed(0).padStart(digits, '0');
   let at = allDigits.length - digits;
   let text = '';
-  for (const sign of pattern) text += sign === '#' ? allDigits[at++] : sign;
+  for (const character of pattern) text += character === '#' ? allDigits[at++] : character;
   const firstDigitIndex = pattern.indexOf('#');
   return `${value < 0 ? '-' : ''}${text.slice(0, firstDigitIndex)}${allDigits.slice(0, allDigits.length - digits)}${text.slice(firstDigitIndex)}`;
 }

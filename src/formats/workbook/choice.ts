@@ -19,7 +19,7 @@ const MAX_SHEET_NAMES = 200;
 export const MAX_SHEET_NAME_LENGTH = 255;
 
 /** Makes the list of a workbook's sheet names for its facts. */
-export const toNames = (names: (string | null)[]): { sheets?: string[] } => {
+export const toSheetNames = (names: (string | null)[]): { sheets?: string[] } => {
   const isName = (name: string | null) => name !== null && name !== '' && name.length <= MAX_SHEET_NAME_LENGTH;
   const sheets = names.filter(isName).slice(0, MAX_SHEET_NAMES) as string[];
   return sheets.length > 0 ? { sheets } : {};

@@ -136,12 +136,12 @@ const WINDOW_BYTES = 2 * 1024 * 1024;
 /** Makes a reader of a file in large windows that keeps the last few: sectors are small and lie nearly in order. */
 function createWindowedReader(read: ReadRange, size: number): ReadRange {
   const windows = new Map<number, Uint8Array>();
-  let loads = 0;
+  let loadCount = 0;
   const readWindow = async (index: number): Promise<Uint8Array> => {
     const knownWindow = windows.get(index);
     if (knownWindow) return knownWindow;
     // Only a file made to be slow has its pieces so scattered.
-    if (++loads > 64 + 8 * Math.ceil(size / WINDOW_BYTES)) throw new WorkbookTooLarge();
+    if (++loadCount > 64 + 8 * Math.ceil(size / WINDOW_BYTES)) throw new WorkbookTooLarge();
     const bytes = await read(index * WINDOW_BYTES, Math.min(WINDOW_BYTES, size - index * WINDOW_BYTES));
     const [oldest] = windows.keys();
     if (windows.size > 2 && oldest !== undefined) windows.delete(oldest);

@@ -25,8 +25,8 @@ export const isContainer = (head: Uint8Array): boolean => OLE_SIGNATURE.every((b
 
 /** Returns true for a text: it may hold control characters, but neither NUL nor many of them. */
 function isText(head: Uint8Array): boolean {
-  const controls = head.filter((byte) => byte < 9 || (byte > 13 && byte < 27)).length;
-  return !head.includes(0) && controls <= Math.max(5, head.length / 20);
+  const controlCount = head.filter((byte) => byte < 9 || (byte > 13 && byte < 27)).length;
+  return !head.includes(0) && controlCount <= Math.max(5, head.length / 20);
 }
 
 const JSON_START_PATTERN = /^(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*$)|\[\s*(?:[[{"]|\]\s*$))/;

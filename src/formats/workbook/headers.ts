@@ -1,4 +1,4 @@
-import { findTypedColumns, isUnlike, mayBeHeader } from '../csv/layout.ts';
+import { differsFromColumn, findTypedColumns, mayBeHeader } from '../csv/layout.ts';
 import { areYearNames } from '../csv/years.ts';
 import { createDecoder } from '../text/decode.ts';
 import { classifyValue } from '../values/classify.ts';
@@ -56,8 +56,8 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], firstColumn: n
  * the same columns, one below the other, are titles too.
  */
 function findGroups(rows: FirstCell[][], merges: Merge[], firstColumn: number, firstRowBelow: number): number {
-  const begins = rows.slice(firstRowBelow - 1).map((row) => row.findIndex(isFilled));
-  const leftColumn = firstColumn + Math.min(...begins.filter((column) => column >= 0));
+  const firstFilledColumns = rows.slice(firstRowBelow - 1).map((row) => row.findIndex(isFilled));
+  const leftColumn = firstColumn + Math.min(...firstFilledColumns.filter((column) => column >= 0));
   const isGroup = (row: number): boolean => {
     const group = merges.find(
       (merge) => merge.top === row && isFilledAt(rows[row - 1] ?? [], merge.left - firstColumn),
@@ -140,7 +140,7 @@ class HeaderRows {
    */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
-    const isOne =
+    const isOneHeader =
       this.#columns.some((column) => {
         const merge = this.#mergeAt(bottom, column);
         return merge?.top === this.#top && merge.bottom === bottom && this.#textAt(this.#top, column) !== '';
@@ -151,7 +151,7 @@ class HeaderRows {
         const ownCellRows = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
         return (
           ownCellRows.length === 1 ||
-          (isOne && ownCellRows.length > 1) ||
+          (isOneHeader && ownCellRows.length > 1) ||
           (ownCellRows.length === 0 && !levels.some((row) => this.#isShared(row, column)))
         );
       })
@@ -167,14 +167,18 @@ class HeaderRows {
     const [last, ...rows] = this.#rows.slice(bottom - 1).map(classifyRow) as [ClassifiedRow, ...ClassifiedRow[]];
     const columnForms = findTypedColumns(rows);
     const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#textAt(row, column) !== '');
-    const firstNamed = this.#columns.findIndex(isNamedAbove);
+    const firstNamedIndex = this.#columns.findIndex(isNamedAbove);
     return (
       mayBeHeader(last) &&
-      last.fieldForms.some((form, column) => form !== BLANK_FORM && isUnlike(form, columnForms[column])) &&
+      last.fieldForms.some(
+        (formMask, column) => formMask !== BLANK_FORM && differsFromColumn(formMask, columnForms[column]),
+      ) &&
       levels.every(
         (row) => row === bottom || (this.#rows[row - 1] as FirstCell[]).filter(isFilled).length < last.filledCount,
       ) &&
-      this.#columns.slice(firstNamed).every((column) => this.#textAt(bottom, column) === '' || isNamedAbove(column))
+      this.#columns
+        .slice(firstNamedIndex)
+        .every((column) => this.#textAt(bottom, column) === '' || isNamedAbove(column))
     );
   }
 
@@ -189,11 +193,12 @@ class HeaderRows {
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
     const numbers = cells.filter((cell) => detectValueType(cell) === 'number');
-    const areYears = numbers.length > 1 && numbers.every(({ text }) => YEAR_PATTERN.test(text)) && hasRise(numbers);
+    const areYears =
+      numbers.length > 1 && numbers.every(({ text }) => YEAR_PATTERN.test(text)) && areAscending(numbers);
     return cells.every((cell, column) => {
       // What is merged from above is judged there.
       if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
-      const cellsBelow = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
+      const cellsBelow = this.#rows.slice(bottom).flatMap((lowerRow) => lowerRow[column] ?? []);
       if (cellsBelow.some(({ text }) => text === cell.text)) return false;
       const kind = detectValueType(cell);
       const isYear = kind === 'number' && (areYears || (row < bottom && YEAR_PATTERN.test(cell.text)));
@@ -236,8 +241,8 @@ class HeaderRows {
       const words = levels.map((row) => this.#textAt(row, column)).filter((word) => word !== '');
       return words.filter((word, level) => word !== words[level - 1]).join(' ');
     });
-    const filled = levels.filter((row) => this.#rows[row - 1]?.some(isFilled)).length;
-    return { topRow: this.#top, bottomRow: bottom, filledCount: filled, columnNames: names };
+    const filledLevelCount = levels.filter((row) => this.#rows[row - 1]?.some(isFilled)).length;
+    return { topRow: this.#top, bottomRow: bottom, filledCount: filledLevelCount, columnNames: names };
   }
 
   /** Names the columns by the first row alone: columns that share a cell are numbered, if the rows below use them. */
@@ -290,5 +295,5 @@ function detectValueType({ text, isText }: FirstCell): 'text' | 'number' | 'date
 }
 
 /** Returns true if some number follows a smaller one. */
-const hasRise = (numbers: FirstCell[]): boolean =>
+const areAscending = (numbers: FirstCell[]): boolean =>
   numbers.some(({ text }, index) => index > 0 && Number(text) > Number(numbers[index - 1]?.text));

@@ -73,7 +73,7 @@ export function selectUsefulMerges(allMerges: Merge[]): Merges {
     .filter(({ top, bottom, left, right }) => top >= 1 && bottom <= MAX_ROWS && left >= 0 && right < MAX_COLUMNS)
     .filter(({ top, bottom, left, right }) => top <= bottom && left <= right)
     .sort((a, b) => a.top - b.top);
-  if (doOverlap(merges)) return NO_MERGES;
+  if (haveOverlaps(merges)) return NO_MERGES;
   return {
     headerMerges: merges.filter(({ top }) => top <= MAX_HEADER_ROW),
     lastRowsByCell: new Map(
@@ -83,7 +83,7 @@ export function selectUsefulMerges(allMerges: Merge[]): Merges {
 }
 
 /** Returns true if merged cells, sorted by their tops, overlap: in the first rows anywhere, below only in the repeated column. */
-function doOverlap(merges: Merge[]): boolean {
+function haveOverlaps(merges: Merge[]): boolean {
   if (merges.length < 2) return false;
   const coveredCells = new Uint8Array(MAX_HEADER_ROW * MAX_COLUMNS);
   const lastRows = new Int32Array(MAX_COLUMNS);

@@ -13,7 +13,7 @@ export const NUMBER_FORMAT: NumberFormat = { kind: 'number' };
 const DATE_FORMAT: NumberFormat = { kind: 'date' };
 const DATETIME_FORMAT: NumberFormat = { kind: 'datetime' };
 const TIME_FORMAT: NumberFormat = { kind: 'time' };
-const SPAN_FORMAT: NumberFormat = { kind: 'span' };
+const DURATION_FORMAT: NumberFormat = { kind: 'span' };
 
 /** Finds a format that every workbook has without defining it (ECMA-376 part 1, 18.8.30), East Asia's included. */
 export function findBuiltinFormat(id: number): NumberFormat {
@@ -21,7 +21,7 @@ export function findBuiltinFormat(id: number): NumberFormat {
   if ((id >= 18 && id <= 21) || (id >= 32 && id <= 35)) return TIME_FORMAT;
   if (id === 22) return DATETIME_FORMAT;
   if (id === 45 || id === 47) return TIME_FORMAT;
-  return id === 46 ? SPAN_FORMAT : NUMBER_FORMAT;
+  return id === 46 ? DURATION_FORMAT : NUMBER_FORMAT;
 }
 
 /** Maximum number of digits of a code: a number has no more. */
@@ -31,14 +31,14 @@ const MAX_DIGITS = 30;
 export function parseCustomFormat(code: string): NumberFormat {
   const section = readFirstSection(code);
   const letters = section.toLowerCase();
-  if (/\[(?:h+|m+|s+)\]/.test(letters)) return SPAN_FORMAT;
+  if (/\[(?:h+|m+|s+)\]/.test(letters)) return DURATION_FORMAT;
   // Conditions, colours and currencies stand in brackets.
   const plainLetters = letters.replace(/\[[^[\]]*\]/g, '');
   if (!/general|[0#?]/.test(plainLetters.replace(/(?:s|ss)[.,]0+/g, 's'))) {
-    const hasDay = /[yd]/.test(plainLetters) || /(?:^|[^hs:])m{3,}/.test(plainLetters) || isMonthAlone(plainLetters);
-    const time = /[hs]/.test(plainLetters);
-    if (hasDay) return time ? DATETIME_FORMAT : DATE_FORMAT;
-    if (time) return TIME_FORMAT;
+    const hasDay = /[yd]/.test(plainLetters) || /(?:^|[^hs:])m{3,}/.test(plainLetters) || isMonthOnly(plainLetters);
+    const hasTime = /[hs]/.test(plainLetters);
+    if (hasDay) return hasTime ? DATETIME_FORMAT : DATE_FORMAT;
+    if (hasTime) return TIME_FORMAT;
   }
   const pattern = section.replace(/\[[^[\]]*\]/g, '');
   const digits = pattern.split('0').length - 1;
@@ -51,23 +51,23 @@ export function parseCustomFormat(code: string): NumberFormat {
   return isCode ? { kind: 'code', pattern: pattern.replaceAll('0', '#'), digitCount: digits } : NUMBER_FORMAT;
 }
 
-const isMonthAlone = (plain: string): boolean => /m/.test(plain) && !/[hs]/.test(plain);
+const isMonthOnly = (letters: string): boolean => /m/.test(letters) && !/[hs]/.test(letters);
 
 /** Returns the part before the first `;` outside literals, without the literals' quotes and backslashes. */
 function readFirstSection(code: string): string {
   let section = '';
   for (let at = 0; at < code.length; at++) {
-    const sign = code[at] as string;
-    if (sign === ';') break;
-    if (sign === '"') {
+    const character = code[at] as string;
+    if (character === ';') break;
+    if (character === '"') {
       const end = code.indexOf('"', at + 1);
       if (end < 0) break;
       // A literal has no meaning: it becomes blanks, except for a code's separators.
       section += code.slice(at + 1, end).replace(/[^\-./ ()]/g, ' ');
       at = end;
-    } else if (sign === '\\' || sign === '!') section += (code[++at] ?? '').replace(/[^\-./ ()]/g, ' ');
-    else if (sign === '_' || sign === '*') at++;
-    else section += sign;
+    } else if (character === '\\' || character === '!') section += (code[++at] ?? '').replace(/[^\-./ ()]/g, ' ');
+    else if (character === '_' || character === '*') at++;
+    else section += character;
   }
   return section.trim();
 }

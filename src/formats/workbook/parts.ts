@@ -107,9 +107,9 @@ function readRelations(bytes: Uint8Array | undefined, folder: string): Map<strin
 /** Resolves `.` and `..` in a path. */
 function resolvePath(path: string): string {
   const parts: string[] = [];
-  for (const part of path.split('/')) {
-    if (part === '..') parts.pop();
-    else if (part !== '.') parts.push(part);
+  for (const segment of path.split('/')) {
+    if (segment === '..') parts.pop();
+    else if (segment !== '.') parts.push(segment);
   }
   return parts.join('/');
 }

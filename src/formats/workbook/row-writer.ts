@@ -118,18 +118,18 @@ export class RowWriter {
   /** Writes a value in quotes. */
   writeQuoted(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve((end - start) * 2 + SPARE_BYTES);
-    const out = this.#out;
+    const outputBytes = this.#out;
     let at = this.#at;
     let blankEnd = start;
     while (blankEnd < end && bytes[blankEnd] === SPACE) blankEnd++;
     if (blankEnd < end) this.#values++;
-    out[at++] = QUOTE;
+    outputBytes[at++] = QUOTE;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
-      if (byte === QUOTE) out[at++] = QUOTE;
-      out[at++] = byte;
+      if (byte === QUOTE) outputBytes[at++] = QUOTE;
+      outputBytes[at++] = byte;
     }
-    out[at++] = QUOTE;
+    outputBytes[at++] = QUOTE;
     this.#at = at;
   }
 
@@ -159,8 +159,8 @@ export class RowWriter {
   #reserve(length: number): void {
     if (this.#at + length <= this.#out.length) return;
     if (this.#at + length - this.#rowStart > MAX_ROW_BYTES) throw new WorkbookTooLarge();
-    const larger = new Uint8Array(this.#out.length * 2 + length);
-    larger.set(this.#out.subarray(0, this.#at));
-    this.#out = larger;
+    const largerBytes = new Uint8Array(this.#out.length * 2 + length);
+    largerBytes.set(this.#out.subarray(0, this.#at));
+    this.#out = largerBytes;
   }
 }

@@ -38,7 +38,7 @@ export class SharedStrings {
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
       if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('sst')) this.#names = reader.names;
       else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('si')) {
-        if (token === OPEN_TAG && !readRuns(reader, 'si', (encoded) => this.#append(reader, encoded))) break;
+        if (token === OPEN_TAG && !readRuns(reader, 'si', (isEncoded) => this.#append(reader, isEncoded))) break;
         this.sharedTexts.endText();
       }
       doneBytes = reader.at;
@@ -48,18 +48,18 @@ export class SharedStrings {
     if (this.#rest.length > MAX_ITEM_BYTES) throw new WorkbookTooLarge();
   }
 
-  #append({ bytes, start, end }: XmlReader, encoded: boolean): void {
-    const isPlain = !(encoded && hasReference(bytes, start, end)) && !hasEscape(bytes, start, end);
+  #append({ bytes, start, end }: XmlReader, isEncoded: boolean): void {
+    const isPlain = !(isEncoded && hasReference(bytes, start, end)) && !hasEscape(bytes, start, end);
     if (isPlain) this.sharedTexts.appendBytes(bytes, start, end);
     else {
-      const text = encoded ? decodeText(bytes, start, end) : new TextDecoder().decode(bytes.subarray(start, end));
+      const text = isEncoded ? decodeText(bytes, start, end) : new TextDecoder().decode(bytes.subarray(start, end));
       this.sharedTexts.appendText(unescapeText(text));
     }
   }
 }
 
 /** Reads a text's runs, without its pronunciation, through `appendRun`. @returns false when the bytes end before the text */
-export function readRuns(reader: XmlReader, element: 'si' | 'is', appendRun: (encoded: boolean) => void): boolean {
+export function readRuns(reader: XmlReader, element: 'si' | 'is', appendRun: (isEncoded: boolean) => void): boolean {
   let pronunciationDepth = 0;
   let isText = false;
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {

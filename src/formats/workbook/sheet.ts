@@ -201,8 +201,8 @@ class RowConverter {
   #inline(): string | null {
     const reader = this.#reader;
     let text = '';
-    const isComplete = readRuns(reader, 'is', (encoded) => {
-      text += (encoded ? decodeText : sliceText)(reader.bytes, reader.start, reader.end);
+    const isComplete = readRuns(reader, 'is', (isEncoded) => {
+      text += (isEncoded ? decodeText : sliceText)(reader.bytes, reader.start, reader.end);
     });
     return isComplete ? unescapeText(text) : null;
   }

@@ -54,9 +54,9 @@ export class WorkbookWriter {
       this.#ready.push(bytes);
     });
     for (const [path, content] of Object.entries(makeParts(sheetName))) {
-      const part = new ZipDeflate(path);
-      this.#zip.add(part);
-      part.push(this.#encoder.encode(XML_DECLARATION + content), true);
+      const zipEntry = new ZipDeflate(path);
+      this.#zip.add(zipEntry);
+      zipEntry.push(this.#encoder.encode(XML_DECLARATION + content), true);
     }
     this.#zip.add(this.#sheet);
     this.#push(`${XML_DECLARATION}<worksheet xmlns="${SPREADSHEET_NAMESPACE}"><sheetData>`, false);

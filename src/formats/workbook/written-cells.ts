@@ -2,11 +2,15 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { escapeFormula } from '../formulas.ts';
 import { MAX_CELL_CHARACTERS, type WrittenCell } from './write.ts';
 
-/** Converts a JSON value to a cell, a date to exact days. @param safe whether spreadsheets must take no text for a formula */
-export function toWrittenCell(value: string | number | boolean | null, type: string, safe: boolean): WrittenCell {
+/** Converts a JSON value to a cell, a date to exact days. @param escapesFormulas whether spreadsheets must take no text for a formula */
+export function toWrittenCell(
+  value: string | number | boolean | null,
+  type: string,
+  escapesFormulas: boolean,
+): WrittenCell {
   if (typeof value !== 'string') return value;
   if (type === 'date' || type === 'datetime') return countDays(value, type) ?? value;
-  return safe && type === 'text' ? escapeFormula(value) : value;
+  return escapesFormulas && type === 'text' ? escapeFormula(value) : value;
 }
 
 /** Returns true if the cell's text is too long for any cell. */

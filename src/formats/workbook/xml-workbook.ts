@@ -16,7 +16,7 @@ import {
   type SheetChoice,
   type SheetOutput,
   SheetUnknown,
-  toNames,
+  toSheetNames,
 } from './choice.ts';
 import { computeMaxTextBytes, MAX_BYTES, MAX_COLUMNS, MAX_ROWS, WorkbookTooLarge } from './limits.ts';
 import { EarlierColumnFound, MergedRows } from './merged-rows.ts';
@@ -91,10 +91,10 @@ class XmlConversion<T> {
   #found: ConvertedSheet<T> | null = null;
   readonly #seen: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
 
-  constructor(file: XmlWorkbookFile<T>, firstColumns: Map<number, number>, usualFirst: number | null) {
+  constructor(file: XmlWorkbookFile<T>, firstColumns: Map<number, number>, usualFirstColumn: number | null) {
     this.#file = file;
     this.#firsts = firstColumns;
-    this.#usualFirst = usualFirst;
+    this.#usualFirst = usualFirstColumn;
   }
 
   async convert(): Promise<ConvertedSheet<T> | null> {
@@ -121,7 +121,7 @@ class XmlConversion<T> {
   }
 
   #named({ text, sheet }: ConvertedSheet<T>): ConvertedSheet<T> {
-    return { text, sheet: { ...sheet, ...toNames(this.#names) } };
+    return { text, sheet: { ...sheet, ...toSheetNames(this.#names) } };
   }
 
   /** Chooses a sheet. Hidden sheets count only where none is visible. */
@@ -254,14 +254,14 @@ class XmlConversion<T> {
       if (token === CLOSE_TAG && reader.isElement('Row')) return cells;
       if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('Cell')) continue;
       columnPosition = this.#index(reader, columnPosition);
-      const across = parseSpan(this.#value(reader, 'MergeAcross'));
-      const down = parseSpan(this.#value(reader, 'MergeDown'));
+      const mergeAcross = parseSpan(this.#value(reader, 'MergeAcross'));
+      const mergeDown = parseSpan(this.#value(reader, 'MergeDown'));
       const style = this.#styles.get(this.#value(reader, 'StyleID') ?? '') ?? NUMBER_FORMAT;
-      if (columnPosition + across > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
+      if (columnPosition + mergeAcross > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
       const value = token === OPEN_TAG ? this.#data(reader, style) : EMPTY_VALUE;
       if (!value) return null;
-      cells.push({ column: columnPosition - 1, columnSpan: across, rowSpan: down, ...value });
-      columnPosition += across;
+      cells.push({ column: columnPosition - 1, columnSpan: mergeAcross, rowSpan: mergeDown, ...value });
+      columnPosition += mergeAcross;
     }
     return null;
   }

@@ -57,7 +57,7 @@ export function convertToUtf8(bytes: Uint8Array): Uint8Array {
   return concatBytes([document.convertPiece(bytes), document.endDocument()]);
 }
 
-function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encoding; markLength: number } {
+function detectEncoding(head: Uint8Array, mayBeWestern: boolean): { encoding: Encoding; markLength: number } {
   const [a, b, c, d] = head;
   if (a === 0xef && b === 0xbb && c === 0xbf) return { encoding: 'utf-8', markLength: 3 };
   // UTF-32 has two more zeros.
@@ -70,6 +70,6 @@ function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encodin
   const declaredName = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']/.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
   if (UTF8_NAME_PATTERN.test(declaredName) || UTF16_NAME_PATTERN.test(declaredName))
     return { encoding: 'utf-8', markLength: 0 };
-  if (western && isWesternName(declaredName)) return { encoding: 'windows-1252', markLength: 0 };
+  if (mayBeWestern && isWesternName(declaredName)) return { encoding: 'windows-1252', markLength: 0 };
   throw new XmlUnreadable('another encoding');
 }

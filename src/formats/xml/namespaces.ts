@@ -67,7 +67,7 @@ export class NamespaceScopes {
   }
 
   /** Removes the declarations of elements at a greater depth than `depth`, which are closed. */
-  dropDeeper(depth: number): void {
+  dropDeeperScopes(depth: number): void {
     const countBefore = this.#scopes.length;
     while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > depth) this.#scopes.pop();
     if (this.#scopes.length < countBefore) this.#findDefault();

@@ -192,10 +192,10 @@ export class XmlReader {
     return true;
   }
 
-  #tag(closes: boolean): number {
+  #tag(isClosing: boolean): number {
     const { bytes } = this;
     const { length } = bytes;
-    let at = this.at + (closes ? 2 : 1);
+    let at = this.at + (isClosing ? 2 : 1);
     this.#prefixStart = at;
     this.#nameStart = at;
     while (at < length) {
@@ -221,11 +221,11 @@ export class XmlReader {
     const isEmpty = bytes[at - 1] === SLASH;
     this.end = isEmpty ? at - 1 : at;
     this.at = at + 1;
-    this.#scopes.dropDeeper(this.#depth);
-    if (hasDeclaration && !closes) this.#declare();
+    this.#scopes.dropDeeperScopes(this.#depth);
+    if (hasDeclaration && !isClosing) this.#declare();
     this.#isOwn = this.#scopes.isInOwnNamespace(bytes, this.#prefixStart, this.#nameStart);
-    if (closes) this.#depth--;
+    if (isClosing) this.#depth--;
     else if (!isEmpty) this.#depth++;
-    return closes ? CLOSE_TAG : isEmpty ? EMPTY_TAG : OPEN_TAG;
+    return isClosing ? CLOSE_TAG : isEmpty ? EMPTY_TAG : OPEN_TAG;
   }
 }

@@ -7,7 +7,7 @@ const SPECIAL_PATTERN = /[^\t\n\P{Cc}]|[\u2028\u2029\ufeff\ufffe\uffff]/gu;
 const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Makes a literal block of a text without special characters: in quotes it would be longer, and slow to read. */
-export function makeLiteral(text: string): Scalar {
+export function makeTextScalar(text: string): Scalar {
   const scalar = new Scalar(text);
   scalar.type = Scalar.BLOCK_LITERAL;
   return scalar;

@@ -31,17 +31,17 @@ export class ZipTooLarge extends Error {}
 
 const END_SIGNATURE = 0x06054b50;
 const END_BYTES = 22;
-const MAX_COMMENT = 65_535;
-const END64_LOCATOR = 0x07064b50;
-const END64_SIGNATURE = 0x06064b50;
-const END64_BYTES = 56;
+const MAX_COMMENT_BYTES = 65_535;
+const ZIP64_LOCATOR_SIGNATURE = 0x07064b50;
+const ZIP64_END_SIGNATURE = 0x06064b50;
+const ZIP64_END_BYTES = 56;
 const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
-const LOCAL_SIGNATURE = 0x04034b50;
-const LOCAL_BYTES = 30;
+const LOCAL_HEADER_SIGNATURE = 0x04034b50;
+const LOCAL_HEADER_BYTES = 30;
 /** Value which means that the number is in the entry's extra field. */
-const IN_EXTRA = 0xffffffff;
-const EXTRA_64 = 0x0001;
+const ZIP64_MARKER = 0xffffffff;
+const ZIP64_EXTRA_ID = 0x0001;
 const MAX_DIRECTORY_BYTES = 8 * 1024 * 1024;
 
 /** Reads the entries of a zip file, in the order of its directory. @throws ZipDamaged, ZipTooLarge */
@@ -59,7 +59,7 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
     const end = extraEnd + view.getUint16(at + 32, true);
     if (end > length) throw new ZipDamaged();
     const entry = readEntry(view, at, bytes.subarray(at + ENTRY_BYTES, nameEnd), bytes.subarray(nameEnd, extraEnd));
-    if (entry.header + LOCAL_BYTES + entry.compressed > size) throw new ZipDamaged();
+    if (entry.header + LOCAL_HEADER_BYTES + entry.compressed > size) throw new ZipDamaged();
     entries.push(entry);
     at = end;
   }
@@ -68,11 +68,11 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
 
 /** Finds the offset at which an entry's data begin. @throws ZipDamaged */
 export async function findDataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
-  const bytes = await read(entry.header, LOCAL_BYTES);
-  if (bytes.length < LOCAL_BYTES) throw new ZipDamaged();
+  const bytes = await read(entry.header, LOCAL_HEADER_BYTES);
+  if (bytes.length < LOCAL_HEADER_BYTES) throw new ZipDamaged();
   const view = createDataView(bytes);
-  if (view.getUint32(0, true) !== LOCAL_SIGNATURE) throw new ZipDamaged();
-  return entry.header + LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
+  if (view.getUint32(0, true) !== LOCAL_HEADER_SIGNATURE) throw new ZipDamaged();
+  return entry.header + LOCAL_HEADER_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
 }
 
 /** Finds the end record, which a comment may follow; in larger files another record precedes it. */
@@ -80,7 +80,7 @@ async function findDirectory(
   read: ReadRange,
   size: number,
 ): Promise<{ offset: number; length: number; count: number }> {
-  const from = Math.max(0, size - END_BYTES - MAX_COMMENT);
+  const from = Math.max(0, size - END_BYTES - MAX_COMMENT_BYTES);
   const tail = await read(from, size - from);
   const view = createDataView(tail);
   for (let at = tail.length - END_BYTES; at >= 0; at--) {
@@ -89,20 +89,20 @@ async function findDirectory(
     const count = view.getUint16(at + 10, true);
     const length = view.getUint32(at + 12, true);
     const offset = view.getUint32(at + 16, true);
-    if (count !== 0xffff && length !== IN_EXTRA && offset !== IN_EXTRA) return { offset, length, count };
-    return findDirectory64(read, from + at);
+    if (count !== 0xffff && length !== ZIP64_MARKER && offset !== ZIP64_MARKER) return { offset, length, count };
+    return findZip64Directory(read, from + at);
   }
   throw new ZipDamaged();
 }
 
-async function findDirectory64(
+async function findZip64Directory(
   read: ReadRange,
   end: number,
 ): Promise<{ offset: number; length: number; count: number }> {
   const locator = createDataView(await read(Math.max(0, end - 20), 20));
-  if (locator.byteLength < 20 || locator.getUint32(0, true) !== END64_LOCATOR) throw new ZipDamaged();
-  const record = createDataView(await read(readNumber64(locator, 8), END64_BYTES));
-  if (record.byteLength < END64_BYTES || record.getUint32(0, true) !== END64_SIGNATURE) throw new ZipDamaged();
+  if (locator.byteLength < 20 || locator.getUint32(0, true) !== ZIP64_LOCATOR_SIGNATURE) throw new ZipDamaged();
+  const record = createDataView(await read(readNumber64(locator, 8), ZIP64_END_BYTES));
+  if (record.byteLength < ZIP64_END_BYTES || record.getUint32(0, true) !== ZIP64_END_SIGNATURE) throw new ZipDamaged();
   return { count: readNumber64(record, 32), length: readNumber64(record, 40), offset: readNumber64(record, 48) };
 }
 
@@ -131,10 +131,10 @@ function readExtendedNumbers(extra: Uint8Array, numbers: [number, number, number
   const view = createDataView(extra);
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + view.getUint16(at + 2, true);
-    if (view.getUint16(at, true) === EXTRA_64 && end <= extra.length) {
+    if (view.getUint16(at, true) === ZIP64_EXTRA_ID && end <= extra.length) {
       let field = at + 4;
       return numbers.map((number) => {
-        if (number !== IN_EXTRA || field + 8 > end) return number;
+        if (number !== ZIP64_MARKER || field + 8 > end) return number;
         field += 8;
         return readNumber64(view, field - 8);
       }) as [number, number, number];
@@ -152,7 +152,7 @@ function readNumber64(view: DataView, at: number): number {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-const latin = new TextDecoder('latin1');
+const latin1Decoder = new TextDecoder('latin1');
 
 /** Decodes a name, nearly always UTF-8, whether flagged or not. */
 function decodeName(bytes: Uint8Array): string {
@@ -160,7 +160,7 @@ function decodeName(bytes: Uint8Array): string {
   try {
     name = utf8.decode(bytes);
   } catch {
-    name = latin.decode(bytes);
+    name = latin1Decoder.decode(bytes);
   }
   return name.replaceAll('\\', '/');
 }

@@ -6,13 +6,13 @@ const PIECE_BYTES = 256 * 1024;
 
 /** Unpacks bytes piece by piece. @throws Damaged if they are damaged; an error of reading them is thrown as it is */
 export async function* inflate(
-  packed: ReadableStream<Uint8Array>,
+  packedStream: ReadableStream<Uint8Array>,
   createUnpacker: typeof createGunzip | typeof createInflateRaw,
   DamagedError: new () => Error,
 ): AsyncGenerator<Uint8Array> {
   const unpacker = createUnpacker({ chunkSize: PIECE_BYTES });
   // The callback gets no error that the loop does not get as well.
-  pipeline(Readable.from(packed, { objectMode: false }), unpacker, () => {});
+  pipeline(Readable.from(packedStream, { objectMode: false }), unpacker, () => {});
   try {
     yield* unpacker;
   } catch (error) {

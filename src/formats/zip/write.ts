@@ -25,15 +25,15 @@ export interface WrittenEntry {
 /** Maximum size of an entry, with space for its last bytes. */
 export const MAX_ENTRY_BYTES = 0xffff_ffff;
 
-const LOCAL_SIGNATURE = 0x04034b50;
+const LOCAL_HEADER_SIGNATURE = 0x04034b50;
 const DESCRIPTOR_SIGNATURE = 0x08074b50;
 const ENTRY_SIGNATURE = 0x02014b50;
 const END_SIGNATURE = 0x06054b50;
-const END64_SIGNATURE = 0x06064b50;
-const END64_LOCATOR = 0x07064b50;
-const END64_BYTES = 56;
-const IN_EXTRA = 0xffff_ffff;
-const COUNT_IN_EXTRA = 0xffff;
+const ZIP64_END_SIGNATURE = 0x06064b50;
+const ZIP64_LOCATOR_SIGNATURE = 0x07064b50;
+const ZIP64_END_BYTES = 56;
+const ZIP64_MARKER = 0xffff_ffff;
+const ZIP64_COUNT_MARKER = 0xffff;
 /** Flags of an entry: sizes and checksum follow the data; the name is UTF-8. */
 const ENTRY_FLAGS = 0x0808;
 const [VERSION, VERSION_64] = [20, 45];
@@ -62,7 +62,7 @@ export function makeLocalHeader({
 }: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
   const head = makeRecord(
-    [4, LOCAL_SIGNATURE],
+    [4, LOCAL_HEADER_SIGNATURE],
     [2, VERSION],
     [2, ENTRY_FLAGS],
     [2, isDeflated ? 8 : 0],
@@ -90,7 +90,7 @@ function makeDirectoryRecord({
   offset,
 }: WrittenEntry): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
-  const isOffsetExtended = offset >= IN_EXTRA;
+  const isOffsetExtended = offset >= ZIP64_MARKER;
   const extra = isOffsetExtended ? makeRecord([2, 1], [2, 8], [8, offset]) : new Uint8Array();
   const head = makeRecord(
     [4, ENTRY_SIGNATURE],
@@ -106,7 +106,7 @@ function makeDirectoryRecord({
     [2, extra.length],
     ...([0, 0, 0].map((zero) => [2, zero]) as RecordField[]),
     [4, 0],
-    [4, isOffsetExtended ? IN_EXTRA : offset],
+    [4, isOffsetExtended ? ZIP64_MARKER : offset],
   );
   return concatBytes([head, name, extra]);
 }
@@ -126,10 +126,10 @@ export function* writeDirectory(entries: readonly WrittenEntry[], start: number)
     yield lines;
   }
   const count = entries.length;
-  if (count >= COUNT_IN_EXTRA || start + length >= IN_EXTRA) {
+  if (count >= ZIP64_COUNT_MARKER || start + length >= ZIP64_MARKER) {
     yield makeRecord(
-      [4, END64_SIGNATURE],
-      [8, END64_BYTES - 12],
+      [4, ZIP64_END_SIGNATURE],
+      [8, ZIP64_END_BYTES - 12],
       [2, VERSION_64],
       [2, VERSION_64],
       [4, 0],
@@ -138,21 +138,21 @@ export function* writeDirectory(entries: readonly WrittenEntry[], start: number)
       [8, count],
       [8, length],
       [8, start],
-      [4, END64_LOCATOR],
+      [4, ZIP64_LOCATOR_SIGNATURE],
       [4, 0],
       [8, start + length],
       [4, 1],
     );
   }
-  const storedCount = Math.min(count, COUNT_IN_EXTRA);
+  const storedCount = Math.min(count, ZIP64_COUNT_MARKER);
   yield makeRecord(
     [4, END_SIGNATURE],
     [2, 0],
     [2, 0],
     [2, storedCount],
     [2, storedCount],
-    [4, Math.min(length, IN_EXTRA)],
-    [4, Math.min(start, IN_EXTRA)],
+    [4, Math.min(length, ZIP64_MARKER)],
+    [4, Math.min(start, ZIP64_MARKER)],
     [2, 0],
   );
 }
@@ -164,11 +164,11 @@ export function makePathPart(name: string): string {
   const encodedCharacters = [...name.toWellFormed()]
     .slice(0, MAX_PART_LENGTH)
     .join('')
-    .replace(/[\p{Cc}\p{Cf}\\/:*?"<>|%]|^[. ]|[. ]$/gu, (sign) =>
-      encodeURIComponent(sign).replace(/^[. *]$/, encodeSign),
+    .replace(/[\p{Cc}\p{Cf}\\/:*?"<>|%]|^[. ]|[. ]$/gu, (character) =>
+      encodeURIComponent(character).replace(/^[. *]$/, encodeCharacter),
     );
   return encodedCharacters || '%00';
 }
 
-const encodeSign = (sign: string): string =>
-  `%${(sign.codePointAt(0) as number).toString(16).padStart(2, '0').toUpperCase()}`;
+const encodeCharacter = (character: string): string =>
+  `%${(character.codePointAt(0) as number).toString(16).padStart(2, '0').toUpperCase()}`;

@@ -72,7 +72,7 @@ const makeNote = (cutParts: string): string =>
 function copyWithinLimits(
   value: unknown,
   maxBytes: number,
-  items: number,
+  maxItems: number,
   characters: number,
 ): { data: unknown } | null {
   let remainingBytes = maxBytes;
@@ -83,7 +83,7 @@ function copyWithinLimits(
   const copyValue = (innerValue: unknown): unknown => {
     if (Array.isArray(innerValue)) {
       takeBytes(2);
-      return innerValue.slice(0, items).map((item) => {
+      return innerValue.slice(0, maxItems).map((item) => {
         takeBytes(1);
         return copyValue(item);
       });

@@ -16,8 +16,8 @@ export interface ListedTool {
   name: string;
   title: string;
   description: string;
-  inputSchema: { type: 'object'; [more: string]: unknown };
-  outputSchema: { type: 'object'; [more: string]: unknown };
+  inputSchema: { type: 'object'; [key: string]: unknown };
+  outputSchema: { type: 'object'; [key: string]: unknown };
 }
 
 export interface ToolServer {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { ExactNumber, parseExactJson } from '../../kernel/exact-json.ts';
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { isRecord } from '../../kernel/fields.ts';
-import { findIllFormedText, shorten } from '../../kernel/text.ts';
+import { findIllFormedTextPath, shorten } from '../../kernel/text.ts';
 import { toDeepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { JSON_BOUNDS } from '../json-body.ts';
-import { findExcess } from '../json-bounds.ts';
+import { findExceededBound } from '../json-bounds.ts';
 import { listParameters } from '../paths.ts';
 
 /** Tool as its module declares it: its route, and the arguments of the route that it accepts. */
@@ -43,7 +43,7 @@ export interface ArgumentsSchema {
   properties: Record<string, object>;
   required?: string[];
   additionalProperties: false;
-  [more: string]: unknown;
+  [key: string]: unknown;
 }
 
 const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
@@ -87,7 +87,7 @@ export function makeArgumentsSchema(tool: Tool, { contract }: Route['endpoint'])
 /** Makes the JSON Schema of a tool's result: the answer of the route, as data that may be cut. */
 export function makeOutputSchema({ contract: { returns } }: Route['endpoint']): {
   type: 'object';
-  [more: string]: unknown;
+  [key: string]: unknown;
 } {
   const answer = 'body' in returns ? returns.body : 'json' in returns ? returns.json : z.unknown();
   const result = z.object({
@@ -125,9 +125,9 @@ const MODEL_SCHEMA_OPTIONS = { unrepresentable: 'any', metadata: METADATA_FOR_MO
 
 /** Rewrites a schema's lists of types as alternatives: several clients of the protocol cannot read such lists. */
 const splitTypeLists = (schema: object): object =>
-  JSON.parse(JSON.stringify(schema), (_name, part) => {
-    if (!Array.isArray(part?.type)) return part;
-    const { type, ...rest } = part;
+  JSON.parse(JSON.stringify(schema), (_name, memberValue) => {
+    if (!Array.isArray(memberValue?.type)) return memberValue;
+    const { type, ...rest } = memberValue;
     return { ...rest, anyOf: type.map((typeName: string) => ({ type: typeName })) };
   });
 
@@ -146,7 +146,7 @@ export function toRouteInput(
   const parsedArguments = parseMembers(callArguments, { properties: { ...properties, ...bodySchema } });
   const { resource, given, problems } = readArguments(tool, parsedArguments);
   if (contract.method === 'get') problems.push(...findLists(given, properties));
-  if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
+  if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS));
   const [parameter] = listParameters(contract.path);
   return {
     params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
@@ -207,7 +207,7 @@ const parseMembers = (
 function parseJsonText(text: string, schema: JsonSchema): unknown {
   const expectsJson = (schema.type ?? schema.anyOf) !== undefined && !acceptsText(schema);
   // In the request's own JSON, the text was one value.
-  if (!expectsJson || findExcess(text, JSON_BOUNDS) !== null) return text;
+  if (!expectsJson || findExceededBound(text, JSON_BOUNDS) !== null) return text;
   try {
     const value = parseExactJson(text);
     // A filter also takes the text of one value in place of a list.
@@ -251,7 +251,7 @@ function readArguments(tool: Tool, sentArguments: Record<string, unknown>) {
       problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
     }
   }
-  const illFormedText = findIllFormedText(sentArguments);
+  const illFormedText = findIllFormedTextPath(sentArguments);
   if (illFormedText) problems.push({ field: illFormedText.join('.').toWellFormed(), message: 'must be Unicode text' });
   return { resource, given: readValues, problems };
 }

@@ -1,10 +1,10 @@
 import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
-import { findDeniedInLists, isDenied } from '../../access/denials.ts';
+import { findListDenials, isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import type { DeletionFilter } from '../../db/statements.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import {
   accountAlreadyDeleted,
   accountInUse,
@@ -70,7 +70,7 @@ export function listAccounts(
   return readAccounts(
     ctx.db,
     ctx.actor.companyId,
-    { deletionFilter, denials: findDeniedInLists(ctx.actor, 'account') },
+    { deletionFilter, denials: findListDenials(ctx.actor, 'account') },
     page,
   );
 }
@@ -106,7 +106,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
     await getAccount(ctx, id);
     throw defaultAccountNotDeactivatable();
   }
-  const newDefault = { id, activates: changes.isActive === true };
+  const newDefault = { id, isActivated: changes.isActive === true };
   const { updated } = await commitAccess(
     ctx,
     makeAffectedEverybody(companyId),
@@ -129,10 +129,10 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
 async function requireNotDefault(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<void> {
   const { isDefault } = await getAccount(ctx, id);
   const isOnlyChange = Object.keys(changes).length === 1;
-  if (isDefault || isOnlyChange) throw invalid([{ field: 'is_default', message: DEFAULT_NOT_REMOVABLE }]);
+  if (isDefault || isOnlyChange) throw invalidInput([{ field: 'is_default', message: DEFAULT_NOT_REMOVABLE_MESSAGE }]);
 }
 
-const DEFAULT_NOT_REMOVABLE = 'must be true; to take the default away, make another account the default';
+const DEFAULT_NOT_REMOVABLE_MESSAGE = 'must be true; to take the default away, make another account the default';
 
 /** Deletes an account that nothing uses. */
 export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<void> {

@@ -63,7 +63,7 @@ export const clearDefault = (
   db: ControlDb,
   companyId: string,
   now: number,
-  newDefault?: { id: string; activates: boolean },
+  newDefault?: { id: string; isActivated: boolean },
 ) =>
   db
     .update(accounts)
@@ -77,7 +77,7 @@ export const clearDefault = (
           existsSql(
             accounts,
             matchesUndeletedId(accounts, companyId, newDefault.id),
-            newDefault.activates ? undefined : eq(accounts.isActive, true),
+            newDefault.isActivated ? undefined : eq(accounts.isActive, true),
           ),
       ),
     );

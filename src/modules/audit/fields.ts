@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isoMilliseconds } from '../../kernel/fields.ts';
+import { isoMillisecondsSchema } from '../../kernel/fields.ts';
 
 const filterText = z.string().min(1).max(128);
 
 /** The query parameters for the period of the listed events, both ends included. */
 export const timeRange = {
-  from: isoMilliseconds.meta({ description: 'The earliest time, included.' }).optional(),
-  to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),
+  from: isoMillisecondsSchema.meta({ description: 'The earliest time, included.' }).optional(),
+  to: isoMillisecondsSchema.meta({ description: 'The latest time, included.' }).optional(),
 };
 
 /** The filters of a list of events. */

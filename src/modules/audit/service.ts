@@ -19,7 +19,7 @@ export const listAuditEvents = (
   { from, to, ...values }: AuditFilter,
   page: number,
   perPage: number,
-): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: omitUndefined(values) }, page, perPage);
+): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: omitUndefinedValues(values) }, page, perPage);
 
 /** Yields all audit events of the caller's company within a period, the newest first. */
 export const exportAuditEvents = (
@@ -27,5 +27,5 @@ export const exportAuditEvents = (
   filter: Pick<AuditFilter, 'from' | 'to'>,
 ): AsyncGenerator<AuditEvent> => exportLog(ctx, 'audit', { ...filter, values: {} });
 
-const omitUndefined = (values: Record<string, string | undefined>): Record<string, string> =>
+const omitUndefinedValues = (values: Record<string, string | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));

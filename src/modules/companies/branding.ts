@@ -1,7 +1,7 @@
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { type Branding, findContrastProblems, STANDARD_COLOURS } from '../../presentation/branding.ts';
 import { companyNotFound } from './failures.ts';
 import { deleteLogo } from './logos.ts';
@@ -28,7 +28,7 @@ export function changeBranding(ctx: PrincipalContext, { logo, ...changes }: Bran
     const previousBrand = await getBranding(ctx);
     const branding = omitValue(null, { ...previousBrand.branding, ...omitValue(undefined, changes) }) as Branding;
     const problems = findContrastProblems({ ...STANDARD_COLOURS, ...branding });
-    if (problems.length > 0) throw invalid(problems);
+    if (problems.length > 0) throw invalidInput(problems);
     const { changed } = await commit(ctx.db, {
       changed: updateBranding(ctx.db, previousBrand.id, previousBrand.branding, branding, ctx.now()),
     });

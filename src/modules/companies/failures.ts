@@ -1,12 +1,14 @@
-import { defineFailure, defineNotFound, defineTaken } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, defineTakenFailure } from '../../kernel/failure.ts';
 
-export const companyNotFound = defineNotFound('company', {
+export const companyNotFound = defineNotFoundFailure('company', {
   message: 'There is no company with this slug.',
   detail: { field: 'company_slug' },
   sharing: { message: 'There is no such company.' },
 });
 
-export const companySlugTaken = defineTaken('company', 'slug', { message: 'Another organization has this slug.' });
+export const companySlugTaken = defineTakenFailure('company', 'slug', {
+  message: 'Another organization has this slug.',
+});
 
 export const logoNotFound = defineFailure('company.logo_not_found', 'missing', { message: 'There is no such logo.' });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MultipartMalformed, parseBoundary } from '../../formats/multipart/headers.ts';
 import { readSmallForm } from '../../formats/multipart/reader.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { SentBody } from '../../kernel/files.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { logoTooLarge, MAX_LOGO_BYTES } from './failures.ts';
@@ -26,7 +26,7 @@ export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Arr
   return new Uint8Array(file);
 }
 
-const makeLogoFailure = (message: string) => invalid([{ field: 'logo', message }]);
+const makeLogoFailure = (message: string) => invalidInput([{ field: 'logo', message }]);
 
 async function readFormFile(body: ReadableStream<Uint8Array>, boundary: string): Promise<Uint8Array> {
   const sizeLimits = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, tooLarge: () => logoTooLarge() };

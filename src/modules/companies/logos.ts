@@ -2,7 +2,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Logo } from '../../db/schema/companies.ts';
 import { BadImage, readImage } from '../../formats/image/read.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { waitForStorage } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
@@ -22,7 +22,7 @@ export const makeLogoPath = (companyId: string, { id }: Logo): string => `/api/v
 export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayBuffer>): Promise<Company> {
   const { companyId } = ctx.actor;
   const { bytes, ...picture } = await readImage(file).catch((error: unknown) => {
-    throw error instanceof BadImage ? invalid([{ field: 'logo', message: error.message }]) : error;
+    throw error instanceof BadImage ? invalidInput([{ field: 'logo', message: error.message }]) : error;
   });
   const logo = { id: ctx.newId(), ...picture };
   await waitForStorage(

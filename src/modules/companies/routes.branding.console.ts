@@ -3,7 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { toSentBody } from '../../http/sent-body.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
 import { brandingFields } from '../../presentation/branding-fields.ts';
 import { changeBranding, getBranding } from './branding.ts';
@@ -67,7 +67,7 @@ export const brandingEndpoints = [
         'A PNG, JPEG or WebP of at most 256 KiB and 2048 pixels a side, as the body itself or as the one file of a form. Its type is detected from the content, and its metadata is removed.',
       form: logoForm,
       returns: ok(brandView),
-      fails: [companyNotFound, logoTooLarge, storageUnavailable, invalid],
+      fails: [companyNotFound, logoTooLarge, storageUnavailable, invalidInput],
     },
     async ({ ctx, request }) => viewBrand(ctx.baseUrl, await replaceLogo(ctx, await readLogoFile(toSentBody(request)))),
   ),

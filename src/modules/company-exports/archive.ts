@@ -21,7 +21,7 @@ export interface ArchiveState {
 
 /** Receives the bytes of a file. */
 export interface ByteSink {
-  write(bytes: Uint8Array, rows?: number): Promise<void>;
+  write(bytes: Uint8Array, rowCount?: number): Promise<void>;
   /** Tells whether the file has reached its limits, so that the rest goes into another file. */
   isFull(): boolean;
 }
@@ -98,8 +98,8 @@ export class Archive {
     });
     await this.#append(makeLocalHeader(entry));
     const result = await writeContent({
-      write: async (bytes, addedRows) => {
-        if (addedRows !== undefined) rows = (rows ?? 0) + addedRows;
+      write: async (bytes, addedRowCount) => {
+        if (addedRowCount !== undefined) rows = (rows ?? 0) + addedRowCount;
         entry.size += bytes.length;
         entry.crc = crc32(bytes, entry.crc);
         sha256.update(bytes);
@@ -136,16 +136,16 @@ export class Archive {
     if (!isDeflated) return { write: appendBytes, end: async () => {} };
     const { readable, writable } = new CompressionStream('deflate-raw');
     const writer = writable.getWriter();
-    const appended = (async () => {
+    const appendPromise = (async () => {
       for await (const bytes of readable as unknown as AsyncIterable<Uint8Array>) await appendBytes(bytes);
     })();
     // It is thrown where it is waited for.
-    appended.catch(() => {});
+    appendPromise.catch(() => {});
     return {
-      write: (bytes: Uint8Array) => Promise.race([writer.write(bytes), appended]),
+      write: (bytes: Uint8Array) => Promise.race([writer.write(bytes), appendPromise]),
       end: async () => {
-        await Promise.race([writer.close(), appended]);
-        await appended;
+        await Promise.race([writer.close(), appendPromise]);
+        await appendPromise;
       },
     };
   }

@@ -2,7 +2,7 @@ import type { UserActor } from '../../access/actors.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { makePathPart } from '../../formats/zip/write.ts';
-import { compareKeys, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
+import { compareKeys, type LogKey, type LogKind, toLogKey } from '../../logs/log.ts';
 import { viewAuditEvent } from '../audit/views.ts';
 import { readLogoFile, selectCompany } from '../companies/service.ts';
 import { exportLog } from '../company-log/service.ts';
@@ -42,8 +42,8 @@ const encoder = new TextEncoder();
 const MAX_QUERIES = 100;
 
 /** Returns the path of a kind's first file, or of a further file. */
-const formatFilePath = (path: string, ending: string, number: number): string =>
-  `${path}${number === 1 ? '' : `.${number}`}.${ending}`;
+const formatFilePath = (path: string, fileExtension: string, number: number): string =>
+  `${path}${number === 1 ? '' : `.${number}`}.${fileExtension}`;
 
 interface FilePosition<P> {
   number: number;
@@ -64,7 +64,7 @@ const createLinesStage =
     let { number, after } = (from ?? { number: 1, after: firstPosition }) as FilePosition<P>;
     return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
-      for (let queries = 0; queries < MAX_QUERIES && !sink.isFull(); queries += 1) {
+      for (let queryCount = 0; queryCount < MAX_QUERIES && !sink.isFull(); queryCount += 1) {
         const { records, nextPosition } = await readBatch(work, after);
         if (nextPosition === null) return null;
         await writeLines(sink, records);
@@ -96,7 +96,7 @@ const createLogStage =
       const pendingRecords: object[] = [];
       const flush = () => writeLines(sink, pendingRecords.splice(0));
       for await (const record of exportLog(work.ctx, kind, { to: after?.at ?? work.requestedAt, values: {} })) {
-        const key = toKey(record);
+        const key = toLogKey(record);
         if (after && compareKeys(key, after) >= 0) continue;
         pendingRecords.push(viewRecord(record as never));
         lastKey = key;

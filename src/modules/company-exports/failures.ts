@@ -1,6 +1,6 @@
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 
-export const exportNotFound = defineNotFound('export', {
+export const exportNotFound = defineNotFoundFailure('export', {
   message: 'There is no such export. Exports are deleted a day after they end.',
 });
 

@@ -20,7 +20,7 @@ import {
   makeArchiveKey,
   putCheckpoint,
 } from './objects.ts';
-import { RETENTION_MS } from './service.ts';
+import { EXPORT_RETENTION_MS } from './service.ts';
 import {
   type CompanyExport,
   claimDueExports,
@@ -39,14 +39,14 @@ const MAX_ATTEMPTS_WITHOUT_PROGRESS = 8;
  */
 const EXPORT_STEP_LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
 /** The minimum time between two checkpoints, which are made at the end of a file. Milliseconds. */
-const CHECKPOINT_MS = 15_000;
+const CHECKPOINT_INTERVAL_MS = 15_000;
 
 const BATCH_SIZE = 50;
 
 const INTERRUPTED_MESSAGE = 'The export was interrupted too often.';
 
 /** The error when another attempt has taken over the export. */
-class AttemptSuperseded extends Error {}
+class AttemptSupersededError extends Error {}
 
 /**
  * Continues an export for a limited time, and sends a message for the rest. A repeated message does nothing while another attempt
@@ -69,9 +69,9 @@ export async function continueExport(
   } = await commit(ctx.db, {
     givenUp: giveUpExport(ctx.db, key, {
       now,
-      maxTries: MAX_ATTEMPTS_WITHOUT_PROGRESS,
+      maxAttempts: MAX_ATTEMPTS_WITHOUT_PROGRESS,
       error: INTERRUPTED_MESSAGE,
-      expiresAt: now + RETENTION_MS,
+      expiresAt: now + EXPORT_RETENTION_MS,
     }),
     claimed: claimExport(ctx.db, key, { now, leaseUntil: now + LEASE_MS }),
   });
@@ -80,16 +80,16 @@ export async function continueExport(
   const attempt = new ExportAttempt(ctx, job);
   try {
     const isFinished = await attempt.runStep(limits);
-    if (!isFinished) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
+    if (!isFinished) await ctx.jobs.send({ type: 'company.export', ...toExportMessage(job) });
   } catch (error) {
-    if (error instanceof AttemptSuperseded) return;
+    if (error instanceof AttemptSupersededError) return;
     const isExpectedFailure = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
     if (!isExpectedFailure) {
       await attempt.update({ status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
     const { message } = error as Failure;
-    if (await attempt.update({ status: 'failed', error: message, expiresAt: ctx.now() + RETENTION_MS })) {
+    if (await attempt.update({ status: 'failed', error: message, expiresAt: ctx.now() + EXPORT_RETENTION_MS })) {
       await deleteExportObjects(ctx.files, job);
     }
   } finally {
@@ -101,7 +101,7 @@ export async function continueExport(
 const waitsForSuspension = async (ctx: CompanyContext, { forOperator }: CompanyExport): Promise<boolean> =>
   !forOperator && (await readCompanyState(ctx)) === 'suspended';
 
-const toMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
+const toExportMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
 
 /** One invocation's attempt to continue an export. */
 class ExportAttempt {
@@ -138,14 +138,14 @@ class ExportAttempt {
   }
 
   async #renew(changes: Partial<CompanyExport> = {}): Promise<void> {
-    const until = this.#ctx.now() + LEASE_MS;
-    if (await this.update({ dueAt: until, ...changes })) this.#until = until;
+    const leaseUntil = this.#ctx.now() + LEASE_MS;
+    if (await this.update({ dueAt: leaseUntil, ...changes })) this.#until = leaseUntil;
     else this.#isOvertaken = true;
     this.#requirePresent();
   }
 
   #requirePresent(): void {
-    if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new AttemptSuperseded();
+    if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new AttemptSupersededError();
   }
 
   /**
@@ -158,23 +158,23 @@ class ExportAttempt {
     const lastCheckpoint = await this.#begin();
     const archive = new Archive(files, makeArchiveKey(this.#job), lastCheckpoint, () => this.#requirePresent(), limits);
     let { next } = lastCheckpoint;
-    let queries = 0;
+    let queryCount = 0;
     const stageContext = {
       ctx: this.#ctx,
       archive,
       requestedAt: this.#job.createdAt,
       countQuery: () => {
-        queries += 1;
+        queryCount += 1;
       },
     };
-    const isOverLimit = () => queries > limits.queries || Date.now() - startedAt > limits.milliseconds;
+    const isOverLimit = () => queryCount > limits.queries || Date.now() - startedAt > limits.milliseconds;
     let savedAt = startedAt;
     while (next) {
       const stage = EXPORT_STAGES.get(next.stage);
       if (!stage) throw new Error(`there is no stage ${next.stage}`);
       const from = await stage(stageContext, next.from);
       next = from === null ? findNextStage(next.stage) : { stage: next.stage, from };
-      if (!isOverLimit() && next && Date.now() - savedAt < CHECKPOINT_MS) continue;
+      if (!isOverLimit() && next && Date.now() - savedAt < CHECKPOINT_INTERVAL_MS) continue;
       const isInterrupted = isOverLimit() || (await waitsForSuspension(this.#ctx, this.#job));
       await this.#saveCheckpoint({ ...archive.checkpoint, next }, isInterrupted ? { dueAt: this.#ctx.now() } : {});
       savedAt = Date.now();
@@ -218,7 +218,7 @@ class ExportAttempt {
     const { files, now } = this.#ctx;
     const completeArchive = await files.head(makeArchiveKey(this.#job));
     const bytes = completeArchive?.size ?? (await this.#writeEnd(archive));
-    await this.update({ status: 'succeeded', bytes, expiresAt: now() + RETENTION_MS });
+    await this.update({ status: 'succeeded', bytes, expiresAt: now() + EXPORT_RETENTION_MS });
     await deleteCheckpoints(files, this.#job);
     log('company_exported', { company_id: this.#job.companyId, export_id: this.#job.id, bytes });
   }

@@ -17,8 +17,8 @@ export interface Checkpoint {
 
 const makeCheckpointPrefix = (key: JobKey): string => `${makePrefix(key)}checkpoints`;
 
-const makeCheckpointKey = (key: JobKey, name: string, part: 'state' | 'tail'): string =>
-  `${makeCheckpointPrefix(key)}/${name}/${part}`;
+const makeCheckpointKey = (key: JobKey, name: string, suffix: 'state' | 'tail'): string =>
+  `${makeCheckpointPrefix(key)}/${name}/${suffix}`;
 
 /** Begins an archive. @returns the id of its upload, which is stored beside the checkpoints */
 export async function beginArchive(files: R2Bucket, key: JobKey): Promise<string> {
@@ -56,7 +56,7 @@ export async function getCheckpoint(
 export const deleteCheckpoint = (files: R2Bucket, key: JobKey, name: string): Promise<void> =>
   deleteObjects(
     files,
-    (['state', 'tail'] as const).map((part) => makeCheckpointKey(key, name, part)),
+    (['state', 'tail'] as const).map((suffix) => makeCheckpointKey(key, name, suffix)),
   );
 
 /** Deletes all checkpoints of an export. */

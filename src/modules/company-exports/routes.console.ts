@@ -5,7 +5,7 @@ import { exportNotFound } from './failures.ts';
 import { getExport, readExportVersions, startExport } from './service.ts';
 import { exportView, startedExportView, viewExport, viewStartedExport } from './views.ts';
 
-const FOR_OWNER = { forOperator: false };
+const OWNER_OPTIONS = { forOperator: false };
 
 export const companyExportEndpoints = [
   endpoint(
@@ -21,7 +21,7 @@ export const companyExportEndpoints = [
       returns: accepted(startedExportView),
       fails: [],
     },
-    async ({ ctx }) => viewStartedExport(await startExport(ctx, FOR_OWNER)),
+    async ({ ctx }) => viewStartedExport(await startExport(ctx, OWNER_OPTIONS)),
   ),
   endpoint(
     {
@@ -37,6 +37,6 @@ export const companyExportEndpoints = [
       ...declareWaiting(readExportVersions, 'url', 'expires_at'),
       fails: [exportNotFound],
     },
-    async ({ ctx, params }) => viewExport(ctx, await getExport(ctx, params.export_id), FOR_OWNER),
+    async ({ ctx, params }) => viewExport(ctx, await getExport(ctx, params.export_id), OWNER_OPTIONS),
   ),
 ];

@@ -13,7 +13,7 @@ import { exportView, startedExportView, viewExport, viewStartedExport } from './
 
 const endpoint = createEndpointFunction<ServiceAccountActor, ArchiveViewer>();
 
-const FOR_OPERATOR = { forOperator: true };
+const OPERATOR_OPTIONS = { forOperator: true };
 
 /** Failures of the operator's routes, which do not exist where the platform has no operator. */
 const operatorFailures = [unknownRoute, wrongOperatorToken];
@@ -38,7 +38,7 @@ export const organizationExportEndpoints = [
       fails: [...operatorFailures, organizationNotFound],
     },
     async ({ ctx, params }) =>
-      viewStartedExport(await startExport(await makeCompanyContext(ctx, params.id), FOR_OPERATOR)),
+      viewStartedExport(await startExport(await makeCompanyContext(ctx, params.id), OPERATOR_OPTIONS)),
   ),
   endpoint(
     {
@@ -55,7 +55,7 @@ export const organizationExportEndpoints = [
     },
     async ({ ctx, params }) => {
       const foundExport = await getExport(await makeCompanyContext(ctx, params.id), params.export_id);
-      return viewExport(ctx, foundExport, FOR_OPERATOR);
+      return viewExport(ctx, foundExport, OPERATOR_OPTIONS);
     },
   ),
   endpoint(

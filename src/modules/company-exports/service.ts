@@ -16,7 +16,7 @@ import {
 export type { CompanyExport };
 
 /** The time for which an ended export is kept, with its archive. Milliseconds. */
-export const RETENTION_MS = DAY_MS;
+export const EXPORT_RETENTION_MS = DAY_MS;
 
 /**
  * Starts an export of the company in the background, or returns the unfinished one, whoever requested it, as its content is the

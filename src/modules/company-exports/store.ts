@@ -49,11 +49,11 @@ export const claimExport = (db: ControlDb, key: JobKey, { now, leaseUntil }: { n
     tries: sql`${companyExports.tries} + 1`,
   });
 
-/** Marks an export as failed if no attempt holds its lease and its last `maxTries` attempts made no progress. */
+/** Marks an export as failed if no attempt holds its lease and its last `maxAttempts` attempts made no progress. */
 export const giveUpExport = (
   db: ControlDb,
   { companyId, id }: JobKey,
-  { now, maxTries, ...changes }: { now: number; maxTries: number; error: string; expiresAt: number },
+  { now, maxAttempts, ...changes }: { now: number; maxAttempts: number; error: string; expiresAt: number },
 ) =>
   db
     .update(companyExports)
@@ -62,7 +62,7 @@ export const giveUpExport = (
       and(
         matchesId(companyExports, companyId, id),
         isUnleased(companyExports, now),
-        gte(companyExports.tries, maxTries),
+        gte(companyExports.tries, maxAttempts),
       ),
     )
     .returning();

@@ -8,7 +8,7 @@ import {
 } from '../../logs/analytics.ts';
 import { compareKeys, type LogFilter, type LogKey, type LogRecord } from '../../logs/log.ts';
 import { MissingPartError, readPart } from '../../logs/part-file.ts';
-import { Tally, TooManyViewers, takeMostFrequent, type ViewerShare } from '../../logs/view-counter.ts';
+import { Tally, TooManyViewersError, takeMostFrequentEntries, type ViewerPartition } from '../../logs/view-counter.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import type { LogReader } from './read.ts';
@@ -16,12 +16,12 @@ import type { LogReader } from './read.ts';
 /** The number of viewers read from the Durable Object at once. */
 const VIEWERS_PER_BATCH = 20_000;
 /** The number of files that are prefetched. */
-const PREFETCHED_FILES = 3;
+const PREFETCHED_FILE_COUNT = 3;
 /** The number of attempts to count while events are moved. */
 const MAX_COUNT_ATTEMPTS = 3;
 
 /** The error when events were moved while they were counted. */
-class EventsMoved extends Error {}
+class EventsMovedError extends Error {}
 
 /**
  * Counts views of shares: the counts in the log of the caller's company, and the events of days that were moved to R2, file by
@@ -32,15 +32,15 @@ export async function readAnalytics(
   filter: LogFilter,
   starts: readonly number[],
 ): Promise<LogAnalytics> {
-  const callLog: LogCaller = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
-  for (let tries = 1; ; tries += 1) {
-    const { parts, moved, ...own } = await callLog(
+  const callCompanyLog: LogCaller = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
+  for (let tryCount = 1; ; tryCount += 1) {
+    const { parts, moved, ...own } = await callCompanyLog(
       async (log) => (await log.analytics(filter, starts)) as StoredAnalytics,
     );
     const wantedFiles = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
-    if (wantedFiles.length === 0 || moved === null) return cutToMostFrequent(own);
+    if (wantedFiles.length === 0 || moved === null) return keepMostFrequentEntries(own);
     try {
-      return await addFileCounts(callLog, files, {
+      return await addFileCounts(callCompanyLog, files, {
         filter,
         intervalStarts: starts,
         storedAnalytics: own,
@@ -48,20 +48,20 @@ export async function readAnalytics(
         wantedFiles,
       });
     } catch (error) {
-      const isRetryable = error instanceof EventsMoved || error instanceof MissingPartError;
-      if (!isRetryable || tries === MAX_COUNT_ATTEMPTS) throw error;
+      const isRetryable = error instanceof EventsMovedError || error instanceof MissingPartError;
+      if (!isRetryable || tryCount === MAX_COUNT_ATTEMPTS) throw error;
     }
   }
 }
 
 /** Cuts the top lists to the most frequent entries: the Durable Object returns all where files have to be added. */
-const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
+const keepMostFrequentEntries = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
-    shares: takeMostFrequent(top.shares, MAX_TOP_ENTRIES),
-    dashboards: takeMostFrequent(top.dashboards, MAX_TOP_ENTRIES),
+    shares: takeMostFrequentEntries(top.shares, MAX_TOP_ENTRIES),
+    dashboards: takeMostFrequentEntries(top.dashboards, MAX_TOP_ENTRIES),
     viewers: top.viewers,
-    countries: takeMostFrequent(top.countries, MAX_TOP_ENTRIES),
+    countries: takeMostFrequentEntries(top.countries, MAX_TOP_ENTRIES),
   },
 });
 
@@ -79,7 +79,7 @@ interface FileCountInput {
  * Adds the events in files to the Durable Object's counts. If there are too many distinct viewers for memory, the viewers are
  * halved and everything is read again for each half, repeatedly if needed.
  */
-async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCountInput): Promise<LogAnalytics> {
+async function addFileCounts(callCompanyLog: LogCaller, files: R2Bucket, input: FileCountInput): Promise<LogAnalytics> {
   const { filter, intervalStarts, storedAnalytics, lastMovedKey, wantedFiles } = input;
   // Of the intervals, one at the most has events in the object and in files.
   const newest = Math.max(
@@ -87,26 +87,29 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
     intervalStarts.findLastIndex((start) => start <= lastMovedKey.at),
   );
   const end = intervalStarts[newest + 1] ?? Number.MAX_SAFE_INTEGER;
-  const shares: ViewerShare[] = [{ number: 0, shareCount: 1 }];
+  const partitions: ViewerPartition[] = [{ number: 0, partitionCount: 1 }];
   const series = new Map(storedAnalytics.series.map((counts) => [counts.start, { ...counts }]));
-  const common = series.get(intervalStarts[newest] as number);
-  if (common) common.unique_viewers = 0;
+  const commonCounts = series.get(intervalStarts[newest] as number);
+  if (commonCounts) commonCounts.unique_viewers = 0;
   const viewers: TopEntry[] = [];
   let firstTally: Tally | undefined;
-  let uniqueViewers = 0;
-  for (let share = shares.pop(); share; share = shares.pop()) {
-    const tally = new Tally(intervalStarts, newest, share);
+  let uniqueViewerCount = 0;
+  for (let partition = partitions.pop(); partition; partition = partitions.pop()) {
+    const tally = new Tally(intervalStarts, newest, partition);
     try {
-      for await (const viewer of readViewers(callLog, filter, end, lastMovedKey)) tally.addViewer(viewer);
+      for await (const viewer of readViewers(callCompanyLog, filter, end, lastMovedKey)) tally.addViewer(viewer);
       for await (const event of readEvents(files, wantedFiles, filter)) tally.addEvent(event);
     } catch (error) {
-      if (!(error instanceof TooManyViewers)) throw error;
-      const { number, shareCount } = share;
-      shares.push({ number, shareCount: 2 * shareCount }, { number: number + shareCount, shareCount: 2 * shareCount });
+      if (!(error instanceof TooManyViewersError)) throw error;
+      const { number, partitionCount } = partition;
+      partitions.push(
+        { number, partitionCount: 2 * partitionCount },
+        { number: number + partitionCount, partitionCount: 2 * partitionCount },
+      );
       continue;
     }
     const viewerSummary = tally.summarizeViewers(MAX_TOP_ENTRIES);
-    uniqueViewers += viewerSummary.viewerCount;
+    uniqueViewerCount += viewerSummary.viewerCount;
     viewers.push(...viewerSummary.topViewers);
     for (const [interval, counts] of tally.series) {
       const start = intervalStarts[interval] as number;
@@ -121,14 +124,17 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
     firstTally ??= tally;
   }
   const mergeTopList = (name: 'shares' | 'dashboards' | 'countries') =>
-    takeMostFrequent(firstTally?.mergeTop(name, storedAnalytics.top[name]) ?? [], MAX_TOP_ENTRIES);
+    takeMostFrequentEntries(firstTally?.mergeTop(name, storedAnalytics.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
-    totals: { ...addCounts(storedAnalytics.totals, firstTally?.totals ?? ZERO_COUNTS), unique_viewers: uniqueViewers },
+    totals: {
+      ...addCounts(storedAnalytics.totals, firstTally?.totals ?? ZERO_COUNTS),
+      unique_viewers: uniqueViewerCount,
+    },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: mergeTopList('shares'),
       dashboards: mergeTopList('dashboards'),
-      viewers: takeMostFrequent(viewers, MAX_TOP_ENTRIES),
+      viewers: takeMostFrequentEntries(viewers, MAX_TOP_ENTRIES),
       countries: mergeTopList('countries'),
     },
   };
@@ -149,18 +155,18 @@ const addCounts = (counts: EventCounts, otherCounts: EventCounts): EventCounts =
  * early
  */
 async function* readViewers(
-  callLog: LogCaller,
+  callCompanyLog: LogCaller,
   filter: LogFilter,
   end: number,
-  lastMoved: LogKey,
+  lastMovedKey: LogKey,
 ): AsyncGenerator<SeenViewer> {
   for (let afterViewer = ''; ; ) {
     const page = { end, after: afterViewer, limit: VIEWERS_PER_BATCH };
-    const viewerPage = await callLog(
+    const viewerPage = await callCompanyLog(
       async (log) => (await log.viewers(filter, page)) as { viewers: SeenViewer[]; moved: LogKey | null },
     );
     // Viewers of what was moved meanwhile are in files that are not known here.
-    if (viewerPage.moved === null || compareKeys(viewerPage.moved, lastMoved) !== 0) throw new EventsMoved();
+    if (viewerPage.moved === null || compareKeys(viewerPage.moved, lastMovedKey) !== 0) throw new EventsMovedError();
     yield* viewerPage.viewers;
     const lastViewer = viewerPage.viewers.at(-1);
     if (lastViewer === undefined || viewerPage.viewers.length < VIEWERS_PER_BATCH) return;
@@ -174,21 +180,22 @@ async function* readEvents(
   names: readonly string[],
   filter: LogFilter,
 ): AsyncGenerator<LogRecord<'share'>> {
-  const startReading = (name: string) => {
+  const startReadingFile = (name: string) => {
     const events = readPart(files, name, filter);
     const firstResult = events.next();
     // What fails is told when its turn comes.
     firstResult.catch(() => undefined);
     return { events, first: firstResult };
   };
-  const prefetchedFiles = names.slice(0, PREFETCHED_FILES).map(startReading);
+  const prefetchedFiles = names.slice(0, PREFETCHED_FILE_COUNT).map(startReadingFile);
   try {
     for (let at = 0; at < names.length; at += 1) {
-      const { events, first } = prefetchedFiles[0] as ReturnType<typeof startReading>;
-      for (let next = await first; !next.done; next = await events.next()) yield next.value as LogRecord<'share'>;
+      const { events, first } = prefetchedFiles[0] as ReturnType<typeof startReadingFile>;
+      for (let nextResult = await first; !nextResult.done; nextResult = await events.next())
+        yield nextResult.value as LogRecord<'share'>;
       prefetchedFiles.shift();
-      const name = names[at + PREFETCHED_FILES];
-      if (name !== undefined) prefetchedFiles.push(startReading(name));
+      const name = names[at + PREFETCHED_FILE_COUNT];
+      if (name !== undefined) prefetchedFiles.push(startReadingFile(name));
     }
   } finally {
     for (const { events } of prefetchedFiles) void events.return(undefined).catch(() => undefined);

@@ -44,20 +44,20 @@ const RECORD_SOURCES: readonly RecordSource[] = [
  */
 export async function deliverStoredRecords(ctx: Context): Promise<number> {
   const end = ctx.now() + MAX_RUN_MS;
-  let calls = 0;
-  let completedFiles = 0;
+  let callCount = 0;
+  let completedFileCount = 0;
   for (const { prefix, keep } of RECORD_SOURCES) {
     let remainingCount = MAX_FILES_PER_RUN;
     for await (const key of listFileKeys(ctx, prefix)) {
-      if (calls >= MAX_CALLS_PER_RUN || ctx.now() >= end) return completedFiles;
+      if (callCount >= MAX_CALLS_PER_RUN || ctx.now() >= end) return completedFileCount;
       try {
         const text = (await (await ctx.files.get(key))?.text()) ?? '';
-        calls += await keep(
+        callCount += await keep(
           ctx,
           text.split('\n').filter((line) => line !== ''),
         );
         await deleteObjects(ctx.files, [key]);
-        completedFiles += 1;
+        completedFileCount += 1;
         remainingCount -= 1;
       } catch (error) {
         logError('undelivered_not_kept', error, { file: key });
@@ -65,12 +65,12 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
       if (remainingCount === 0) break;
     }
   }
-  return completedFiles;
+  return completedFileCount;
 }
 
 async function* listFileKeys({ files }: Context, prefix: string): AsyncGenerator<string> {
   let cursor: string | undefined;
-  for (let pages = 0; pages < MAX_PAGES_PER_RUN; pages += 1) {
+  for (let pageCount = 0; pageCount < MAX_PAGES_PER_RUN; pageCount += 1) {
     const page = await files.list({ prefix, limit: FILES_PER_PAGE, cursor });
     for (const { key } of page.objects) yield key;
     if (!page.truncated) return;
@@ -84,25 +84,25 @@ function makeRecordImporter<K extends LogKind>(
   parseLine: (line: string) => LogRecords[K] | null,
 ): RecordSource['keep'] {
   return async (ctx, lines) => {
-    const byCompany = Map.groupBy(
+    const recordsByCompany = Map.groupBy(
       lines.flatMap((line) => parseLine(line) ?? []),
       ({ companyId }) => companyId,
     );
-    let calls = 0;
-    for (const records of byCompany.values()) {
-      for (let from = 0; from < records.length; from += RECORDS_PER_CALL, calls += 1) {
+    let callCount = 0;
+    for (const records of recordsByCompany.values()) {
+      for (let from = 0; from < records.length; from += RECORDS_PER_CALL, callCount += 1) {
         await appendToLog(ctx.bindings, { [kind]: records.slice(from, from + RECORDS_PER_CALL) });
       }
     }
-    return calls;
+    return callCount;
   };
 }
 
 /** Stores the counts of shares from files of an earlier version. @returns the calls made */
 async function importFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
   const rows = lines.map((line) => JSON.parse(line) as FormerViews);
-  const byCompany = Map.groupBy(rows, ({ company_id }) => company_id);
-  for (const [companyId, ofOne] of byCompany) {
+  const rowsByCompany = Map.groupBy(rows, ({ company_id }) => company_id);
+  for (const [companyId, ofOne] of rowsByCompany) {
     const views = ofOne.map(({ share_id, view_count, last_accessed_at }) => ({
       shareId: share_id,
       viewCount: view_count,
@@ -114,7 +114,7 @@ async function importFormerViews(ctx: Context, lines: readonly string[]): Promis
       async (log) => await log.putViewsBefore(views),
     );
   }
-  return byCompany.size;
+  return rowsByCompany.size;
 }
 
 interface FormerViews {
@@ -128,11 +128,11 @@ interface FormerViews {
 type FormerRow = Record<string, string | number | null>;
 
 /** Columns that later versions added, with the values for rows of earlier ones, which lack them. */
-const ADDED_COLUMNS: Record<LogKind, FormerRow> = { audit: { count: 1 }, share: {} };
+const ADDED_COLUMN_VALUES: Record<LogKind, FormerRow> = { audit: { count: 1 }, share: {} };
 
 /** Parses the record of a line of a file of such rows. @returns null where the line is not a row */
 function parseRecord<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
-  const row = { ...ADDED_COLUMNS[kind], ...(JSON.parse(line) as FormerRow) };
+  const row = { ...ADDED_COLUMN_VALUES[kind], ...(JSON.parse(line) as FormerRow) };
   if (typeof row.id !== 'string' || typeof row.occurred_at !== 'number') return null;
   const fields = Object.entries(row).map(([column, value]) => [
     column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),

@@ -55,11 +55,11 @@ export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, reco
   }
   if (!batch.handOverPromise) {
     if (waitingBatches.get(companyId) === batch) waitingBatches.delete(companyId);
-    const handover = storeBatch(env, batch.records).finally(() => {
-      if (pendingCalls.get(companyId) === handover) pendingCalls.delete(companyId);
+    const handOverPromise = storeBatch(env, batch.records).finally(() => {
+      if (pendingCalls.get(companyId) === handOverPromise) pendingCalls.delete(companyId);
     });
-    batch.handOverPromise = handover;
-    pendingCalls.set(companyId, handover);
+    batch.handOverPromise = handOverPromise;
+    pendingCalls.set(companyId, handOverPromise);
   }
   // The request that hands them over may be cut off: then each request hands over its own record.
   if (!(await waitUntilSettled(batch.handOverPromise, 2 * TIMEOUT_MS))) {
@@ -70,11 +70,11 @@ export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, reco
 
 /** Waits until a promise has settled, either way. @returns false where that takes too long */
 async function waitUntilSettled(work: Promise<void>, timeoutMs: number): Promise<boolean> {
-  const settled = work.then(
+  const settledPromise = work.then(
     () => true,
     () => true,
   );
-  return awaitWithinTime(timeoutMs, settled).catch(() => false);
+  return awaitWithinTime(timeoutMs, settledPromise).catch(() => false);
 }
 
 async function storeBatch(env: Bindings, records: RecordsByKind): Promise<void> {

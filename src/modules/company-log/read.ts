@@ -7,7 +7,7 @@ import {
   type LogKind,
   type LogRecord,
   type LogRecords,
-  toKey,
+  toLogKey,
 } from '../../logs/log.ts';
 import { MissingPartError, readPart } from '../../logs/part-file.ts';
 import type { ListedPart } from '../../logs/parts.ts';
@@ -20,7 +20,7 @@ export type LogReader = Pick<CompanyContext, 'actor' | 'bindings' | 'files'>;
 export type CompanyRecord<K extends LogKind> = LogRecords[K] & { companyId: string };
 
 /** The number of records that an export reads at once. */
-const EXPORTED_PER_BATCH = 1000;
+const EXPORTED_RECORDS_PER_BATCH = 1000;
 
 /**
  * Reads a page of the log of the caller's company, the newest first, with the exact total: records in the log itself, then those
@@ -34,21 +34,26 @@ export async function readLog<K extends LogKind>(
   page: number,
   perPage: number,
 ): Promise<Page<CompanyRecord<K>>> {
-  const skip = (page - 1) * perPage;
+  const skipCount = (page - 1) * perPage;
   const logPage = await callObject(
     bindings.COMPANY_LOG,
     companyId,
     async (log) =>
-      (await log.list(kind, filter, skip, perPage)) as { total: number; records: LogRecord[]; parts: ListedPart[] },
+      (await log.list(kind, filter, skipCount, perPage)) as {
+        total: number;
+        records: LogRecord[];
+        parts: ListedPart[];
+      },
   );
   const { records } = logPage;
   let { total } = logPage;
   for (const { file, matching } of logPage.parts) {
-    const isFileNeeded = matching !== 0 && records.length < perPage && (matching === null || total + matching > skip);
+    const isFileNeeded =
+      matching !== 0 && records.length < perPage && (matching === null || total + matching > skipCount);
     let matchingCount = 0;
     if (matching === null || isFileNeeded) {
       for await (const record of readPart(files, file, filter)) {
-        if (total + matchingCount >= skip && records.length < perPage) records.push(record);
+        if (total + matchingCount >= skipCount && records.length < perPage) records.push(record);
         matchingCount += 1;
         if (matching !== null && records.length === perPage) break;
       }
@@ -69,7 +74,10 @@ export async function* exportLog<K extends LogKind>(
       bindings.COMPANY_LOG,
       companyId,
       async (log) =>
-        (await log.next(kind, filter, beforeKey, EXPORTED_PER_BATCH)) as { records: LogRecord[]; parts: ListedPart[] },
+        (await log.next(kind, filter, beforeKey, EXPORTED_RECORDS_PER_BATCH)) as {
+          records: LogRecord[];
+          parts: ListedPart[];
+        },
     );
   let lastKey: LogKey | null = null;
   let lastMissingFile = '';
@@ -77,7 +85,7 @@ export async function* exportLog<K extends LogKind>(
     const { records, parts }: Awaited<ReturnType<typeof readNextRecords>> = await readNextRecords(lastKey);
     for (const record of records) yield addCompanyId<K>(record, companyId);
     if (records.length > 0) {
-      lastKey = toKey(records.at(-1) as LogRecord);
+      lastKey = toLogKey(records.at(-1) as LogRecord);
       continue;
     }
     let replacedFile: string | undefined;
@@ -85,8 +93,8 @@ export async function* exportLog<K extends LogKind>(
       try {
         for await (const record of matching === 0 ? [] : readPart(files, file, filter)) {
           // What was moved meanwhile may have been told already.
-          if (lastKey !== null && compareKeys(toKey(record), lastKey) >= 0) continue;
-          lastKey = toKey(record);
+          if (lastKey !== null && compareKeys(toLogKey(record), lastKey) >= 0) continue;
+          lastKey = toLogKey(record);
           yield addCompanyId<K>(record, companyId);
         }
       } catch (error) {

@@ -1,4 +1,4 @@
-import { defineNotFound, defineTaken } from '../../kernel/failure.ts';
+import { defineNotFoundFailure, defineTakenFailure } from '../../kernel/failure.ts';
 
-export const dashboardNotFound = defineNotFound('dashboard');
-export const dashboardSlugTaken = defineTaken('dashboard', 'slug', { detail: { field: 'slug' } });
+export const dashboardNotFound = defineNotFoundFailure('dashboard');
+export const dashboardSlugTaken = defineTakenFailure('dashboard', 'slug', { detail: { field: 'slug' } });

@@ -57,7 +57,7 @@ export function listDashboardInputs(
         appliesTo: [...(existingInput?.appliesTo ?? []), id],
         skips: [],
         viewerAttributes: [...new Set([...(existingInput?.viewerAttributes ?? []), ...listAttributes(parameter)])],
-        unbound: [],
+        unboundIds: [],
       });
     }
   }
@@ -94,7 +94,7 @@ function toFilterInput(
     appliesTo: appliedVisualizations.map(({ id }) => id),
     skips: matchingVisualizations.filter(({ id }) => !doesFilterApply(filter, id)).map(({ id }) => id),
     viewerAttributes: [...new Set([filter, ...appliedVisualizations.map(findOwnParameter)].flatMap(listAttributes))],
-    unbound: matchingVisualizations
+    unboundIds: matchingVisualizations
       .filter((user) => !doesFilterApply(filter, user.id) && listAttributes(findOwnParameter(user)).length > 0)
       .map(({ id }) => id),
   };

@@ -87,9 +87,9 @@ export async function readFilterOptions(
   const matchingOptions = allowedOptions.filter(
     ({ label, value }) => value !== '' && [label, value].some((text) => toComparedText(text).includes(search)),
   );
-  const byValue = new Map(matchingOptions.toReversed().map((option) => [option.value, option]));
+  const optionsByValue = new Map(matchingOptions.toReversed().map((option) => [option.value, option]));
   return {
-    options: [...byValue.values()].reverse().slice(0, MAX_OPTIONS),
+    options: [...optionsByValue.values()].reverse().slice(0, MAX_OPTIONS),
     source: request.allowedValues !== null ? 'policy' : sql === null ? 'static' : 'dynamic',
   };
 }
@@ -109,10 +109,10 @@ async function queryOptions(
   const { boundValues } = request;
   // A viewer who may see nothing gets no options, whatever the SQL answers.
   if (boundValues === null || [...boundValues.values()].some(allowsNothing)) return [];
-  const compiled = compileOrFail({ sql: template, parameters: filters }, boundValues);
+  const compiledSql = compileOrFail({ sql: template, parameters: filters }, boundValues);
   const sql = await openReadonlyDatabase(ctx);
   try {
-    const rows = await readRows(sql, compiled, request);
+    const rows = await readRows(sql, compiledSql, request);
     return rows.map(([value, label]) => ({ value: String(value), label: String(label ?? value) }));
   } finally {
     ctx.defer(sql.close());
@@ -122,18 +122,18 @@ async function queryOptions(
 /** Reads values and labels as texts, filtered in the database, so that a search finds one among millions. */
 async function readRows(
   sql: TenantSql,
-  compiled: CompiledSql,
+  compiledSql: CompiledSql,
   { allowedValues, search }: OptionsRequest,
 ): Promise<Cell[][]> {
   const searchText = allowedValues === null && search !== '' ? search : null;
-  const values = [...compiled.values, searchText, allowedValues === null ? null : formatArrayLiteral(allowedValues)];
-  const part = `$${values.length - 1}::text`;
-  const among = `$${values.length}::text[]`;
+  const values = [...compiledSql.values, searchText, allowedValues === null ? null : formatArrayLiteral(allowedValues)];
+  const placeholder = `$${values.length - 1}::text`;
+  const allowedValuesSql = `$${values.length}::text[]`;
   const runQuery = async (columns: string, label: string) => {
-    const statement = `SELECT value::text, ${label}::text FROM (\n${compiled.text}\n) AS option(${columns})
+    const statement = `SELECT value::text, ${label}::text FROM (\n${compiledSql.text}\n) AS option(${columns})
       WHERE value::text <> ''
-        AND (${part} IS NULL OR ${makeContainsSql('value::text', part)} OR ${makeContainsSql(`${label}::text`, part)})
-        AND (${among} IS NULL OR value::text = ANY (${among}))`;
+        AND (${placeholder} IS NULL OR ${makeContainsSql('value::text', placeholder)} OR ${makeContainsSql(`${label}::text`, placeholder)})
+        AND (${allowedValuesSql} IS NULL OR value::text = ANY (${allowedValuesSql}))`;
     const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });
     return rows;
   };

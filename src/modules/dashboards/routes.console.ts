@@ -8,7 +8,7 @@ import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.
 import { filterNotFound } from '../../sharing/failures.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
 import {
   buildFile,
@@ -109,7 +109,7 @@ export const dashboardEndpoints = [
         dashboardNotFound,
         filterNotFound,
         executionFailed,
-        notProvisioned,
+        databaseNotProvisioned,
         ...tenantSqlFailures,
         ...userSqlFailures,
       ],
@@ -160,7 +160,7 @@ export const dashboardEndpoints = [
       body: executionInput,
       exactNumbers: true,
       returns: prepared(executionsResponse, ...fileMediaTypes),
-      fails: [dashboardNotFound, executionFailed, accessDenied, notProvisioned, ...tenantSqlFailures],
+      fails: [dashboardNotFound, executionFailed, accessDenied, databaseNotProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params: { id }, query: { format, safe, visualization_id: widgetId }, body: { parameters } }) => {
       // Who may change the SQL is told what the database says about it.

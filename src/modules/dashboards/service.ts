@@ -1,10 +1,10 @@
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Filter } from '../../db/schema/dashboards.ts';
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { Failure, invalidInput } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { makeSlug } from '../../kernel/text.ts';
 import { makeViewerRules, type ViewerRules } from '../../sharing/rules.ts';
@@ -70,9 +70,13 @@ export interface LoadedDashboard {
 }
 
 /** Returns a page of the company's dashboards, newest first. */
-export function listDashboards(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  const denials = findDeniedInLists(ctx.actor, 'dashboard');
-  return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denials });
+export function listDashboards(ctx: CompanyContext, pageRequest: { page: number; perPage: number; search: string }) {
+  const denials = findListDenials(ctx.actor, 'dashboard');
+  return readDashboards(ctx.db, ctx.actor.companyId, {
+    ...pageRequest,
+    search: pageRequest.search.toLowerCase(),
+    denials,
+  });
 }
 
 export async function getDashboard(ctx: CompanyContext, id: string): Promise<Dashboard> {
@@ -182,14 +186,14 @@ export function changeDashboard(ctx: PrincipalContext, id: string, changes: Dash
     };
     if (changes.layout || changes.filters)
       changedDashboard.filters = await validateDefinition(ctx, changedDashboard, storedDashboard);
-    const mustBeUnsharedAt =
+    const unsharedCheckTime =
       formatShownParts(changedDashboard) === formatShownParts(storedDashboard)
         ? undefined
         : await requireMayShareIfSeen(ctx, { type: 'dashboard', id }, () =>
-            requireSharing(ctx, changedDashboard, storedDashboard),
+            requireMayShareChanges(ctx, changedDashboard, storedDashboard),
           );
     const statements = {
-      updated: updateDashboard(ctx.db, changedDashboard, mustBeUnsharedAt),
+      updated: updateDashboard(ctx.db, changedDashboard, unsharedCheckTime),
       links: replaceLinks(ctx.db, changedDashboard.companyId, id),
     };
     return (await commit(ctx.db, statements, UNIQUE_SLUG_FAILURES)).updated[0];
@@ -239,26 +243,26 @@ export async function runDashboard(
       values: selectApplicableValues(dashboard, visualization.id, values),
       enforced,
     }));
-  const executed = (await executeRuns(ctx, runs, maxConnections)).values();
+  const executionIterator = (await executeRuns(ctx, runs, maxConnections)).values();
   return placedVisualizations.map(({ id }) => {
     const failure = refusals.get(id);
     if (failure) return { visualizationId: id, durationMs: 0, cached: false, failure };
-    return executed.next().value as Execution;
+    return executionIterator.next().value as Execution;
   });
 }
 
 /** Returns the visualizations on the layout, in order. */
 function listPlacedVisualizations({ dashboard, visualizations }: LoadedDashboard): Visualization[] {
-  const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
-  return listWidgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
+  const visualizationsById = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
+  return listWidgetIds(dashboard.layout).flatMap((id) => visualizationsById.get(id) ?? []);
 }
 
 /** Returns the visualization of a dashboard that a request names. */
-export function findWidget(loaded: LoadedDashboard, visualizationId: string | undefined): Visualization {
-  const placedVisualization = listPlacedVisualizations(loaded).find(({ id }) => id === visualizationId);
+export function findWidget(loadedDashboard: LoadedDashboard, visualizationId: string | undefined): Visualization {
+  const placedVisualization = listPlacedVisualizations(loadedDashboard).find(({ id }) => id === visualizationId);
   if (placedVisualization) return placedVisualization;
   const message = visualizationId === undefined ? 'is required with format' : 'must be on the dashboard';
-  throw invalid([{ field: 'visualization_id', message }]);
+  throw invalidInput([{ field: 'visualization_id', message }]);
 }
 
 /**
@@ -289,13 +293,13 @@ export async function executeWidget(
 
 function executeLoadedDashboard(
   ctx: CompanyContext,
-  loaded: LoadedDashboard,
+  loadedDashboard: LoadedDashboard,
   parameters: Record<string, unknown>,
   onlyVisualization?: Visualization,
 ): Promise<Execution[]> {
-  const refusals = findDeniedVisualizations(ctx, loaded);
-  const values = computeBoundValues(makeInsiderRules(loaded, refusals), parameters);
-  return runDashboard(ctx, loaded, values, { refusals, only: onlyVisualization });
+  const refusals = findDeniedVisualizations(ctx, loadedDashboard);
+  const values = computeBoundValues(makeInsiderRules(loadedDashboard, refusals), parameters);
+  return runDashboard(ctx, loadedDashboard, values, { refusals, only: onlyVisualization });
 }
 
 /**
@@ -319,12 +323,12 @@ async function validateDefinition(
   const deniedVisualizations = findAccessFailures(ctx, ids);
   const filters = restrictFilters(newDefinition, storedDefinition, deniedVisualizations);
   const problems = findFilterProblems(filters, foundVisualizations, deniedVisualizations);
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   return filters;
 }
 
 /** Throws unless the caller may share the dashboard as changed. Placing a visualization on a shared dashboard shares it. */
-function requireSharing(ctx: PrincipalContext, changedDashboard: Dashboard, storedDashboard: Dashboard): void {
+function requireMayShareChanges(ctx: PrincipalContext, changedDashboard: Dashboard, storedDashboard: Dashboard): void {
   requireAction(ctx.actor, 'dashboards:share', changedDashboard.id);
   requireNotDenied(ctx, [changedDashboard.id], ['dashboards:get']);
   requireMayShareAll(ctx, findNewWidgetIds(changedDashboard, storedDashboard));

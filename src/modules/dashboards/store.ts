@@ -33,15 +33,15 @@ export const areDashboardsUnchanged = (companyId: string, versions: DashboardVer
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
 /**
- * Changes the dashboard if its version is the one that the change was made for and its widgets exist. @param mustBeUnsharedAt the
+ * Changes the dashboard if its version is the one that the change was made for and its widgets exist. @param unsharedCheckTime the
  * current time (ms), if the change may only be made while nobody else sees the dashboard; else undefined
  */
-export const updateDashboard = (db: ControlDb, record: Dashboard, mustBeUnsharedAt: number | undefined) => {
+export const updateDashboard = (db: ControlDb, record: Dashboard, unsharedCheckTime: number | undefined) => {
   const { id, companyId, version, embeddedUntil: _kept, ...rest } = record;
   const unsharedCondition =
-    mustBeUnsharedAt === undefined
+    unsharedCheckTime === undefined
       ? undefined
-      : not(isSeenByOthers(companyId, { type: 'dashboard', id }, mustBeUnsharedAt));
+      : not(isSeenByOthers(companyId, { type: 'dashboard', id }, unsharedCheckTime));
   return db
     .update(dashboards)
     .set({ ...rest, version: version + 1 })

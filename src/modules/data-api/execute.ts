@@ -1,6 +1,6 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { readOnce, readTogether } from '../../db/client.ts';
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { Failure, invalidInput } from '../../kernel/failure.ts';
 import { makeResourceArn } from '../../permissions/arn.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { makeViewerRules } from '../../sharing/rules.ts';
@@ -18,7 +18,7 @@ import {
 } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
 import { parseParameters } from './parameters.ts';
-import { selectBySlug, type VizApiEndpoint } from './store.ts';
+import { selectEndpointBySlug, type VizApiEndpoint } from './store.ts';
 
 /** An active endpoint and the visualization that it publishes. */
 export interface PublishedVisualization {
@@ -27,12 +27,12 @@ export interface PublishedVisualization {
 }
 
 /** Selects the endpoint of a slug, active or not, and its visualization, read once per request. */
-const readBySlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
-  readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectBySlug(db, companyId, slug)));
+const readEndpointBySlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
+  readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectEndpointBySlug(db, companyId, slug)));
 
 /** Returns the ARN of the endpoint of a slug, active or not; the ARN of all endpoints where there is none. */
 export async function readEndpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
-  const { endpoint } = await readBySlug(ctx, slug);
+  const { endpoint } = await readEndpointBySlug(ctx, slug);
   return makeResourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
 
@@ -50,7 +50,7 @@ export async function readPublishedVisualization(ctx: PrincipalContext, slug: st
   const {
     endpoint: [endpoint],
     visualization: [visualization],
-  } = await readBySlug(ctx, slug);
+  } = await readEndpointBySlug(ctx, slug);
   if (endpoint?.status !== 'active' || !visualization) throw endpointNotFound();
   requireEndpointNotDenied(ctx, { endpointId: endpoint.id, visualizationId: visualization.id });
   return { endpoint, visualization };
@@ -122,7 +122,7 @@ async function nameQueryParameters<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof Failure) || !error.detail.problems) throw error;
-    throw invalid(
+    throw invalidInput(
       error.detail.problems.map(({ field, message }) => ({ field: field.replace(/^parameters\./, ''), message })),
     );
   }

@@ -1,8 +1,8 @@
-import { defineFailure, defineNotFound, defineTaken, invalid } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, defineTakenFailure, invalidInput } from '../../kernel/failure.ts';
 
-export const endpointNotFound = defineNotFound('viz_api_endpoint', { message: 'There is no such endpoint.' });
+export const endpointNotFound = defineNotFoundFailure('viz_api_endpoint', { message: 'There is no such endpoint.' });
 
-export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
+export const endpointSlugTaken = defineTakenFailure('viz_api_endpoint', 'slug', {
   message: 'Another endpoint has this slug.',
   detail: { field: 'slug' },
 });
@@ -12,14 +12,14 @@ export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
  * of that name.
  */
 export const makeFormatConflictFailure = () =>
-  invalid([
+  invalidInput([
     {
       field: 'visualization_id',
       message: 'has a parameter named "format", a name that the Data API needs for the format of the answer',
     },
   ]);
 
-export const jobNotFound = defineNotFound('data_job', {
+export const jobNotFound = defineNotFoundFailure('data_job', {
   message: 'There is no such job. Jobs and their results are deleted after a day.',
 });
 

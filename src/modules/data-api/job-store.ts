@@ -8,13 +8,13 @@ import { isCompanyActive } from '../companies/queries.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
 
-/** Stores a job while the company has fewer than `maxUnfinished` unfinished ones. */
-export const insertJob = (db: ControlDb, record: DataJob, maxUnfinished: number) =>
+/** Stores a job while the company has fewer than `maxUnfinishedJobs` unfinished ones. */
+export const insertJob = (db: ControlDb, record: DataJob, maxUnfinishedJobs: number) =>
   insertWhen(
     db,
     dataJobs,
     record,
-    sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), isUnfinished(dataJobs))}) < ${maxUnfinished}`,
+    sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), isUnfinished(dataJobs))}) < ${maxUnfinishedJobs}`,
   ).returning({ id: dataJobs.id });
 
 /** SQL condition that the endpoint of a job is active and still publishes the visualization of the result. */
@@ -39,10 +39,10 @@ export const selectJobVersions = (db: ControlDb, companyId: string, ids: readonl
     .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${makeIdListSql(ids)}`));
 };
 
-/** Returns the SQL condition that fewer than `maxRunning` jobs of a company run. */
-export const makeFreeSlotSql = (companyId: string, now: number, maxRunning: number) => {
+/** Returns the SQL condition that fewer than `maxRunningJobs` jobs of a company run. */
+export const makeFreeSlotSql = (companyId: string, now: number, maxRunningJobs: number) => {
   const isRunning = and(eq(dataJobs.companyId, companyId), eq(dataJobs.status, 'running'), gt(dataJobs.dueAt, now));
-  return sql`(select count(*) from ${dataJobs} where ${isRunning}) < ${maxRunning}`;
+  return sql`(select count(*) from ${dataJobs} where ${isRunning}) < ${maxRunningJobs}`;
 };
 
 /**

@@ -109,21 +109,21 @@ async function endAttempt(ctx: CompanyContext, job: DataJob, changes: Partial<Da
 /** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with smaller batches. */
 async function writeWholeResult(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
   const endsAt = performance.now() + limits.milliseconds;
-  for (let batchRows = MAX_ROWS; ; batchRows = Math.ceil(batchRows / BATCH_DIVISOR)) {
+  for (let rowsPerBatch = MAX_ROWS; ; rowsPerBatch = Math.ceil(rowsPerBatch / BATCH_DIVISOR)) {
     try {
       return await writeBatches(
         ctx,
         job,
         { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) },
-        batchRows,
+        rowsPerBatch,
       );
     } catch (error) {
-      if (!resultTooLarge.matches(error) || batchRows === 1) throw error;
+      if (!resultTooLarge.matches(error) || rowsPerBatch === 1) throw error;
     }
   }
 }
 
-async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, batchRows: number) {
+async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, rowsPerBatch: number) {
   const visualization = await getVisualization(ctx, job.visualizationId);
   const statement = compileStatement({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);
@@ -140,7 +140,7 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
     };
     for await (const { columns, rows } of streamUserSql(sql, statement, {
       milliseconds: limits.milliseconds,
-      batchRows,
+      rowsPerBatch,
     })) {
       if (rowCount === undefined) await addBytes(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;

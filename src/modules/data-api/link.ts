@@ -8,7 +8,7 @@ import type { DataJob } from './job-store.ts';
 import { listPieceKeys } from './result-pieces.ts';
 
 /** The time for which a link to a result works, unless the result is deleted before. */
-const LINK_SECONDS = 3600;
+const LINK_LIFETIME_SECONDS = 3600;
 
 /** The claims of a result link. The result is looked up when the link is opened. */
 interface ResultClaims {
@@ -22,7 +22,10 @@ export type ResultViewer = ViewerActor<ResultClaims>;
 
 /** Creates a link to the result of a succeeded job. @returns the link, and the time at which it expires (ms) */
 export async function createResultLink(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
-  const validity = makeValidity(ctx, Math.min(LINK_SECONDS, countSecondsUntil(ctx, job.createdAt + JOB_RETENTION_MS)));
+  const validity = makeValidity(
+    ctx,
+    Math.min(LINK_LIFETIME_SECONDS, countSecondsUntil(ctx, job.createdAt + JOB_RETENTION_MS)),
+  );
   const claims = { sub: job.id, company_id: job.companyId, sid: job.id, jti: ctx.newId(), token_type: 'access' };
   const token = await signToken(ctx, 'data-result', claims, validity);
   return { url: `${ctx.baseUrl}/data/results/${token}`, expiresAt: Math.floor(validity.expiresAt / 1000) * 1000 };

@@ -1,4 +1,4 @@
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { truncateText } from '../../kernel/text.ts';
 import type { Parameter } from '../../sql-templates/parameters.ts';
 
@@ -29,6 +29,6 @@ export function parseParameters(query: URLSearchParams, parameters: readonly Par
       values[name] = value;
     }
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   return values;
 }

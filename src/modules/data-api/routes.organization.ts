@@ -6,7 +6,7 @@ import { resultCellSchema } from '../../kernel/fields.ts';
 import { getContentType, MEDIA_TYPES } from '../../kernel/files.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { buildTruncationHeader, writeResultFile } from '../visualizations/service.ts';
 import { type EndpointResult, executeEndpoint, readEndpointArn } from './execute.ts';
@@ -51,7 +51,7 @@ export const dataEndpoints = [
         'Parameters of the visualization are parameters of the query. Within 10 s, 10,000 rows and 10 MiB; a result that was cut carries `X-Truncated: true`.',
       query: dataQuery,
       returns: prepared(dataView, MEDIA_TYPES.ndjson, MEDIA_TYPES.csv),
-      fails: [endpointNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
+      fails: [endpointNotFound, executionFailed, databaseNotProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, query, request }) =>
       toResponse(await executeEndpoint(ctx, params.slug, new URL(request.url).searchParams), query.format),

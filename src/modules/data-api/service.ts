@@ -1,4 +1,4 @@
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -26,9 +26,13 @@ export type EndpointInput = Pick<
 const UNIQUE_SLUG_FAILURES = { 'viz_api_endpoints.slug': endpointSlugTaken };
 
 /** Returns a page of the company's endpoints, newest first. */
-export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) => {
-  const denials = findDeniedInLists(ctx.actor, 'endpoint');
-  return readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denials });
+export const listEndpoints = (ctx: CompanyContext, pageRequest: { page: number; perPage: number; search: string }) => {
+  const denials = findListDenials(ctx.actor, 'endpoint');
+  return readEndpoints(ctx.db, ctx.actor.companyId, {
+    ...pageRequest,
+    search: pageRequest.search.toLowerCase(),
+    denials,
+  });
 };
 
 export async function getEndpoint(ctx: CompanyContext, id: string): Promise<VizApiEndpoint> {

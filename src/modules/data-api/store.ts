@@ -57,7 +57,7 @@ const hasSlug = (companyId: string, slug: string) =>
   and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug));
 
 /** Selects the endpoint of a slug, active or not, and its visualization. */
-export const selectBySlug = (db: ControlDb, companyId: string, slug: string) => ({
+export const selectEndpointBySlug = (db: ControlDb, companyId: string, slug: string) => ({
   endpoint: db.select().from(vizApiEndpoints).where(hasSlug(companyId, slug)),
   visualization: db
     .select()

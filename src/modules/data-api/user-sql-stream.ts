@@ -21,41 +21,41 @@ export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
  * depend on the number of rows. While a batch is processed, the next one is fetched. The first batch may be empty.
  * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the
  * transaction
- * @param limits.batchRows the maximum number of rows of a batch
- * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` the rows may fit
+ * @param limits.rowsPerBatch the maximum number of rows of a batch
+ * @throws resultTooLarge where a batch has too many bytes: with fewer `rowsPerBatch` the rows may fit
  */
 export async function* streamUserSql(
   sql: TenantSql,
   statement: CompiledSql,
-  { milliseconds, batchRows }: { milliseconds: number; batchRows: number },
+  { milliseconds, rowsPerBatch }: { milliseconds: number; rowsPerBatch: number },
 ): AsyncGenerator<UserSqlBatch> {
   const names = listNamesToCheck(statement);
   if (names instanceof Failure) throw names;
   const client = await sql.connect();
   const endsAt = performance.now() + milliseconds;
-  const fetchRows = (rows: number, firstSteps: UserSqlSteps = []) => {
-    const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
-    const run = new UserSqlRun([...firstSteps, ...makeFetchSteps(rows)], limits, () => sql.drop());
+  const fetchRows = (rowCount: number, firstSteps: UserSqlSteps = []) => {
+    const limits = { rows: rowCount, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
+    const run = new UserSqlRun([...firstSteps, ...makeFetchSteps(rowCount)], limits, () => sql.drop());
     run.setClient(client, []);
     client.query(run);
     // Whoever stops reading leaves the batch that is under way behind.
     run.result.catch(() => undefined);
-    return { run, wanted: rows };
+    return { run, wanted: rowCount };
   };
   let { run, wanted } = fetchRows(
-    Math.min(INITIAL_BATCH_ROWS, batchRows),
+    Math.min(INITIAL_BATCH_ROWS, rowsPerBatch),
     makeOpeningSteps(statement, names, Math.ceil(milliseconds)),
   );
   for (let isFirst = true; ; isFirst = false) {
     const { columns, rows, truncated } = await (isFirst ? noteExecution(sql, run.result) : run.result);
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
-    if (!isLast) ({ run, wanted } = fetchRows(Math.min(batchRows, computeNextRows(rows.length, run.bytes))));
+    if (!isLast) ({ run, wanted } = fetchRows(Math.min(rowsPerBatch, computeNextRowCount(rows.length, run.bytes))));
     yield { columns, rows };
     if (isLast) return;
   }
 }
 
 /** Returns the number of rows to fetch after a batch of `rows` rows with `bytes` bytes; at most four times as many. */
-const computeNextRows = (rows: number, bytes: number): number =>
-  Math.max(1, Math.min(rows * 4, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))));
+const computeNextRowCount = (rowCount: number, bytes: number): number =>
+  Math.max(1, Math.min(rowCount * 4, Math.floor((BATCH_BYTES * rowCount) / Math.max(1, bytes))));

@@ -4,12 +4,12 @@ import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 
 /** The number of dead letters on a page, and the number of resent letters after which a scheduled run stops. */
-const MAX_SENT_PER_RUN = 100;
+const MAX_LETTERS_PER_RUN = 100;
 /** The maximum number of pages that a scheduled run reads. */
 const MAX_PAGES_PER_RUN = 10;
 
 /** The time for which a letter is kept after it was resent. */
-const SENT_RETENTION_MS = 30 * DAY_MS;
+const SENT_LETTER_RETENTION_MS = 30 * DAY_MS;
 
 /**
  * The folders of dead letters, each stored as `{queue}/{time}-{id}.json`: `dead` for all failed messages; `wanted` for copies of
@@ -46,24 +46,24 @@ export async function storeDeadLetters(files: R2Bucket, letters: readonly DeadLe
  * Resends the letters whose replay was requested. If it is interrupted, a letter may be sent twice, which every consumer expects.
  * Letters that cannot be sent do not block the others. @returns how many were sent
  */
-export async function replayDeadLetters(ctx: Context, resend: ResendMessage): Promise<number> {
+export async function replayDeadLetters(ctx: Context, resendMessage: ResendMessage): Promise<number> {
   let sentCount = 0;
   let cursor: string | undefined;
-  for (let pages = 0; pages < MAX_PAGES_PER_RUN && sentCount < MAX_SENT_PER_RUN; pages += 1) {
-    const page = await ctx.files.list({ prefix: LETTER_FOLDERS.wanted, limit: MAX_SENT_PER_RUN, cursor });
-    for (const { key } of page.objects) if (await resendLetter(ctx, key, resend)) sentCount += 1;
+  for (let pageCount = 0; pageCount < MAX_PAGES_PER_RUN && sentCount < MAX_LETTERS_PER_RUN; pageCount += 1) {
+    const page = await ctx.files.list({ prefix: LETTER_FOLDERS.wanted, limit: MAX_LETTERS_PER_RUN, cursor });
+    for (const { key } of page.objects) if (await resendLetter(ctx, key, resendMessage)) sentCount += 1;
     if (!page.truncated) break;
     cursor = page.cursor;
   }
   return sentCount;
 }
 
-async function resendLetter(ctx: Context, key: string, resend: ResendMessage): Promise<boolean> {
+async function resendLetter(ctx: Context, key: string, resendMessage: ResendMessage): Promise<boolean> {
   try {
     const storedLetter = await ctx.files.get(key);
     if (!storedLetter) return false;
     const letter = await storedLetter.json<DeadLetter>();
-    await resend(letter.queue, letter.body);
+    await resendMessage(letter.queue, letter.body);
     const text = JSON.stringify({ ...letter, replayedAt: ctx.now() });
     await ctx.files.put(key.replace(LETTER_FOLDERS.wanted, LETTER_FOLDERS.sent), text);
     await deleteObjects(ctx.files, [key, key.replace(LETTER_FOLDERS.wanted, LETTER_FOLDERS.dead)]);
@@ -79,7 +79,9 @@ export async function purgeDeadLetters(ctx: Context): Promise<void> {
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({ prefix: LETTER_FOLDERS.sent, cursor });
-    const expiredLetters = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SENT_RETENTION_MS);
+    const expiredLetters = page.objects.filter(
+      ({ uploaded }) => uploaded.getTime() < ctx.now() - SENT_LETTER_RETENTION_MS,
+    );
     await deleteObjects(
       ctx.files,
       expiredLetters.map(({ key }) => key),

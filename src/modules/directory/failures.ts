@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFound, type FailureDetail } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, type FailureDetail } from '../../kernel/failure.ts';
 import { shorten } from '../../kernel/text.ts';
 
 const MAX_ECHOED_CHARACTERS = 300;
@@ -49,8 +49,8 @@ export const readOnlyAttribute = defineFailure('directory.read_only', 'malformed
   directory: 'mutability',
 });
 
-export const resourceTypeNotFound = defineNotFound('resource_type');
-export const schemaNotFound = defineNotFound('schema');
+export const resourceTypeNotFound = defineNotFoundFailure('resource_type');
+export const schemaNotFound = defineNotFoundFailure('schema');
 
 export const globalGroupReadOnly = defineFailure('directory.global_group', 'forbidden', {
   message: 'A group that every company is born with cannot be changed by a directory.',

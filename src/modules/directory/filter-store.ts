@@ -33,12 +33,12 @@ interface ComplexAttribute {
 type Attribute = SimpleAttribute | ComplexAttribute;
 
 /** Makes an attribute of a constant in the statement's text, not a parameter: D1 allows 100 parameters. */
-const makeConstant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
+const makeConstantAttribute = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
 const NULL_ATTRIBUTE: SimpleAttribute = { type: 'text', is: sql`null` };
 
 const getMetaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQLWrapper): ComplexAttribute => ({
   parts: {
-    resourcetype: makeConstant(kind),
+    resourcetype: makeConstantAttribute(kind),
     created: { type: 'time', is: createdAt },
     lastmodified: { type: 'time', is: changedAt },
   },
@@ -56,21 +56,21 @@ function getStoredAttributes(
     return {
       id: { type: 'exact', is: users.id },
       externalid: { type: 'exact', is: users.externalId },
-      schemas: makeConstant(SCHEMA_BY_KIND.User),
+      schemas: makeConstantAttribute(SCHEMA_BY_KIND.User),
       meta: getMetaAttributes(kind, users.createdAt, users.updatedAt),
       username: email,
       displayname: name,
       name: { parts: { formatted: name, value: name }, some: (condition: SQL) => condition },
       active: { type: 'yes-or-no', is: users.isActive },
       emails: {
-        parts: { value: email, type: makeConstant('work'), primary: { type: 'yes-or-no', is: sql`1` } },
+        parts: { value: email, type: makeConstantAttribute('work'), primary: { type: 'yes-or-no', is: sql`1` } },
         some: (condition: SQL) => condition,
       },
       groups: {
         parts: {
           value: { type: 'exact', is: sql`membership.id` },
           display: { type: 'text', is: sql`membership.name` },
-          type: makeConstant('direct'),
+          type: makeConstantAttribute('direct'),
         },
         some: (condition: SQL) => sql`exists (select 1 from ${groups} as membership where membership.id in (
           select ${groupBindings.groupId} from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN} where ${groupBindings.principalType} = 'user'
@@ -82,14 +82,14 @@ function getStoredAttributes(
   return {
     id: { type: 'exact', is: groups.id },
     externalid: { type: 'exact', is: groups.externalId },
-    schemas: makeConstant(SCHEMA_BY_KIND.Group),
+    schemas: makeConstantAttribute(SCHEMA_BY_KIND.Group),
     meta: getMetaAttributes(kind, groups.createdAt, CHANGED_WITH_MEMBERS_AT),
     displayname: { type: 'text', is: groups.name },
     members: {
       parts: {
         value: { type: 'exact', is: sql`member.id` },
         display: { type: 'text', is: sql`member.name` },
-        type: makeConstant('User'),
+        type: makeConstantAttribute('User'),
       },
       some: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
         select ${groupBindings.principalId} from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN} where ${groupBindings.principalType} = 'user'
@@ -126,7 +126,7 @@ export function compileFilter(
   const makeComparison = (
     path: AttributePath,
     outerAttribute: ComplexAttribute | undefined,
-    makeSingleCondition: (single: SimpleAttribute) => SQL,
+    makeSingleCondition: (simpleAttribute: SimpleAttribute) => SQL,
   ): SQL => {
     if (outerAttribute) return makeSingleCondition(findSubAttribute(outerAttribute, path.name));
     const attribute = findAttribute(path);
@@ -154,8 +154,8 @@ export function compileFilter(
           ? (findAttribute(partFilter.path) as ComplexAttribute).some(sql`1`)
           : makeComparison(partFilter.path, outerAttribute, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
-        return makeComparison(partFilter.path, outerAttribute, (single) =>
-          compareSql(single, partFilter.op, partFilter.value, maxLetters),
+        return makeComparison(partFilter.path, outerAttribute, (simpleAttribute) =>
+          makeComparisonSql(simpleAttribute, partFilter.op, partFilter.value, maxLetters),
         );
     }
   };
@@ -177,10 +177,10 @@ const findSubAttribute = ({ parts }: ComplexAttribute, name: string): SimpleAttr
 
 const ORDER_OPERATORS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
 
-function compareSql({ type, is }: SimpleAttribute, op: Comparison, value: Value, maxLetters?: number): SQL {
-  if (value === null) return compareNullSql(is, op);
+function makeComparisonSql({ type, is }: SimpleAttribute, op: Comparison, value: Value, maxLetters?: number): SQL {
+  if (value === null) return makeNullComparisonSql(is, op);
   const storedValue = toStoredValue(type, value);
-  if (op === 'ne') return sql`not ${compareSql({ type, is }, 'eq', value, maxLetters)}`;
+  if (op === 'ne') return sql`not ${makeComparisonSql({ type, is }, 'eq', value, maxLetters)}`;
   if (op === 'eq') {
     const isEqual = type === 'text' ? makeEqualsSql(is, String(storedValue), maxLetters) : sql`${is} = ${storedValue}`;
     return sql`(${is} is not null and ${isEqual})`;
@@ -191,7 +191,7 @@ function compareSql({ type, is }: SimpleAttribute, op: Comparison, value: Value,
     return sql`(${is} is not null and ${foldedSql} ${ORDER_OPERATORS[op as keyof typeof ORDER_OPERATORS]} ${storedValue})`;
   }
   if (typeof storedValue !== 'string') throw invalidFilter(`looks for a part of what is no text by ${op}`);
-  return sql`(${is} is not null and ${comparePartSql(op as 'co' | 'sw' | 'ew', { type, is }, storedValue, maxLetters)})`;
+  return sql`(${is} is not null and ${makePartComparisonSql(op as 'co' | 'sw' | 'ew', { type, is }, storedValue, maxLetters)})`;
 }
 
 /**
@@ -200,16 +200,21 @@ function compareSql({ type, is }: SimpleAttribute, op: Comparison, value: Value,
  */
 const MAX_FOLDED_LETTERS = 10;
 
-function comparePartSql(op: 'co' | 'sw' | 'ew', { type, is }: SimpleAttribute, part: string, maxLetters?: number): SQL {
+function makePartComparisonSql(
+  op: 'co' | 'sw' | 'ew',
+  { type, is }: SimpleAttribute,
+  searchedText: string,
+  maxLetters?: number,
+): SQL {
   const { wanted, lower } =
-    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, maxLetters);
+    type === 'exact' ? { wanted: searchedText, lower: (text: SQLWrapper) => text } : foldCase(searchedText, maxLetters);
   if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
   const length = [...wanted].length;
   if (length === 0) return sql`1`;
   return sql`substr(${lower(is)}, ${op === 'sw' ? sql.raw(`1, ${length}`) : sql.raw(`-${length}`)}) = ${wanted}`;
 }
 
-function compareNullSql(is: SQLWrapper, op: Comparison): SQL {
+function makeNullComparisonSql(is: SQLWrapper, op: Comparison): SQL {
   if (op === 'eq') return sql`(${is} is null)`;
   if (op === 'ne') return sql`(${is} is not null)`;
   throw invalidFilter(`compares null by ${op}`);

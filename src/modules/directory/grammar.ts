@@ -89,9 +89,9 @@ class Parser {
     return parsedValue;
   }
 
-  /** Parses a filter. @param isOutside whether it is outside a value path, within which no other value path is allowed */
-  #parseExpression = (isOutside: boolean): Filter =>
-    this.#parseJoined('or', () => this.#parseJoined('and', () => this.#parseTerm(isOutside)));
+  /** Parses a filter. @param isOutsideValuePath whether it is outside a value path, within which no other value path is allowed */
+  #parseExpression = (isOutsideValuePath: boolean): Filter =>
+    this.#parseJoined('or', () => this.#parseJoined('and', () => this.#parseTerm(isOutsideValuePath)));
 
   #parseJoined(op: 'and' | 'or', parse: () => Filter): Filter {
     const firstFilter = parse();
@@ -100,14 +100,14 @@ class Parser {
     return filters.length === 1 ? firstFilter : { op, filters };
   }
 
-  #parseTerm(isOutside: boolean): Filter {
-    if (this.#skipSign('(')) return this.#parseWithin(')', isOutside);
+  #parseTerm(isOutsideValuePath: boolean): Filter {
+    if (this.#skipSign('(')) return this.#parseWithin(')', isOutsideValuePath);
     if (this.#isNextSign('(', 1) && this.#skipWord('not')) {
       this.#skipSign('(');
-      return { op: 'not', filter: this.#parseWithin(')', isOutside) };
+      return { op: 'not', filter: this.#parseWithin(')', isOutsideValuePath) };
     }
     const path = this.#parseAttribute();
-    return isOutside && this.#skipSign('[') ? this.#parseValuePath(path) : this.#parseComparison(path);
+    return isOutsideValuePath && this.#skipSign('[') ? this.#parseValuePath(path) : this.#parseComparison(path);
   }
 
   /** Parses a value path; also `emails[type eq "work"].value eq "…"`, which is not in the RFC: one element must match both. */
@@ -156,11 +156,11 @@ class Parser {
   }
 
   /** Parses a filter up to the bracket that closes it. */
-  #parseWithin(end: ')' | ']', isOutside = false): Filter {
+  #parseWithin(end: ')' | ']', isOutsideValuePath = false): Filter {
     this.#depth += 1;
     if (this.#depth > FILTER_LIMITS.depth)
       throw new FilterSyntaxError(`is nested more than ${FILTER_LIMITS.depth} levels deep`);
-    const filter = this.#parseExpression(isOutside);
+    const filter = this.#parseExpression(isOutsideValuePath);
     if (!this.#skipSign(end)) throw new FilterSyntaxError(`lacks a ${end} ${this.#describePosition()}`);
     this.#depth -= 1;
     return filter;
@@ -174,13 +174,13 @@ class Parser {
     return nextText === undefined ? 'at its end' : `before ${nextText}`;
   }
 
-  #isNextSign(sign: string, ahead = 0): boolean {
-    const token = this.#tokens[this.#at + ahead];
-    return token?.kind === 'sign' && token.text === sign;
+  #isNextSign(punctuation: string, tokenOffset = 0): boolean {
+    const token = this.#tokens[this.#at + tokenOffset];
+    return token?.kind === 'sign' && token.text === punctuation;
   }
 
-  #skipSign(sign: string): boolean {
-    const isSkipped = this.#isNextSign(sign);
+  #skipSign(punctuation: string): boolean {
+    const isSkipped = this.#isNextSign(punctuation);
     if (isSkipped) this.#at += 1;
     return isSkipped;
   }

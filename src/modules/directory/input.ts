@@ -61,14 +61,14 @@ export const readGroupPatch = (body: unknown): GroupInput =>
   readPatch<GroupInput>({ members: [] }, 'Group', storeGroupAttribute, body);
 
 function readResource<Input>(
-  into: Input,
+  target: Input,
   kind: ResourceKind,
   storeAttribute: StoreAttribute<Input>,
   body: unknown,
 ): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
-  storeBodyAttributes(into, kind, storeAttribute, 'replace', body);
-  return into;
+  storeBodyAttributes(target, kind, storeAttribute, 'replace', body);
+  return target;
 }
 
 /**
@@ -76,7 +76,7 @@ function readResource<Input>(
  * with the schema.
  */
 function storeBodyAttributes<Input>(
-  into: Input,
+  target: Input,
   kind: ResourceKind,
   storeAttribute: StoreAttribute<Input>,
   op: PatchOperation,
@@ -85,12 +85,12 @@ function storeBodyAttributes<Input>(
   for (const [name, value] of Object.entries(values)) {
     const path = findPath(name);
     if (path && isInSchema(path.schema, kind) && !READ_ONLY_ATTRIBUTES.includes(path.name.toLowerCase()))
-      storeAttribute(into, op, path, value);
+      storeAttribute(target, op, path, value);
   }
 }
 
 function readPatch<Input>(
-  into: Input,
+  target: Input,
   kind: ResourceKind,
   storeAttribute: StoreAttribute<Input>,
   body: unknown,
@@ -108,18 +108,18 @@ function readPatch<Input>(
     const [path, value] = [findMember(operation, 'path'), findMember(operation, 'value')];
     if (path !== undefined && path !== null && path !== '') {
       if (typeof path !== 'string') throw invalidPath('must be a text');
-      storeAtPath(into, kind, storeAttribute, op, parseTargetPath(path), value);
+      storeAtPath(target, kind, storeAttribute, op, parseTargetPath(path), value);
     } else if (op === 'remove') throw targetNotFound();
-    else if (isRecord(value)) storeBodyAttributes(into, kind, storeAttribute, op, value);
+    else if (isRecord(value)) storeBodyAttributes(target, kind, storeAttribute, op, value);
     else throw invalidValue('An operation without a path needs an object as its value.');
   }
-  return into;
+  return target;
 }
 
 const READ_ONLY_ATTRIBUTES = ['id', 'meta', 'schemas', 'groups'];
 
 function storeAtPath<Input>(
-  into: Input,
+  target: Input,
   kind: ResourceKind,
   storeAttribute: StoreAttribute<Input>,
   op: PatchOperation,
@@ -128,10 +128,10 @@ function storeAtPath<Input>(
 ): void {
   // The schema itself as a path: its attributes are the value's.
   if (path.schema !== undefined && isInSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
-    if (isRecord(value)) storeBodyAttributes(into, kind, storeAttribute, op, value);
+    if (isRecord(value)) storeBodyAttributes(target, kind, storeAttribute, op, value);
   } else if (isInSchema(path.schema, kind)) {
     if (READ_ONLY_ATTRIBUTES.includes(path.name.toLowerCase())) throw readOnlyAttribute(path.name);
-    storeAttribute(into, op, path, op === 'remove' ? (value ?? null) : value);
+    storeAttribute(target, op, path, op === 'remove' ? (value ?? null) : value);
   }
 }
 
@@ -160,41 +160,41 @@ function findMember(object: Readonly<Record<string, unknown>>, name: string): un
   return key === undefined ? undefined : object[key];
 }
 
-function storeUserAttribute(into: UserInput, op: PatchOperation, { name, sub }: TargetPath, value: unknown): void {
+function storeUserAttribute(target: UserInput, op: PatchOperation, { name, sub }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'username':
       if (op === 'remove') throw invalidValue('userName cannot be removed.');
-      into.userName = parseEmailAddress(value);
+      target.userName = parseEmailAddress(value);
       break;
     case 'externalid':
-      into.externalId = op === 'remove' ? null : parseExternalId(value);
+      target.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'displayname':
-      if (op !== 'remove') into.displayName = parseName('displayName', value);
+      if (op !== 'remove') target.displayName = parseName('displayName', value);
       break;
     case 'active':
-      if (op !== 'remove') into.active = parseBoolean(value) ?? into.active;
+      if (op !== 'remove') target.active = parseBoolean(value) ?? target.active;
       break;
     case 'name':
-      if (op !== 'remove') storeName(into, sub, value);
+      if (op !== 'remove') storeName(target, sub, value);
   }
 }
 
-function storeName(into: UserInput, sub: string | undefined, value: unknown): void {
+function storeName(target: UserInput, sub: string | undefined, value: unknown): void {
   if (sub === undefined) {
     if (value === null || value === undefined) return;
     if (!isRecord(value)) throw invalidValue('name must be an object.');
-    for (const [part, text] of Object.entries(value)) storeName(into, part, text);
+    for (const [part, text] of Object.entries(value)) storeName(target, part, text);
     return;
   }
-  const part = (['formatted', 'givenName', 'familyName'] as const).find(
+  const nameMember = (['formatted', 'givenName', 'familyName'] as const).find(
     (partName) => partName.toLowerCase() === sub.toLowerCase(),
   );
-  if (part) into[part] = parseName(`name.${part}`, value);
+  if (nameMember) target[nameMember] = parseName(`name.${nameMember}`, value);
 }
 
 function storeGroupAttribute(
-  into: GroupInput,
+  target: GroupInput,
   op: PatchOperation,
   { name, sub, filter }: TargetPath,
   value: unknown,
@@ -202,13 +202,13 @@ function storeGroupAttribute(
   switch (name.toLowerCase()) {
     case 'displayname':
       if (op === 'remove') throw invalidValue('displayName cannot be removed.');
-      into.displayName = parseName('displayName', value);
+      target.displayName = parseName('displayName', value);
       break;
     case 'externalid':
-      into.externalId = op === 'remove' ? null : parseExternalId(value);
+      target.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'members':
-      storeMembers(into, op, { sub, filter }, value);
+      storeMembers(target, op, { sub, filter }, value);
   }
 }
 

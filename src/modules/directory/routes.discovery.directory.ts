@@ -14,7 +14,7 @@ import {
 import { discoveryQuery, searchBody } from './fields.ts';
 import { isAttributeRequested, parseSearch, readListParameters, selectAttributes } from './list-parameters.ts';
 import { PROVIDER_CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
-import { searchAll } from './service.ts';
+import { searchAllResources } from './service.ts';
 import { groupView, makeListResponse, makeListSchema, userView, viewGroup, viewUser } from './views.ts';
 
 const SCHEMA_URN = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
@@ -203,7 +203,11 @@ export const discoveryEndpoints = [
     async ({ ctx, body }) => {
       const listParameters = readListParameters(body);
       const search = parseSearch(listParameters);
-      const { users, groups, total } = await searchAll(ctx, search, isAttributeRequested(listParameters, 'members'));
+      const { users, groups, total } = await searchAllResources(
+        ctx,
+        search,
+        isAttributeRequested(listParameters, 'members'),
+      );
       const resourceViews = [
         ...(await Promise.all(users.map((user) => viewUser(ctx, user)))),
         ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),

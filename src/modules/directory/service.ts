@@ -1,4 +1,4 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import type { Action } from '../../permissions/actions.ts';
@@ -109,12 +109,12 @@ export async function searchGroups(
   const ids = records.map(({ id }) => id);
   const members = await listUserMembers(ctx, ids, MAX_MEMBERS + 1);
   if (members.length > MAX_MEMBERS) throw tooManyMembers();
-  const byGroup = Map.groupBy(members, ({ groupId }) => groupId);
-  return { total, records: records.map((group) => ({ group, members: byGroup.get(group.id) ?? [] })) };
+  const membersByGroup = Map.groupBy(members, ({ groupId }) => groupId);
+  return { total, records: records.map((group) => ({ group, members: membersByGroup.get(group.id) ?? [] })) };
 }
 
 /** Returns matching users, then matching groups, without a kind that the caller may not list. */
-export async function searchAll(ctx: PrincipalContext, search: Search, includesMembers: boolean) {
+export async function searchAllResources(ctx: PrincipalContext, search: Search, includesMembers: boolean) {
   const emptyPage = { total: 0, records: [] };
   const users = isAllowed(ctx.actor, 'users:list', '*') ? await searchUsers(ctx, search, true) : emptyPage;
   const remainingSearch = {
@@ -147,16 +147,17 @@ function chooseOrder<O extends Readonly<Record<string, string>>>(
   const order = Object.keys(orders).find((name) => name.toLowerCase() === path);
   if (order !== undefined && isInSchema(schema, kind)) return orders[order] as O[keyof O];
   const [attribute = ''] = path.split('.', 1);
-  const isEmptyPart = isInSchema(schema, kind) && Object.keys(orders).some((name) => name.startsWith(`${attribute}.`));
-  if (isAnyKind || isEmptyPart || isUnstoredAttribute(kind, schema, attribute)) return 'created_at';
+  const isMissingSubAttribute =
+    isInSchema(schema, kind) && Object.keys(orders).some((name) => name.startsWith(`${attribute}.`));
+  if (isAnyKind || isMissingSubAttribute || isUnstoredAttribute(kind, schema, attribute)) return 'created_at';
   throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}.`);
 }
 
 function compileCondition(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, isAnyKind: boolean) {
   if (filter === undefined || filter.trim() === '') return undefined;
   const hiddenRecords = {
-    users: findDeniedEverywhere(ctx.actor, 'user'),
-    groups: findDeniedEverywhere(ctx.actor, 'group'),
+    users: findReadDenials(ctx.actor, 'user'),
+    groups: findReadDenials(ctx.actor, 'group'),
   };
   return compileFilter(parseFilterOrFail(filter), kind, hiddenRecords, isAnyKind);
 }

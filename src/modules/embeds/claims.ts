@@ -110,7 +110,7 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
  * Verifies the signature of a token without reading the database. The caller has to check whether the key was rotated since.
  * @returns the claims, and whether the token has expired
  */
-export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: OwnClaims; expired: boolean }> {
+export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: OwnClaims; isExpired: boolean }> {
   try {
     const { version, name } = parseKeyId(token);
     const secret = findSecret(ctx.config.EMBED_SECRETS, version);
@@ -125,14 +125,14 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
       requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'iat', 'exp'],
     });
     cacheKey(secret, name, key);
-    return { claims: toClaims(payload), expired: payload.exp * 1000 <= ctx.now() };
+    return { claims: toClaims(payload), isExpired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
-    throw toInvalidToken(error);
+    throw toInvalidTokenFailure(error);
   }
 }
 
 /** Converts an error of reading or verifying a token: a wrong token becomes `invalidToken`. */
-export const toInvalidToken = (error: unknown): unknown =>
+export const toInvalidTokenFailure = (error: unknown): unknown =>
   error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
 /** Returns the key that a token names as its signing key, and its version of the master secret. */

@@ -1,6 +1,8 @@
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 
-export const signingKeyNotFound = defineNotFound('embed_signing_key', { message: 'There is no such signing key.' });
+export const signingKeyNotFound = defineNotFoundFailure('embed_signing_key', {
+  message: 'There is no such signing key.',
+});
 
 /** A company has the maximum number of signing keys. @param limit the maximum number of keys of a company */
 export const tooManySigningKeys = defineFailure('embed_signing_key.too_many', 'conflict', {

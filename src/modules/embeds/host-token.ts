@@ -14,7 +14,7 @@ import {
   type EmbedClaims,
   MAX_LIFETIME_SECONDS,
   MAX_TOKEN_LENGTH,
-  toInvalidToken,
+  toInvalidTokenFailure,
 } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { importVerifyingKey, parseCompanyId, type SigningKey } from './signing-keys.ts';
@@ -23,7 +23,7 @@ import { parseTarget } from './token-id.ts';
 /** The maximum remaining lifetime of a host's token, in seconds. */
 const MAX_LIFETIME_LEFT_SECONDS = 24 * 60 * 60;
 /** The maximum number of seconds by which a host's clock may be ahead of ours. */
-const MAX_AHEAD_SECONDS = 60;
+const MAX_CLOCK_SKEW_SECONDS = 60;
 
 const targetId = z.string().regex(ID_PATTERN).optional();
 
@@ -105,7 +105,7 @@ export async function verifyHostToken(
   ctx: Context,
   { token, claims }: HostToken,
   key: SigningKey | undefined,
-): Promise<{ expired: boolean }> {
+): Promise<{ isExpired: boolean }> {
   if (!key) throw invalidToken();
   const now = ctx.now();
   try {
@@ -116,17 +116,17 @@ export async function verifyHostToken(
       requiredClaims: ['exp', 'iat'],
     });
   } catch (error) {
-    if (error instanceof errors.JWTExpired) return { expired: true };
-    throw toInvalidToken(error);
+    if (error instanceof errors.JWTExpired) return { isExpired: true };
+    throw toInvalidTokenFailure(error);
   }
   const { issuedAt, expiresAt } = claims;
   // Revocations are kept for as long as a token of ours can live.
   const isTooOld = issuedAt < now - MAX_LIFETIME_SECONDS * 1000;
-  const isIssuedInFuture = issuedAt > now + MAX_AHEAD_SECONDS * 1000;
+  const isIssuedInFuture = issuedAt > now + MAX_CLOCK_SKEW_SECONDS * 1000;
   // By the host's clock where it is ahead.
   if (isTooOld || isIssuedInFuture || expiresAt > Math.max(issuedAt, now) + MAX_LIFETIME_LEFT_SECONDS * 1000)
     throw invalidToken();
-  return { expired: false };
+  return { isExpired: false };
 }
 
 /**
@@ -140,6 +140,6 @@ function readJwtOrReject(token: string): ReturnType<typeof readJwt> {
     const { viewer, fixed_params } = parseJsonWithTextNumbers(payload) as typeof claims;
     return { header, claims: { ...claims, viewer, fixed_params } };
   } catch (error) {
-    throw toInvalidToken(error);
+    throw toInvalidTokenFailure(error);
   }
 }

@@ -4,7 +4,7 @@ import { requireAction } from '../../access/requirements.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { type ControlDb, commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { Action } from '../../permissions/actions.ts';
 import { isNothingDenied } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
@@ -140,7 +140,7 @@ function toDetails(revocation: Revocation): Record<string, unknown> {
  * @param field the field that names the revoked token or viewer
  */
 const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
-  invalid([
+  invalidInput([
     {
       field,
       message: `exceeds the limit of ${MAX_REVOCATIONS} revoked tokens and viewers a year: revoke all tokens of a dashboard or visualization, or rotate the key`,

@@ -37,18 +37,18 @@ const fields = {
 const dashboardInfo = z.object({ ...fields, dashboard: sharedItemView });
 const visualizationInfo = z.object({ ...fields, visualization: sharedItemView });
 
-const viewInfo = (baseUrl: string, opened: OpenedEmbed) => ({
+const viewInfo = (baseUrl: string, openedEmbed: OpenedEmbed) => ({
   requires_auth: false as const,
-  branding: viewPageBranding(baseUrl, opened.company, opened.claims.theme),
+  branding: viewPageBranding(baseUrl, openedEmbed.company, openedEmbed.claims.theme),
   embed_options: {
-    allowed_origins: [...opened.claims.allowedOrigins],
+    allowed_origins: [...openedEmbed.claims.allowedOrigins],
     hide_header: false,
     hide_controls: false,
-    allow_downloads: opened.claims.allowDownloads,
+    allow_downloads: openedEmbed.claims.allowDownloads,
   },
-  expires_at: formatIsoTimestamp(opened.claims.expiresAt),
+  expires_at: formatIsoTimestamp(openedEmbed.claims.expiresAt),
 });
-const viewItem = (opened: OpenedEmbed) => viewSharedItem(opened.item, makeEmbedRules(opened));
+const viewItem = (openedEmbed: OpenedEmbed) => viewSharedItem(openedEmbed.item, makeEmbedRules(openedEmbed));
 
 /** The endpoints for holders of an embed token. */
 export const publicEmbedEndpoints = [

@@ -13,15 +13,15 @@ import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { type Revocation, requireMayRevokeEverything, revokeEmbeds } from './revocation.ts';
 import { generateEmbed, type NewEmbed, readItemToEmbed, rotateEmbedKey } from './service.ts';
 
-const MIN_SECONDS = 60;
-const DEFAULT_SECONDS = 3600;
+const MIN_LIFETIME_SECONDS = 60;
+const DEFAULT_LIFETIME_SECONDS = 3600;
 
 const newEmbed = z
   .object({
     ...embedFields,
     theme: themeField.optional().meta({ description: "Overrides the company's branding, field by field." }),
     locale: z.enum(LOCALES).optional().meta({ description: 'The language of the page, unless its URL names another.' }),
-    expires_in: z.int().min(MIN_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_SECONDS).meta({
+    expires_in: z.int().min(MIN_LIFETIME_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_LIFETIME_SECONDS).meta({
       description: 'How long the token is valid, in seconds.',
     }),
   })

@@ -2,7 +2,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { Branding } from '../../presentation/branding.ts';
 import type { EmbedTerms } from '../../sharing/filter-policy.ts';
 import { findEmbedProblems } from '../../sharing/filter-policy.ts';
@@ -77,7 +77,7 @@ async function tryGenerateEmbed(
     attributes: toText(newEmbed.viewer.attributes) as ViewerAttributes,
   };
   const problems = findEmbedProblems(listInputs(item), terms);
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   const target = { type, id };
   const tokenId = makeTokenId(target, ctx.newId());
   const {
@@ -105,8 +105,8 @@ async function tryGenerateEmbed(
   };
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
-    const field = chooseLonger(terms.fixed, viewer?.attributes ?? {});
-    throw invalid([{ field, message: 'are too long: the token would not fit into a URL' }]);
+    const field = chooseLongerField(terms.fixed, viewer?.attributes ?? {});
+    throw invalidInput([{ field, message: 'are too long: the token would not fit into a URL' }]);
   }
   const event = prepareShareEvent(ctx, {
     type: 'embed.generated',
@@ -146,8 +146,8 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   event.send(told);
 }
 
-const chooseLonger = (fixed: object, attributes: object): string =>
-  JSON.stringify(attributes).length > JSON.stringify(fixed).length ? 'viewer.attributes' : 'fixed_params';
+const chooseLongerField = (fixedValues: object, attributes: object): string =>
+  JSON.stringify(attributes).length > JSON.stringify(fixedValues).length ? 'viewer.attributes' : 'fixed_params';
 
 /** Converts a number that a double cannot hold to text, which every kind that takes numbers accepts. */
 function toText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

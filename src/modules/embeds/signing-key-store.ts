@@ -22,11 +22,11 @@ export const selectSigningKey = (db: ControlDb, companyId: string, id: string) =
     .where(matchesId(embedSigningKeys, companyId, id));
 
 /** Reads a page of a company's keys. */
-export const readSigningKeys = (db: ControlDb, companyId: string, part: Omit<PageRequest, 'by'>) =>
+export const readSigningKeys = (db: ControlDb, companyId: string, pageRequest: Omit<PageRequest, 'by'>) =>
   readPage(
     db,
     { table: embedSigningKeys, filter: eq(embedSigningKeys.companyId, companyId) },
-    { by: embedSigningKeys.createdAt, ...part },
+    { by: embedSigningKeys.createdAt, ...pageRequest },
   );
 
 export const deleteSigningKey = (db: ControlDb, companyId: string, id: string) =>

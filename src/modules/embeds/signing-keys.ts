@@ -66,10 +66,10 @@ export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: Si
 /** Returns a page of the company's signing keys, the newest first. */
 export function listSigningKeys(
   ctx: PrincipalContext,
-  part: { page: number; perPage: number },
+  pageRequest: { page: number; perPage: number },
 ): Promise<Page<SigningKey>> {
   requireSharingEverything(ctx);
-  return readSigningKeys(ctx.db, ctx.actor.companyId, { ...part, descending: true });
+  return readSigningKeys(ctx.db, ctx.actor.companyId, { ...pageRequest, descending: true });
 }
 
 /** Deletes a signing key: all tokens that it signed are invalid from the next request on. */
@@ -108,8 +108,8 @@ export async function reencryptSigningSecrets(ctx: Context): Promise<number> {
   const secrets = await Promise.all(
     outdatedKeys.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, makeSecretContext(id))),
   );
-  const replaceStatements = outdatedKeys.map((old, index) =>
-    replaceSigningSecret(ctx.db, old, secrets[index] as string),
+  const replaceStatements = outdatedKeys.map((outdatedKey, index) =>
+    replaceSigningSecret(ctx.db, outdatedKey, secrets[index] as string),
   );
   if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
   return replaceStatements.length;

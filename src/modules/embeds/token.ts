@@ -57,12 +57,12 @@ export const makeEmbedTokenVerifier =
 type CountRequest = Parameters<VerifyViewerToken>[2];
 
 async function readOwnViewer(ctx: Context, type: TargetType, token: string, count: CountRequest): Promise<EmbedViewer> {
-  const { claims, expired } = await verifyEmbed(ctx, token);
+  const { claims, isExpired } = await verifyEmbed(ctx, token);
   if (claims.target.type !== type || !ID_PATTERN.test(claims.target.id)) throw invalidToken();
   const readViewer = async () => {
     const [counted, read] = await Promise.allSettled([
       count?.(claims.countingId),
-      expired ? null : readTokenState(ctx, claims),
+      isExpired ? null : readTokenState(ctx, claims),
     ]);
     if (counted.status === 'rejected') throw counted.reason;
     if (read.status === 'rejected') throw read.reason;
@@ -82,10 +82,10 @@ async function readHostViewer(
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
   const tokenState = await readTokenState(ctx, claims, keyId);
-  const { expired } = await verifyHostToken(ctx, token, tokenState.signingKey[0]);
+  const { isExpired } = await verifyHostToken(ctx, token, tokenState.signingKey[0]);
   const readViewer = async () => {
     await count?.(claims.countingId);
-    if (expired) throw invalidToken();
+    if (isExpired) throw invalidToken();
     const viewer = toViewer(ctx, claims, tokenState);
     // A token that we would not have made.
     if (findEmbedProblems(listInputs(viewer.tokenRecord.item), claims.terms).length > 0) throw invalidToken();
@@ -132,9 +132,9 @@ function toViewer(
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
   if (isRotated || isRevoked || !company) throw invalidToken();
-  const opened = { claims, item: item(), company };
+  const openedEmbed = { claims, item: item(), company };
   requireAllowedOrigin(ctx, allowedOrigins);
-  return { kind: 'viewer', companyId, tokenId, allowedOrigins, tokenRecord: opened };
+  return { kind: 'viewer', companyId, tokenId, allowedOrigins, tokenRecord: openedEmbed };
 }
 
 /** Returns the viewer's rules: their values, filters and downloads. */

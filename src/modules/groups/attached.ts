@@ -1,4 +1,4 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { makeDenialCheck } from '../../permissions/denials.ts';
 import { findHiddenPolicies } from '../policies/service.ts';
@@ -6,8 +6,8 @@ import type { DeniedMembers, GroupWithCounts } from './store.ts';
 
 /** Returns the members of groups that the organization API hides from the caller. */
 export const findDeniedMembers = ({ actor }: PrincipalContext): DeniedMembers => ({
-  user: findDeniedEverywhere(actor, 'organization_user'),
-  service_account: findDeniedEverywhere(actor, 'service_account'),
+  user: findReadDenials(actor, 'organization_user'),
+  service_account: findReadDenials(actor, 'service_account'),
 });
 
 /** Returns groups without the policies and permissions that the caller is denied. */
@@ -19,7 +19,7 @@ export async function hideAttachments(
     ctx,
     groups.flatMap(({ policyIds }) => policyIds),
   );
-  const isHiddenPermission = makeDenialCheck(findDeniedEverywhere(ctx.actor, 'permission'));
+  const isHiddenPermission = makeDenialCheck(findReadDenials(ctx.actor, 'permission'));
   return groups.map((group) => ({
     ...group,
     policyIds: group.policyIds.filter((id) => !hiddenPolicies.has(id)),

@@ -3,7 +3,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { insertGroup, insertGroupPermissions } from './permission-store.ts';
-import { requireAllFound } from './permissions.ts';
+import { requireAllPermissionsFound } from './permissions.ts';
 import { type GroupInput, type GroupWithCounts, makeGroup, UNIQUE_NAME_FAILURES } from './service.ts';
 import type { Group } from './store.ts';
 import { makeAddUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
@@ -27,7 +27,7 @@ export async function createGroup(
   const { id, roles } = record;
   const ids = [...new Set(permissionIds)];
   const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);
-  requireAllFound(ctx, ids, permissions);
+  requireAllPermissionsFound(ctx, ids, permissions);
   requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
   await requireKnownUsers(ctx, userIds);
   const { inserted } = await commitAccess(

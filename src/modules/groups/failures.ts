@@ -1,19 +1,25 @@
-import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken, invalid } from '../../kernel/failure.ts';
+import {
+  defineDeletedFailure,
+  defineFailure,
+  defineNotFoundFailureBy,
+  defineTakenFailure,
+  invalidInput,
+} from '../../kernel/failure.ts';
 
 /**
  * The group does not exist that a field names: `id` of the path, or `member_id` or `group_ids` of a body, with the unknown
  * ids.
  */
-export const groupNotFound = defineNotFoundBy('group', ['id', 'group_ids', 'member_id']);
+export const groupNotFound = defineNotFoundFailureBy('group', ['id', 'group_ids', 'member_id']);
 
-export const groupAlreadyDeleted = defineAlreadyDeleted('group');
+export const groupAlreadyDeleted = defineDeletedFailure('group');
 
-export const groupNameTaken = defineTaken('group', 'name', {
+export const groupNameTaken = defineTakenFailure('group', 'name', {
   directory: { code: 'uniqueness', details: { field: 'displayName', reason: 'taken' } },
 });
-export const groupSlugTaken = defineTaken('group', 'slug');
+export const groupSlugTaken = defineTakenFailure('group', 'slug');
 
-export const groupExternalIdTaken = defineTaken('group', 'external_id', {
+export const groupExternalIdTaken = defineTakenFailure('group', 'external_id', {
   message: 'Another group has this externalId.',
   directory: { code: 'uniqueness', details: { field: 'externalId', reason: 'taken' } },
 });
@@ -37,7 +43,7 @@ export const membersUnknown = defineFailure('group.members_unknown', 'invalid', 
   directory: { status: 400 },
 });
 
-export const bindingNotFound = defineNotFoundBy('group_binding', ['binding_id'], {
+export const bindingNotFound = defineNotFoundFailureBy('group_binding', ['binding_id'], {
   message: 'This group has no such binding.',
 });
 
@@ -47,9 +53,9 @@ export const bindingExists = defineFailure('group_binding.exists', 'conflict', {
 });
 
 export const makeOutsideAccountFailure = () =>
-  invalid([{ field: 'account_id', message: 'must be the account that the service account belongs to' }]);
+  invalidInput([{ field: 'account_id', message: 'must be the account that the service account belongs to' }]);
 
-export const policyNotAttached = defineNotFoundBy('group_policy', ['policy_id'], {
+export const policyNotAttached = defineNotFoundFailureBy('group_policy', ['policy_id'], {
   message: 'This policy is not attached to the group.',
   console: 'POLICY_NOT_FOUND',
 });

@@ -1,5 +1,5 @@
 import { commitAccess, makeAffectedEverybody, makeAffectedPrincipals } from '../../access/commit-access.ts';
-import { findDeniedEverywhere, isDenied } from '../../access/denials.ts';
+import { findReadDenials, isDenied } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
@@ -93,8 +93,8 @@ export async function listMembersByName(
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
   const deniedMembers = {
-    user: findDeniedEverywhere(ctx.actor, 'user'),
-    service_account: findDeniedEverywhere(ctx.actor, 'named_service_account'),
+    user: findReadDenials(ctx.actor, 'user'),
+    service_account: findReadDenials(ctx.actor, 'named_service_account'),
   };
   return readMembersByName(ctx.db, { companyId, groupId, search, deniedMembers }, page);
 }

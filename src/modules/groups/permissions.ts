@@ -78,7 +78,7 @@ async function readGroupAndPermissions(ctx: PrincipalContext, groupId: string, i
     permissions: selectPermissions(ctx.db, companyId, ids),
   });
   if (!group) throw groupNotFound();
-  requireAllFound(ctx, ids, permissions);
+  requireAllPermissionsFound(ctx, ids, permissions);
   return { group, permissions };
 }
 
@@ -101,7 +101,7 @@ async function storePermissions(
 /** Tells whether a permission is hidden from the caller, so that it counts as absent. */
 const isPermissionHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'permission', id);
 
-export function requireAllFound(ctx: PrincipalContext, ids: string[], foundPermissions: Permission[]): void {
+export function requireAllPermissionsFound(ctx: PrincipalContext, ids: string[], foundPermissions: Permission[]): void {
   const unknownIds = ids.filter(
     (id) => isPermissionHidden(ctx, id) || !foundPermissions.some((permission) => permission.id === id),
   );

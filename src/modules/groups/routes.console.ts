@@ -62,7 +62,7 @@ const groupListQuery = makeSortedListQuery({
     .meta({ description: '`false` leaves out global groups.' }),
 });
 
-const searchableMembers = makePageQuery('per_page').extend({ search: makeSearchSchema('the name or email address') });
+const memberListQuery = makePageQuery('per_page').extend({ search: makeSearchSchema('the name or email address') });
 
 export const consoleGroupEndpoints = [
   endpoint(
@@ -107,7 +107,7 @@ export const consoleGroupEndpoints = [
       summary: 'List the members of a group',
       description:
         'Users and service accounts by name, each with the account in which it is a member. Who is a member in two accounts stands there twice.',
-      query: searchableMembers,
+      query: memberListQuery,
       returns: ok(makeListSchema(groupMemberView)),
       fails: [groupNotFound],
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { INCLUDE_DELETED_OPTION, makeListQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
@@ -40,7 +40,7 @@ export const organizationGroupEndpoints = [
           ctx,
           {
             deletionFilter: toDeletionFilter(query),
-            denials: findDeniedInLists(ctx.actor, 'organization_group'),
+            denials: findListDenials(ctx.actor, 'organization_group'),
           },
           toPageRequest(query),
         ),

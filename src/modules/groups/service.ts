@@ -1,5 +1,5 @@
 import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant, toDenialGrants } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
@@ -106,7 +106,7 @@ export async function searchGroups(
   { excludesGlobalGroups }: { excludesGlobalGroups: boolean },
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
-  const deniedGroups = findDeniedInLists(ctx.actor, 'group');
+  const deniedGroups = findListDenials(ctx.actor, 'group');
   const groupPage = await readGroups(
     ctx.db,
     ctx.actor.companyId,
@@ -128,7 +128,7 @@ export function listGroupsWhere(
   condition: Parameters<typeof readGroupsWhere>[2]['condition'],
   page: Parameters<typeof readGroupsWhere>[3],
 ) {
-  const deniedGroups = findDeniedInLists(ctx.actor, 'group');
+  const deniedGroups = findListDenials(ctx.actor, 'group');
   return readGroupsWhere(ctx.db, ctx.actor.companyId, { condition, denials: deniedGroups }, page);
 }
 

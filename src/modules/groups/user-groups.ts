@@ -29,16 +29,16 @@ export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: stri
   changeUserGroups(ctx, userId, ids, () => ({
     joinIds: ids,
     leaveIds: [],
-    isExpectedResult: (resultIds) => includesAll(resultIds, ids),
+    isExpectedResult: (resultIds) => includesAllIds(resultIds, ids),
   }));
 
 /** Adds a user to these groups, and removes them from all other groups, except those hidden from the caller. */
 export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
-  changeUserGroups(ctx, userId, ids, (current) => ({
+  changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
     joinIds: ids,
-    leaveIds: current.filter((id) => !ids.includes(id) && !isGroupHidden(ctx, id)),
+    leaveIds: currentGroupIds.filter((id) => !ids.includes(id) && !isGroupHidden(ctx, id)),
     isExpectedResult: (resultIds) =>
-      includesAll(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
+      includesAllIds(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
   }));
 
 /**
@@ -46,9 +46,9 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
  * caller lacks.
  */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
-  changeUserGroups(ctx, userId, ids, (current) => ({
+  changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
     joinIds: [],
-    leaveIds: current.filter((id) => ids.includes(id)),
+    leaveIds: currentGroupIds.filter((id) => ids.includes(id)),
     isExpectedResult: (resultIds) => !resultIds.some((id) => ids.includes(id)),
   }));
 
@@ -68,7 +68,7 @@ function changeUserGroups(
   ctx: PrincipalContext,
   userId: string,
   ids: string[],
-  makePlan: (current: string[]) => GroupChangePlan,
+  makePlan: (currentGroupIds: string[]) => GroupChangePlan,
 ): Promise<UserWithGroupIds> {
   const { companyId } = ctx.actor;
   return retryOnConcurrentChange(async () => {
@@ -84,9 +84,9 @@ function changeUserGroups(
     if (!user) throw userNotFound();
     const sources = toAccessSources(companyId, false, grants);
     requireKnownGroups(ctx, sources, ids);
-    const current = memberships.map(({ groupId }) => groupId);
-    const { joinIds, leaveIds, isExpectedResult } = makePlan(current);
-    const newlyJoinedIds = joinIds.filter((id) => !current.includes(id));
+    const currentGroupIds = memberships.map(({ groupId }) => groupId);
+    const { joinIds, leaveIds, isExpectedResult } = makePlan(currentGroupIds);
+    const newlyJoinedIds = joinIds.filter((id) => !currentGroupIds.includes(id));
     requireMayGrant(ctx.actor, filterGroupGrants(sources, newlyJoinedIds));
     requireMayGrant(ctx.actor, toDenialGrants(filterGroupGrants(sources, leaveIds)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
@@ -121,4 +121,4 @@ const filterGroupGrants = (sources: AccessSources, ids: string[]): AccessSources
   groups: sources.groups.filter(({ id }) => ids.includes(id)),
 });
 
-const includesAll = (ids: string[], requiredIds: string[]): boolean => requiredIds.every((id) => ids.includes(id));
+const includesAllIds = (ids: string[], requiredIds: string[]): boolean => requiredIds.every((id) => ids.includes(id));

@@ -4,7 +4,7 @@ import {
   makeAffectedEverybody,
   makeAffectedPrincipals,
 } from '../../access/commit-access.ts';
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import { requireMayGrant, toDenialGrants } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -38,7 +38,7 @@ interface GroupChanges {
 const NO_LIMIT = 1_000_000;
 
 const readMembers = (ctx: PrincipalContext, groupIds: string[], limit = NO_LIMIT) =>
-  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denials: findDeniedEverywhere(ctx.actor, 'user') }, limit);
+  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denials: findReadDenials(ctx.actor, 'user') }, limit);
 
 /** Lists the users in some groups that the caller may see, by group and id; at most `limit`. */
 export const listUserMembers = async (ctx: PrincipalContext, groupIds: string[], limit: number) =>
@@ -122,7 +122,7 @@ export function changeGroupOfUsers(
  */
 export async function requireKnownUsers(ctx: PrincipalContext, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const foundUsers = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, findDeniedEverywhere(ctx.actor, 'user'));
+  const foundUsers = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, findReadDenials(ctx.actor, 'user'));
   const foundIds = new Set(foundUsers.map(({ id }) => id));
   const unknownIds = ids.filter((id) => !foundIds.has(id));
   if (unknownIds.length > 0) throw membersUnknown(unknownIds.slice(0, MAX_NAMED_MEMBERS));

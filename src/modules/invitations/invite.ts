@@ -20,7 +20,7 @@ export async function inviteUser(
   ctx: PrincipalContext,
   { email, teams, groupIds }: { email: string; teams?: string[]; groupIds: string[] },
 ): Promise<InvitedUser> {
-  const makeJoin = await prepareGroupJoin(ctx, groupIds);
+  const makeJoinStatement = await prepareGroupJoin(ctx, groupIds);
   return retryOnConcurrentChange(async () => {
     const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
     try {
@@ -29,7 +29,7 @@ export async function inviteUser(
         makeAffectedPrincipals(ctx.actor.companyId, user.id),
         {
           invitation: statements,
-          joined: makeJoin(user.id),
+          joined: makeJoinStatement(user.id),
           memberships: selectGroupsOfUser(ctx.db, ctx.actor.companyId, user.id),
         },
         failures,

@@ -28,7 +28,7 @@ import {
   updateInvitedUser,
 } from './store.ts';
 
-const INVITATION_DAYS = 7;
+const INVITATION_LIFETIME_DAYS = 7;
 
 /** A prepared invitation. Commit `statements` with the other statements of the request, then call `sendMail`. */
 export interface PreparedInvitation {
@@ -55,7 +55,7 @@ export async function prepareInvitation(
   const [known] = await selectUserByEmail(ctx.db, companyId, email);
   if (known && getUserStatus(known) !== 'invited') throw emailTaken();
   const now = ctx.now();
-  const expiresAt = now + INVITATION_DAYS * DAY_MS;
+  const expiresAt = now + INVITATION_LIFETIME_DAYS * DAY_MS;
   const newUser = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
   const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (newUser?.record as User);
   const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
@@ -91,7 +91,7 @@ export async function mailInvitation(
   const company = await readMailedCompany(ctx, open.company);
   await ctx.sendToMailService(
     companyId,
-    composeInvitationMail({ to: email, name, company, inviter, url, days: INVITATION_DAYS }),
+    composeInvitationMail({ to: email, name, company, inviter, url, days: INVITATION_LIFETIME_DAYS }),
   );
 }
 

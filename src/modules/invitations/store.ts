@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations, users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, matchesId } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS, matchesId } from '../../db/statements.ts';
 import { COMPANY_MAIL_COLUMNS } from '../companies/queries.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
@@ -81,7 +81,7 @@ export const prepareAcceptance = (
   accepted: db
     .update(users)
     .set({ ...newValues, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
-    .where(and(matchesId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), AFTER_CHANGE))
+    .where(and(matchesId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), HAS_CHANGED_ROWS))
     .returning(),
 });
 

@@ -1,7 +1,7 @@
-import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailureBy } from '../../kernel/failure.ts';
 
 /** The permission does not exist that a field names: `id` of the path, or `permissionIds` of a body, with the unknown ids. */
-export const permissionNotFound = defineNotFoundBy('permission', ['id', 'permissionIds']);
+export const permissionNotFound = defineNotFoundFailureBy('permission', ['id', 'permissionIds']);
 
 export const foreignPermissionTarget = defineFailure('permission.foreign_target', 'forbidden', {
   message: 'You can only create permissions for your own company.',

@@ -1,5 +1,5 @@
 import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import type { Grants } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -24,7 +24,7 @@ export type { Permission };
 
 /** Returns a page of the company's permissions. */
 export function listPermissions(ctx: PrincipalContext, search: PermissionSearch) {
-  return readPermissions(ctx.db, ctx.actor.companyId, findDeniedInLists(ctx.actor, 'permission'), search);
+  return readPermissions(ctx.db, ctx.actor.companyId, findListDenials(ctx.actor, 'permission'), search);
 }
 
 /** Returns a permission of the company. */

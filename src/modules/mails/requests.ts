@@ -3,7 +3,7 @@ import { commit, countChangedRows } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
-import { type Mail, MailRefused } from '../../platform/mail.ts';
+import { type Mail, MailRefusedError } from '../../platform/mail.ts';
 import { consumeMailQuota, countUse } from '../usage/queries.ts';
 import {
   claimDueRequests,
@@ -46,10 +46,10 @@ export type SendMail<Kind extends MailKind = MailKind> = (
   request: MailRequest<Kind>,
 ) => Promise<void>;
 
-type LimitedKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
+type LimitedMailKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
 
 /** The maximum number of mails of each kind within a period; further requests are ignored. */
-const REQUEST_LIMITS: Record<LimitedKind, { limit: number; periodMs: number }> = {
+const REQUEST_LIMITS: Record<LimitedMailKind, { limit: number; periodMs: number }> = {
   sign_in_code: { limit: 5, periodMs: HOUR_MS },
   portal_code: { limit: 5, periodMs: HOUR_MS },
   password_reset: { limit: 5, periodMs: HOUR_MS },
@@ -87,24 +87,24 @@ const KINDS_COUNTED_BY_ADDRESS: MailKind[] = ['password_reset', 'invitation', 's
  * Requests a mail to somebody who did not necessarily ask for it: requests over the limit are ignored. Whatever depends on
  * whether the email address is known happens in `send`, after the response; if that fails, the scheduled run tries again.
  */
-export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'>>(
+export async function requestMail<Kind extends Exclude<LimitedMailKind, 'invitation'>>(
   ctx: Context,
   request: MailRequest<Kind>,
   send: SendMail<Kind>,
 ): Promise<void> {
   const record = toRecord(ctx, request);
   const storedRequest = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
-  if (countChangedRows(storedRequest) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
+  if (countChangedRows(storedRequest) > 0) ctx.defer(sendIfRequestOpen(ctx, record, send as SendMail));
 }
 
-const listLimits = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
+const listLimits = (kind: LimitedMailKind, { requestedAt }: MailRequestRecord) => ({
   limit: REQUEST_LIMITS[kind].limit,
   since: requestedAt - REQUEST_LIMITS[kind].periodMs,
 });
 
 /**
  * Prepares the mail of an invitation: the statement that stores the request, and the function that sends the mail after
- * the commit. More than five requests a day for one address are silently not stored; `isStored` is the condition for
+ * the commit. More than five requests a day for one address are silently not stored; `isStoredFactor` is the condition for
  * other writes of the same transaction.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
@@ -112,7 +112,7 @@ export function prepareInvitationMail(ctx: Context, request: MailRequest<'invita
   return {
     statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
     isStored: isRequestStored(record.id),
-    send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
+    send: () => ctx.defer(sendIfRequestOpen(ctx, record, send as SendMail)),
   };
 }
 
@@ -128,19 +128,19 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   const record = toRecord(ctx, request);
   return {
     statement: insertRequestAfterChange(ctx.db, record),
-    send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
+    send: () => ctx.defer(sendIfRequestOpen(ctx, record, send as SendMail)),
   };
 }
 
 /** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => toRecord(ctx, request));
-  const sendAll = async () => {
-    for (const record of records) await sendIfOpen(ctx, record, send as SendMail);
+  const sendAllMails = async () => {
+    for (const record of records) await sendIfRequestOpen(ctx, record, send as SendMail);
   };
   return {
     statements: records.map((record) => insertRequest(ctx.db, record)),
-    send: () => ctx.defer(sendAll()),
+    send: () => ctx.defer(sendAllMails()),
   };
 }
 
@@ -157,7 +157,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
     if (now - request.requestedAt > RETRY_PERIOD_MS[request.kind]) continue;
-    await sendAndFinish(ctx, request, senders[request.kind] as SendMail);
+    await sendAndFinishRequest(ctx, request, senders[request.kind] as SendMail);
   }
 }
 
@@ -184,9 +184,9 @@ function toRecord(
  * Sends the mail of a request, unless the request was not stored, or was stored as done, because of the limit of
  * requests or the company's daily quota of mails.
  */
-async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
+async function sendIfRequestOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const [open] = await selectOpenRequest(ctx.db, record.id);
-  if (open) await sendAndFinish(ctx, record, send);
+  if (open) await sendAndFinishRequest(ctx, record, send);
 }
 
 /**
@@ -194,7 +194,7 @@ async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMai
  * service rejects the mail permanently. A company's own request was reserved in its daily quota when it was stored, and its sent
  * mails are counted when it is done.
  */
-async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
+async function sendAndFinishRequest(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const { id } = record;
   let ownMailCount = 0;
   const sendToMailService = async (companyId: string, mail: Mail) => {
@@ -202,7 +202,7 @@ async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: Send
     await ctx.mailer.send(mail);
     ownMailCount += 1;
   };
-  const markFinished = (): Promise<unknown> =>
+  const markRequestFinished = (): Promise<unknown> =>
     commit(ctx.db, {
       finished: finishRequest(ctx.db, id),
       // Also where nobody has the address: what follows is the same then.
@@ -213,11 +213,11 @@ async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: Send
     });
   try {
     await send({ ...ctx, sendToMailService }, record as MailRequest);
-    await markFinished();
+    await markRequestFinished();
   } catch (error) {
-    const refusal = error instanceof MailRefused ? { code: error.code, permanent: error.isPermanent } : {};
+    const refusal = error instanceof MailRefusedError ? { code: error.code, permanent: error.isPermanent } : {};
     logError('mail_failed', error, { mail_request_id: id, ...refusal });
-    if (error instanceof MailRefused && error.isPermanent) await markFinished();
+    if (error instanceof MailRefusedError && error.isPermanent) await markRequestFinished();
   }
 }
 

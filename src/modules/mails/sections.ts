@@ -70,9 +70,9 @@ function formatNumbersHtml(numbers: NonNullable<MailSection['numbers']>): string
 function formatTableHtml({ columns, rows }: NonNullable<MailSection['table']>): string {
   const buildCell = (tag: string, text: string, at: number) => {
     // Lines break where they may: a phone shows the whole width.
-    const align = columns[at]?.isNumber ? 'right' : 'left';
-    const style = `${STYLES.cell}; text-align: ${align}`;
-    return `<${tag} align="${align}" style="${style}">${escapeLine(text)}</${tag.split(' ')[0]}>`;
+    const textAlign = columns[at]?.isNumber ? 'right' : 'left';
+    const style = `${STYLES.cell}; text-align: ${textAlign}`;
+    return `<${tag} align="${textAlign}" style="${style}">${escapeLine(text)}</${tag.split(' ')[0]}>`;
   };
   const head = columns.map(({ name }, at) => buildCell('th scope="col"', name, at));
   const body = rows.map((row) => buildRow(row.map((cell, at) => buildCell('td', cell, at))));
@@ -100,12 +100,14 @@ function formatTableLines({ columns, rows }: NonNullable<MailSection['table']>):
   const lines = [columns.map(({ name }) => name), ...rows].map((row) =>
     row.map((cell) => shorten(toOneLine(cell), MAX_NARROW_TABLE_CHARACTERS)),
   );
-  const widths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  const columnWidths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const buildLine = (line: string[]) =>
     line
-      .map((cell, at) => (columns[at]?.isNumber ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
+      .map((cell, at) =>
+        columns[at]?.isNumber ? cell.padStart(columnWidths[at] ?? 0) : cell.padEnd(columnWidths[at] ?? 0),
+      )
       .join('  ')
       .trimEnd();
   const [head = [], ...body] = lines;
-  return [buildLine(head), widths.map((width) => '-'.repeat(width)).join('  '), ...body.map(buildLine)];
+  return [buildLine(head), columnWidths.map((width) => '-'.repeat(width)).join('  '), ...body.map(buildLine)];
 }

@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
-import { AFTER_CHANGE, existsSql, insertWhen } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
@@ -13,7 +13,7 @@ export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.in
 
 /** Stores a request, if the previous statement of the batch changed a row. */
 export const insertRequestAfterChange = (db: ControlDb, record: MailRequestRecord) =>
-  insertWhen(db, mailRequests, record, AFTER_CHANGE);
+  insertWhen(db, mailRequests, record, HAS_CHANGED_ROWS);
 
 /** Stores a request, unless `limit` requests that count as the same were stored after `since`. */
 export const insertLimitedRequest = (

@@ -22,10 +22,10 @@ export interface Recipient {
 
 type MailText = Omit<MailContent, 'to' | 'locale' | 'theme' | 'greeting'>;
 
-/** Composes a mail in the language of the company; `makeText` receives the name by which to call the company. */
+/** Composes a mail in the language of the company; `makeMailText` receives the name by which to call the company. */
 export function composeMailTo(
   { to, name, company }: Recipient,
-  makeText: (texts: MailTexts, company: string) => MailText,
+  makeMailText: (texts: MailTexts, company: string) => MailText,
 ): Mail {
   const { locale, theme } = company;
   const texts = MAIL_TEXTS[locale];
@@ -34,7 +34,7 @@ export function composeMailTo(
     locale,
     theme,
     greeting: texts.greeting(toMailName(name, '')),
-    ...makeText(texts, toMailName(company.name, texts.aCompany)),
+    ...makeMailText(texts, toMailName(company.name, texts.aCompany)),
   });
 }
 

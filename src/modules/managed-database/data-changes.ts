@@ -13,12 +13,12 @@ export type AnnounceTables = (...tables: string[]) => void;
 /**
  * Runs a change of rows or names of the company's tables, so that no older cached result is returned once the change has
  * finished: each result belongs to the version of the tables it was read from, the change makes a new version, and until it ends
- * no result of these tables is cached. @param work one transaction, which must await `awaitAnnounced()` before it commits; the
+ * no result of these tables is cached. @param work one transaction, which must await `awaitAnnouncements()` before it commits; the
  * announcements are sent meanwhile. If it names no table, the change counts as a change of all tables
  */
 export async function changeData<T>(
   ctx: CompanyContext,
-  work: (announceTables: AnnounceTables, awaitAnnounced: () => Promise<void>) => Promise<T>,
+  work: (announceTables: AnnounceTables, awaitAnnouncements: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
   const startedChanges: { id: string; announcement: Promise<void> }[] = [];
@@ -30,7 +30,7 @@ export async function changeData<T>(
     announcement.catch(() => undefined);
     startedChanges.push({ id, announcement });
   };
-  const awaitAnnounced = async () => {
+  const awaitAnnouncements = async () => {
     if (startedChanges.length === 0) startChange([store.ALL_TABLES]);
     await Promise.all(startedChanges.map((startedChange) => startedChange.announcement));
   };
@@ -40,7 +40,7 @@ export async function changeData<T>(
   };
   let isEnded = true;
   try {
-    return await work((...tables) => startChange(tables), awaitAnnounced);
+    return await work((...tables) => startChange(tables), awaitAnnouncements);
   } catch (error) {
     // It may be committed yet.
     isEnded = !resultUnknown.matches(error);

@@ -1,7 +1,7 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
 /** The company has no Postgres database yet: a user must activate it (POST /v1/managed-tables/provision). */
-export const notProvisioned = defineFailure('managed_database.not_provisioned', 'invalid', {
+export const databaseNotProvisioned = defineFailure('managed_database.not_provisioned', 'invalid', {
   message: 'The managed database is not provisioned. Provision it first: POST /v1/managed-tables/provision.',
   portuguese: 'O banco de dados gerenciado não está provisionado. Ative o recurso antes de usá-lo.',
   organization: { code: 'DbQueryError', message: 'There is no data yet.' },

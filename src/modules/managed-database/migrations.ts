@@ -5,7 +5,7 @@ import { UPLOAD_JOBS_SQL } from './migrations/0001_upload_jobs.ts';
 import { LOADS_SQL } from './migrations/0004_loads.ts';
 import { ROW_COUNT_CHANGES_SQL } from './migrations/0005_row_count_changes.ts';
 import { EVENTS_SQL } from './migrations/0010_events.ts';
-import { UPLOAD_EVENTS } from './migrations/0011_upload_events.ts';
+import { UPLOAD_EVENTS_SQL } from './migrations/0011_upload_events.ts';
 
 /** One step of a company's schema. A released step never changes; changes are added as further versions. */
 interface TenantMigration {
@@ -62,7 +62,7 @@ const MIGRATIONS: TenantMigration[] = [
     sql: ['CREATE TABLE console.loaded_days (day date PRIMARY KEY, rows bigint NOT NULL)'],
   },
   { version: 10, sql: [EVENTS_SQL] },
-  { version: 11, sql: [UPLOAD_EVENTS] },
+  { version: 11, sql: [UPLOAD_EVENTS_SQL] },
 ];
 
 /** The schema version of this release. */

@@ -50,7 +50,7 @@ const TIMEOUT_MS = 90_000;
 const LEASE_MARGIN_MS = 30_000;
 const POLL_INTERVAL_MS = 250;
 /** The number of searches for a project after an unanswered creation, as Neon may still be creating it. */
-const FIND_ATTEMPTS = 3;
+const MAX_FIND_ATTEMPTS = 3;
 const FIND_PAUSE_MS = 1_000;
 
 /**
@@ -70,7 +70,7 @@ export async function provisionTenant(
     if (finishedConnection !== null) return finishedConnection;
     if (await record.acquireLease(timeout + LEASE_MARGIN_MS)) break;
     if (Date.now() + POLL_INTERVAL_MS >= deadline) throw provisioningPending();
-    await waitMs(POLL_INTERVAL_MS);
+    await waitMilliseconds(POLL_INTERVAL_MS);
   }
 
   let isLeaseKept = false;
@@ -125,13 +125,13 @@ async function findOrCreateProject(neon: NeonApi, names: TenantNames, deadline: 
     return await neon.createProject({ name: names.project, database: names.database, role: names.owner }, deadline);
   } catch (error) {
     if (!(error instanceof NeonProblem && error.hasUnclearOutcome)) throw error;
-    for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; attempt < MAX_FIND_ATTEMPTS; attempt += 1) {
       const created = await neon.findProject(names.project, deadline).catch(() => null);
       if (created !== null) return created;
-      await waitMs(FIND_PAUSE_MS);
+      await waitMilliseconds(FIND_PAUSE_MS);
     }
     throw new UnclearCreationError(error.message, true, error);
   }
 }
 
-const waitMs = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const waitMilliseconds = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -8,7 +8,7 @@ import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { makeTenantNames, toPoolerConnection } from '../../tenant-sql/roles.ts';
 import { countUse } from '../usage/queries.ts';
 import { DataVersions } from './data-versions.ts';
-import { notProvisioned } from './failures.ts';
+import { databaseNotProvisioned } from './failures.ts';
 import { migrateDatabase, TENANT_SCHEMA_VERSION } from './migrations.ts';
 import { provisionTenant as provisionDatabase } from './provisioning.ts';
 import { getReaderConnections } from './reader-connections.ts';
@@ -92,7 +92,7 @@ export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   const neon = createNeonApi(ctx);
   const storedProjectId = (await store.readDatabase(ctx.db, companyId))?.neonProjectId ?? null;
   let deletedCount = storedProjectId !== null && (await neon.deleteProject(storedProjectId, deadline)) ? 1 : 0;
-  for (let tries = 0; tries < MAX_PROJECTS; tries += 1) {
+  for (let tryCount = 0; tryCount < MAX_PROJECTS; tryCount += 1) {
     const foundProject = await neon.findProject(makeTenantNames(companyId).project, deadline);
     if (foundProject === null) return deletedCount;
     if (await neon.deleteProject(foundProject, deadline)) deletedCount += 1;
@@ -159,7 +159,7 @@ export async function openDatabaseToRead(ctx: CompanyContext): Promise<TenantSql
 
 export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await openDatabaseIfAny(ctx);
-  if (!database) throw notProvisioned();
+  if (!database) throw databaseNotProvisioned();
   return database;
 }
 
@@ -178,7 +178,7 @@ export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSq
  */
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await getConnection(ctx);
-  if (!connection) throw notProvisioned();
+  if (!connection) throw databaseNotProvisioned();
   const release = await getReaderConnections(ctx).acquire();
   if (!release) throw databaseUnavailable().addCause(new Error('too many statements wait for a connection'));
   return openConnection(ctx, toPoolerConnection(connection.readerConnectionString), release);
@@ -201,7 +201,7 @@ export async function scheduleSweep(ctx: CompanyContext, dueAt: number): Promise
 /** A database whose sweep is due. `marks` shows `finishSweep` whether another sweep was scheduled meanwhile. */
 export interface DueDatabase {
   companyId: string;
-  marks: number;
+  sweepMark: number;
 }
 
 /** The longest time of a sweep, after which another run starts the sweep again. Milliseconds. */
@@ -223,7 +223,7 @@ export async function finishSweep(
   nextSweepAt: number | null,
   sizes?: store.DatabaseSizes,
 ): Promise<void> {
-  await store.finishSweep(ctx.db, sweptDatabase.companyId, sweptDatabase.marks, nextSweepAt, sizes);
+  await store.finishSweep(ctx.db, sweptDatabase.companyId, sweptDatabase.sweepMark, nextSweepAt, sizes);
 }
 
 /** Returns the company's quota of its Postgres or its files; undefined for no limit. */

@@ -187,7 +187,7 @@ export async function endDataChange(db: ControlDb, companyId: string, id: string
 export async function claimDueRows(
   db: ControlDb,
   { now, nextSweepAt, limit }: { now: number; nextSweepAt: number; limit: number },
-): Promise<{ companyId: string; marks: number }[]> {
+): Promise<{ companyId: string; sweepMark: number }[]> {
   const dueRows = db
     .select({ id: managedDatabases.id })
     .from(managedDatabases)
@@ -198,7 +198,7 @@ export async function claimDueRows(
     .update(managedDatabases)
     .set({ sweepAt: nextSweepAt })
     .where(sql`${managedDatabases.id} in ${dueRows}`)
-    .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
+    .returning({ companyId: managedDatabases.companyId, sweepMark: managedDatabases.sweepMarks });
 }
 
 /** The sizes of a company's Postgres, and of its files in R2. */
@@ -208,14 +208,14 @@ export type DatabaseSizes = Pick<DatabaseRow, 'tables' | 'rows' | 'tableBytes' |
 export async function finishSweep(
   db: ControlDb,
   companyId: string,
-  marks: number,
+  sweepMark: number,
   nextSweepAt: number | null,
   sizes?: DatabaseSizes,
 ): Promise<void> {
   await db
     .update(managedDatabases)
     .set({
-      sweepAt: sql`iif(${managedDatabases.sweepMarks} = ${marks}, ${nextSweepAt}, ${managedDatabases.sweepAt})`,
+      sweepAt: sql`iif(${managedDatabases.sweepMarks} = ${sweepMark}, ${nextSweepAt}, ${managedDatabases.sweepAt})`,
       ...sizes,
     })
     .where(isOfCompany(companyId));

@@ -13,7 +13,7 @@ import {
 } from '../../tenant-sql/ddl.ts';
 import { quoteIdentifier } from '../../tenant-sql/identifiers.ts';
 import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
-import { changeInTime, runShapeChange } from './changes.ts';
+import { changeWithinTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { buildMisfitObstacle, buildNullObstacle, makeConvertColumnSql, makeObstacleQuery } from './conversions.ts';
 import { makeColumnsRefusedFailure, tableLocked, tableNameTaken } from './failures.ts';
@@ -71,7 +71,7 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
   const listChangedTables = ({ displayName }: ManagedTable) =>
     oldName === undefined ? [] : [id, oldName, displayName];
   const database = await requireTablesDatabase(ctx);
-  return changeInTime(database, (options) =>
+  return changeWithinTime(database, (options) =>
     runShapeChange(ctx, database, changeInTransaction, listChangedTables, options),
   );
 }

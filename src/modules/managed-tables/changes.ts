@@ -18,7 +18,7 @@ export type { AnnounceTables };
 const BUSY_SQLSTATES: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);
 
 /** Converts a database error that other transactions cause to `tableBusy`; returns any other error unchanged. */
-export const toTableBusy = (error: unknown): unknown =>
+export const toTableBusyFailure = (error: unknown): unknown =>
   isPostgresError(error) && BUSY_SQLSTATES.has(error.code) ? tableBusy().addCause(error) : error;
 
 /** The longest time that a request waits for a table change, in milliseconds; a dead connection takes five seconds more. */
@@ -30,7 +30,7 @@ const STATEMENT_MARGIN_MS = 1_000;
  * Changes a table, or fails in time with `tableInUse`: then nothing was changed. @param change one transaction with these options
  *
  */
-export async function changeInTime<T>(
+export async function changeWithinTime<T>(
   database: TenantSql,
   change: (options: TransactionOptions) => Promise<T>,
 ): Promise<T> {
@@ -40,12 +40,12 @@ export async function changeInTime<T>(
   try {
     return await change({ timeoutMs, statementTimeoutMs: timeoutMs - STATEMENT_MARGIN_MS });
   } catch (error) {
-    throw toTableInUse(error);
+    throw toTableInUseFailure(error);
   }
 }
 
 /** Converts `tableBusy` and a timeout to `tableInUse`, for a change of the table itself; returns any other error unchanged. */
-export const toTableInUse = (error: unknown): unknown => {
+export const toTableInUseFailure = (error: unknown): unknown => {
   if (tableBusy.matches(error)) return tableInUse().addCause(error.cause);
   const isTimedOut = databaseUnavailable.matches(error) && isTransactionTimeout(error.cause);
   return isTimedOut ? tableInUse().addCause(error.cause) : error;
@@ -63,7 +63,7 @@ export async function runTableTransaction<T>(
   try {
     return await database.transaction(work, options);
   } catch (error) {
-    throw toTableBusy(error);
+    throw toTableBusyFailure(error);
   }
 }
 
@@ -71,24 +71,24 @@ export async function runTableTransaction<T>(
 type TableChangeWork<T> = (tx: TenantTx, announceTables: AnnounceTables) => Promise<T>;
 
 /** The options of a change: its transaction options, and its effect on the space of tables, which is measured if absent. */
-export type ChangeOptions = TransactionOptions & { room?: SpaceEffect };
+export type ChangeOptions = TransactionOptions & { spaceEffect?: SpaceEffect };
 
 /** Runs a transaction that changes rows or names of tables: see `changeData` and `runWithinTableQuota`. */
 export const runChange = <T>(
   ctx: CompanyContext,
   database: TenantSql,
   work: TableChangeWork<T>,
-  { room, ...options }: ChangeOptions = {},
+  { spaceEffect, ...options }: ChangeOptions = {},
 ): Promise<T> =>
-  runWithinTableQuota(ctx, database, room, (runWithinQuota) =>
-    changeData(ctx, (announceTables, awaitAnnounced) =>
+  runWithinTableQuota(ctx, database, spaceEffect, (runWithinQuota) =>
+    changeData(ctx, (announceTables, awaitAnnouncements) =>
       runTableTransaction(
         database,
         async (tx) => {
           const result = await runWithinQuota(tx, announceTables, (announceNamedTables) =>
             work(tx, announceNamedTables),
           );
-          await awaitAnnounced();
+          await awaitAnnouncements();
           return result;
         },
         options,
@@ -107,7 +107,7 @@ export const runShapeChange = <T>(
   listTables: (result: T) => readonly string[],
   options?: ChangeOptions,
 ): Promise<T> =>
-  changeShape(ctx, listTables, (announcement) =>
+  changeTableShape(ctx, listTables, (announcement) =>
     runChange(
       ctx,
       database,
@@ -128,11 +128,11 @@ export async function notifyChange<T>(
   ctx: CompanyContext,
   work: (announcement: Promise<unknown>) => Promise<T>,
 ): Promise<T> {
-  const collectMessage = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
-  const message = storeMessage(ctx, collectMessage, MAX_CHANGE_MS);
+  const webhookCollectMessage = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
+  const message = storeMessage(ctx, webhookCollectMessage, MAX_CHANGE_MS);
   try {
     const result = await work(message.storedPromise);
-    message.send(collectMessage);
+    message.send(webhookCollectMessage);
     return result;
   } catch (error) {
     if (resultUnknown.matches(error)) message.sendLater();
@@ -146,7 +146,7 @@ export async function notifyChange<T>(
  * committed, so that it is not lost whatever happens then. @param work the change, which awaits `announcement` before it commits
  *
  */
-export async function changeShape<T>(
+export async function changeTableShape<T>(
   ctx: CompanyContext,
   listTables: (result: T) => readonly string[],
   work: (announcement: Promise<unknown>) => Promise<T>,

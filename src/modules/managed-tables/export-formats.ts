@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import { bindAsSettings, copyOut } from '../../tenant-sql/copy-out.ts';
 import { LineBuffers } from '../../tenant-sql/line-buffers.ts';
 import { createBindings, isSelective } from '../../tenant-sql/row-filters.ts';
-import { writeParquet } from './export-parquet.ts';
+import { createParquetWriter } from './export-parquet.ts';
 import { findLongColumn } from './measure-columns.ts';
 import type { RawRow } from './page.ts';
 import {
@@ -49,22 +49,22 @@ export interface ExportWriter {
 }
 
 /** The writer of each format, for rows of one transaction. */
-export const EXPORT_WRITERS: Record<ExportFormat, (selected: ExportSelection) => ExportWriter> = {
-  csv: writeCsv,
-  ndjson: writeNdjson,
-  xlsx: writeXlsx,
-  parquet: (selected) => writeParquet(selected, createRowReader(selected)),
+export const EXPORT_WRITERS: Record<ExportFormat, (exportSelection: ExportSelection) => ExportWriter> = {
+  csv: createCsvWriter,
+  ndjson: createNdjsonWriter,
+  xlsx: createXlsxWriter,
+  parquet: (exportSelection) => createParquetWriter(exportSelection, createRowReader(exportSelection)),
 };
 
 const encoder = new TextEncoder();
 
 /** Writes CSV: Postgres makes the lines itself, the Worker passes them on. */
-function writeCsv(selected: ExportSelection): ExportWriter {
+function createCsvWriter(exportSelection: ExportSelection): ExportWriter {
   let parts: AsyncGenerator<Uint8Array> | undefined;
   return {
-    header: encoder.encode(formatCsvLine(['id', ...selected.shownColumns.map(({ name }) => name)])),
+    header: encoder.encode(formatCsvLine(['id', ...exportSelection.shownColumns.map(({ name }) => name)])),
     async readNextBytes(tx, milliseconds) {
-      parts ??= writeLines(selected, tx, milliseconds);
+      parts ??= writeLines(exportSelection, tx, milliseconds);
       const { done, value } = await parts.next();
       return done ? null : value;
     },
@@ -72,29 +72,43 @@ function writeCsv(selected: ExportSelection): ExportWriter {
 }
 
 /** Yields lines while Postgres sends more. It pauses between two batches: the larger the batches, the fewer the pauses. */
-async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
-  const { shownColumns, rowSelection: selection, escapesFormulas, hasLongValues } = selected;
-  const steps = chooseSteps(selected);
+async function* writeLines(
+  exportSelection: ExportSelection,
+  tx: TenantTx,
+  milliseconds: number,
+): AsyncGenerator<Uint8Array> {
+  const { shownColumns, rowSelection: selection, escapesFormulas, hasLongValues } = exportSelection;
+  const steps = chooseSteps(exportSelection);
   const buffers = new LineBuffers(BUFFER_COUNT, BUFFER_BYTES);
   // To weigh rows or to look for them takes time, which is limited.
   const maxBatchRows = hasLongValues || isSelective(selection) ? BATCH_ROWS : Number.POSITIVE_INFINITY;
-  let requestedRows = INITIAL_BATCH_ROWS;
+  let requestedRowCount = INITIAL_BATCH_ROWS;
   let size = MIN_BATCH_BYTES;
   let mayGrow = true;
   for (;;) {
-    const nextRows = await steps.next(tx, requestedRows);
+    const nextRows = await steps.next(tx, requestedRowCount);
     if (nextRows === null) return;
     const values = bindAsSettings();
-    const select = hasLongValues
-      ? selectBatch(selected, nextRows, makeCsvSelectList(shownColumns, escapesFormulas, 'batch'), values.bind)
-      : selectRows(selected, nextRows, makeCsvSelectList(shownColumns, escapesFormulas, 'source'), values.bind);
+    const selectSql = hasLongValues
+      ? selectBatch(
+          exportSelection,
+          nextRows,
+          makeCsvSelectList(shownColumns, escapesFormulas, 'batch'),
+          values.bindValue,
+        )
+      : selectRows(
+          exportSelection,
+          nextRows,
+          makeCsvSelectList(shownColumns, escapesFormulas, 'source'),
+          values.bindValue,
+        );
     const startedAt = Date.now();
-    const copying = copyOut(tx, values.statement(), select, milliseconds, buffers);
+    const copyPromise = copyOut(tx, values.statement(), selectSql, milliseconds, buffers);
     // It may fail while lines are written that came before.
-    copying.catch(() => {});
-    for (let lines = await buffers.takeLines(copying); lines !== null; lines = await buffers.takeLines(copying))
+    copyPromise.catch(() => {});
+    for (let lines = await buffers.takeLines(copyPromise); lines !== null; lines = await buffers.takeLines(copyPromise))
       yield lines;
-    const { rowCount, byteCount, lastLine, isCut } = await copying;
+    const { rowCount, byteCount, lastLine, isCut } = await copyPromise;
     if (rowCount === 0) return;
     // Each line begins with the id, which needs no quotes.
     steps.onRowsRead(rowCount, () => new TextDecoder().decode(lastLine.subarray(0, ID_CHARACTERS)));
@@ -102,8 +116,9 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
     const isBatchTooLarge = isCut || Date.now() - startedAt > SLOW_BATCH_MS;
     mayGrow &&= !isBatchTooLarge;
     if (isBatchTooLarge) size = Math.max(MIN_BATCH_BYTES, size / 2);
-    else if (mayGrow && rowCount === requestedRows && byteCount > size / 2) size = Math.min(2 * size, MAX_BATCH_BYTES);
-    requestedRows = Math.max(1, Math.min(maxBatchRows, 4 * rowCount, Math.floor((size * rowCount) / byteCount)));
+    else if (mayGrow && rowCount === requestedRowCount && byteCount > size / 2)
+      size = Math.min(2 * size, MAX_BATCH_BYTES);
+    requestedRowCount = Math.max(1, Math.min(maxBatchRows, 4 * rowCount, Math.floor((size * rowCount) / byteCount)));
   }
 }
 
@@ -121,22 +136,24 @@ const MAX_BATCH_BYTES = 8 * MIN_BATCH_BYTES;
 const SLOW_BATCH_MS = 2_000;
 
 /** Writes rows as the list shows them, one per line. */
-function writeNdjson(selected: ExportSelection): ExportWriter {
-  const readNextRows = createRowReader(selected);
+function createNdjsonWriter(exportSelection: ExportSelection): ExportWriter {
+  const readNextRows = createRowReader(exportSelection);
   return {
     header: new Uint8Array(),
     async readNextBytes(tx) {
       const rows = await readNextRows(tx);
       if (rows.length === 0) return null;
-      return encoder.encode(rows.map((row) => `${JSON.stringify(toRowRecord(selected.shownColumns, row))}\n`).join(''));
+      return encoder.encode(
+        rows.map((row) => `${JSON.stringify(toRowRecord(exportSelection.shownColumns, row))}\n`).join(''),
+      );
     },
   };
 }
 
 /** Writes a workbook with one sheet, which has the name of the table. */
-function writeXlsx(selected: ExportSelection): ExportWriter {
-  const { table, shownColumns, rowSelection: selection, escapesFormulas } = selected;
-  const readNextRows = createRowReader(selected);
+function createXlsxWriter(exportSelection: ExportSelection): ExportWriter {
+  const { table, shownColumns, rowSelection: selection, escapesFormulas } = exportSelection;
+  const readNextRows = createRowReader(exportSelection);
   const book = new WorkbookWriter(table, ['id', ...shownColumns.map(({ name }) => name)]);
   let isSurveyed = false;
   let isEnded = false;
@@ -161,14 +178,14 @@ function writeXlsx(selected: ExportSelection): ExportWriter {
 }
 
 /** Returns a function that reads the next rows; no rows at the end. */
-function createRowReader(selected: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {
-  const steps = chooseSteps(selected);
-  const selectList = makeRowSelectList(selected.shownColumns);
+function createRowReader(exportSelection: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {
+  const steps = chooseSteps(exportSelection);
+  const selectList = makeRowSelectList(exportSelection.shownColumns);
   return async (tx) => {
     const nextRows = await steps.next(tx, BATCH_ROWS);
     if (nextRows === null) return [];
-    const { values, bind } = createBindings();
-    const rows = await tx.query<RawRow>(selectBatch(selected, nextRows, selectList, bind), values);
+    const { values, bindValue } = createBindings();
+    const rows = await tx.query<RawRow>(selectBatch(exportSelection, nextRows, selectList, bindValue), values);
     steps.onRowsRead(rows.length, () => rows.at(-1)?.id as string);
     return rows;
   };
@@ -177,16 +194,16 @@ function createRowReader(selected: ExportSelection): (tx: TenantTx) => Promise<R
 /** The steps from one batch to the next. */
 interface BatchSteps {
   /** Returns the statement for the next batch, of at most `rows` rows; null at the end. */
-  next(tx: TenantTx, rows: number): Promise<NextRows | null>;
+  next(tx: TenantTx, rowCount: number): Promise<NextRows | null>;
   /** Called after `rows` rows of the batch were read; `getLastId` returns the id of the last row. */
-  onRowsRead(rows: number, getLastId: () => string): void;
+  onRowsRead(rowCount: number, getLastId: () => string): void;
 }
 
-const chooseSteps = (selected: ExportSelection): BatchSteps =>
-  selected.order ? stepByCursor(selected, selected.order) : stepByIds();
+const chooseSteps = (exportSelection: ExportSelection): BatchSteps =>
+  exportSelection.order ? createCursorSteps(exportSelection, exportSelection.order) : createIdSteps();
 
 /** Steps through rows in insertion order: each batch follows the last id of the previous batch. */
-function stepByIds(): BatchSteps {
+function createIdSteps(): BatchSteps {
   let afterId: string | null = null;
   return {
     next: async (_, rows) => ({ afterId, rows }),
@@ -197,12 +214,12 @@ function stepByIds(): BatchSteps {
 }
 
 /** Steps through rows in any other order: a cursor holds the ids, so that Postgres sorts once. */
-function stepByCursor(selected: ExportSelection, order: RowOrder): BatchSteps {
+function createCursorSteps(exportSelection: ExportSelection, order: RowOrder): BatchSteps {
   let ids: string[] | undefined;
   return {
     async next(tx, rows) {
       if (ids === undefined) {
-        const { text, values } = declareIdCursor(selected, order);
+        const { text, values } = declareIdCursor(exportSelection, order);
         await tx.query(text, values);
       }
       if (!ids?.length) ids = (await tx.query<{ id: string }>(FETCH_IDS_SQL)).map(({ id }) => id);

@@ -11,24 +11,24 @@ import type { ExportSelection, ExportWriter } from './export-formats.ts';
 import { measureScales } from './measure-columns.ts';
 import type { RawRow } from './page.ts';
 import { toParquetValue } from './parquet-values.ts';
-import { computeUsualBatchRows, type RowScan } from './row-batches.ts';
+import { computeUsualBatchRowCount, type RowScan } from './row-batches.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
-export function writeParquet(
-  selected: ExportSelection,
+export function createParquetWriter(
+  exportSelection: ExportSelection,
   readNextRows: (tx: TenantTx) => Promise<RawRow[]>,
 ): ExportWriter {
-  const { shownColumns } = selected;
+  const { shownColumns } = exportSelection;
   let file: ParquetFile | undefined;
   let columns: ParquetColumn[] = [];
   let isEnded = false;
   const writer: ExportWriter = {
     header: new Uint8Array(),
-    maxRows: Math.floor(MAX_PARTS / (shownColumns.length + 1)) * computeUsualBatchRows(shownColumns),
+    maxRows: Math.floor(MAX_PARTS / (shownColumns.length + 1)) * computeUsualBatchRowCount(shownColumns),
     async readNextBytes(tx) {
       if (isEnded) return null;
       if (!file) {
-        columns = await readColumns(tx, selected);
+        columns = await readColumns(tx, exportSelection);
         file = new ParquetFile(columns);
         writer.header = file.writeRowGroup();
       }

@@ -105,7 +105,7 @@ function readAllRows(
     const { rowSelection, shownColumns } = checkSelection(request.sentSelection, table.columns);
     const order = parseSort(request.sortBy, table.columns);
     const { format, escapesFormulas } = request;
-    const countSelected = async (tx: TenantTx, tableRowCount: number): Promise<number> => {
+    const countSelectedRows = async (tx: TenantTx, tableRowCount: number): Promise<number> => {
       if (!isSelective(rowSelection)) return tableRowCount;
       const { text, values } = countRows(table.displayName, rowSelection);
       const [counted] = await tx.query<{ total: string }>(text, values);
@@ -126,7 +126,7 @@ function readAllRows(
           escapesFormulas,
           hasLongValues,
         });
-        const count = writer.maxRows === undefined ? 0 : await countSelected(tx, exportStart.rowCount);
+        const count = writer.maxRows === undefined ? 0 : await countSelectedRows(tx, exportStart.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
         let nextBytes = await writer.readNextBytes(tx, MAX_STATEMENT_MS);
         hasBegun = true;

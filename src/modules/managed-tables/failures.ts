@@ -1,4 +1,4 @@
-import { defineFailure, type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { defineFailure, type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 
 export const tableNotFound = defineFailure('managed_table.not_found', 'missing', {
   message: 'There is no such table.',
@@ -84,7 +84,7 @@ export const tooManyExports = defineFailure('managed_table.too_many_exports', 't
 export const tooManyRows = defineFailure('managed_table.too_many_rows', 'too_large', {
   message: 'The format cannot hold so many rows. Ask for fewer, or for another format.',
   portuguese: 'O formato não comporta tantas linhas. Use filtros ou peça outro formato.',
-  detail: (rows: number, limit: number) => ({ rows, limit }),
+  detail: (rowCount: number, limit: number) => ({ rows: rowCount, limit }),
 });
 
 /** Other transactions lock the table for longer than a request for its rows waits, or the operation takes too long. */
@@ -107,13 +107,13 @@ export const MAX_ROW_PROBLEMS = 100;
 
 /** Returns the failure for values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its 0-based row. */
 export const makeValuesFailure = (problems: FieldProblem[]) =>
-  invalid(problems, 'Some values do not fit the columns of the table; nothing was written.');
+  invalidInput(problems, 'Some values do not fit the columns of the table; nothing was written.');
 
-export const makeSortFailure = (message: string) => invalid([{ field: 'sort_by', message }]);
+export const makeSortFailure = (message: string) => invalidInput([{ field: 'sort_by', message }]);
 
 /** Returns the failure for a cursor that was changed, or is of another table, company, selection or order. */
 export const makeCursorFailure = () =>
-  invalid([
+  invalidInput([
     {
       field: 'cursor',
       message: 'must be the next_cursor of a page of this table, with the same filters, search and sort_by',
@@ -122,7 +122,7 @@ export const makeCursorFailure = () =>
 
 /** Returns the failure for a page that ends at a value too long for a cursor. */
 export const makeKeyTooLongFailure = (column: string, bytes: number) =>
-  invalid([
+  invalidInput([
     {
       field: 'sort_by',
       message: `"${column}" has texts of more than ${bytes} bytes, too long for a cursor: sort by another column`,
@@ -153,13 +153,13 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', 'co
 });
 
 export const makeUnknownColumnsFailure = (names: string[]) =>
-  invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
+  invalidInput(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
 /**
  * Returns the failure when a unique index cannot be built as several rows share a value; null if the caller may not read rows.
  */
 export const makeDuplicatesForIndexFailure = (columns: string[], value: string | null) =>
-  invalid([
+  invalidInput([
     {
       field: 'columns',
       message: `several rows have the same "${columns.join('", "')}"${value === null ? '' : `: ${value}`}`,
@@ -180,7 +180,7 @@ export const makeTooLongForIndexFailure = ({
   row?: number;
   id?: string;
 }) =>
-  invalid([
+  invalidInput([
     {
       ...(row !== undefined && { row }),
       field,
@@ -193,4 +193,4 @@ export const makeTooLongForIndexFailure = ({
 
 /** Returns the failure when the requested columns cannot be applied; the table is unchanged. */
 export const makeColumnsRefusedFailure = (problems: FieldProblem[]) =>
-  invalid(problems, 'The columns cannot be changed as asked; the table was left as it was.');
+  invalidInput(problems, 'The columns cannot be changed as asked; the table was left as it was.');

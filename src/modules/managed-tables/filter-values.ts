@@ -20,7 +20,7 @@ export function parseFilterValues(column: FilteredColumn, operator: FilterOperat
   const parts = operator === 'in' || operator === 'nin' ? parseList(text) : [text];
   if (parts === undefined) return { problem: NOT_A_LIST_MESSAGE };
   if (parts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
-  const values = parts.map((part) => encodeValue(column, operator, part));
+  const values = parts.map((valueText) => encodeValue(column, operator, valueText));
   const validValues = values.filter((value) => value !== undefined);
   return validValues.length === values.length ? { values: validValues } : { problem: describeExpectation(column) };
 }

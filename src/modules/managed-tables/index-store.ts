@@ -113,7 +113,7 @@ export async function checkBlockingTransactions(
   since: string | null,
   includesReaders: boolean,
 ): Promise<{ since: string; found: boolean }> {
-  const heldCondition = `held.pid = other.pid AND held.relation = to_regclass($2)`;
+  const heldLockCondition = `held.pid = other.pid AND held.relation = to_regclass($2)`;
   const [row] = await tx.query<{ since: string; found: boolean }>(
     `SELECT begun.since, EXISTS (
        SELECT FROM pg_catalog.pg_stat_activity AS other
@@ -121,7 +121,7 @@ export async function checkBlockingTransactions(
          AND other.pid <> pg_backend_pid() AND other.xact_start < begun.since
          AND (other.backend_xmin IS NOT NULL OR EXISTS (
            SELECT FROM pg_catalog.pg_locks AS held
-           WHERE ${heldCondition} AND ($3::boolean OR held.mode NOT IN ('AccessShareLock', 'RowShareLock'))
+           WHERE ${heldLockCondition} AND ($3::boolean OR held.mode NOT IN ('AccessShareLock', 'RowShareLock'))
          ))
      ) AS found
      FROM (SELECT coalesce($1::timestamptz, clock_timestamp()) AS since) AS begun`,

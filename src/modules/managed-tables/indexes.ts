@@ -6,7 +6,7 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
 import { openDatabaseIfAny, scheduleSweep } from '../managed-database/service.ts';
-import { changeShape, MAX_CHANGE_WAIT_MS, toTableBusy, toTableInUse } from './changes.ts';
+import { changeTableShape, MAX_CHANGE_WAIT_MS, toTableBusyFailure, toTableInUseFailure } from './changes.ts';
 import { runWithCurrentTable, StaleTableError } from './current-table.ts';
 import {
   indexNotFound,
@@ -72,7 +72,7 @@ export async function createIndex(
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
   const quota = await requireTableQuota(ctx, database).catch((error: unknown) => {
-    throw toTableInUse(toTableBusy(error));
+    throw toTableInUseFailure(toTableBusyFailure(error));
   });
   // Should all that follows break off, rows are held against an index that nobody sees.
   await scheduleSweep(ctx, ctx.now() + SWEEP_DELAY_MS);
@@ -126,14 +126,14 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
     const index = indexes.find(({ id, valid }) => valid && id === indexId);
     if (!index) throw indexNotFound();
     await waitForTransactions(database, table.displayName, deadline, true);
-    const dropInTime = () => dropIndexById(database, indexId, deadline - Date.now());
-    await (index.unique ? changeUniqueColumns(ctx, tableId, dropInTime) : dropInTime());
+    const dropIndexInTime = () => dropIndexById(database, indexId, deadline - Date.now());
+    await (index.unique ? changeUniqueColumns(ctx, tableId, dropIndexInTime) : dropIndexInTime());
   });
 }
 
 /** Runs a change of the columns that identify rows, as relations of domain knowledge may lead only to such columns. */
 const changeUniqueColumns = <T>(ctx: CompanyContext, tableId: string, change: () => Promise<T>): Promise<T> =>
-  changeShape(
+  changeTableShape(
     ctx,
     () => [tableId],
     async (announcement) => {
@@ -208,7 +208,10 @@ async function buildIndex(
 ): Promise<TableIndex> {
   try {
     const milliseconds = Math.max(1, deadline - DROP_TIMEOUT_MS - Date.now());
-    await database.executeAlone(sql.buildCreateIndex(table.displayName, id, columns, unique), milliseconds);
+    await database.executeOutsideTransaction(
+      sql.buildCreateIndex(table.displayName, id, columns, unique),
+      milliseconds,
+    );
     if (quota) await requireWithinTableQuota(ctx, database, quota);
   } catch (error) {
     const failure = await toIndexFailure(ctx, database, table, columns, error);
@@ -248,14 +251,14 @@ async function toIndexFailure(
     const longestValue = await store.findLongestValue(database, table.displayName, columns, refusal.place);
     return makeTooLongForIndexFailure({ field: 'columns', column: columns.join('", "'), ...longestValue });
   }
-  return toTableInUse(toTableBusy(error));
+  return toTableInUseFailure(toTableBusyFailure(error));
 }
 
 async function dropIndexById(database: TenantSql, id: string, milliseconds: number): Promise<void> {
   try {
-    await database.executeAlone(sql.buildDropIndex(id), Math.max(1, milliseconds));
+    await database.executeOutsideTransaction(sql.buildDropIndex(id), Math.max(1, milliseconds));
   } catch (error) {
-    throw toTableInUse(toTableBusy(error));
+    throw toTableInUseFailure(toTableBusyFailure(error));
   }
 }
 

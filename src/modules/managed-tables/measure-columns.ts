@@ -22,7 +22,7 @@ export async function measureScales(
   digits: number,
 ): Promise<Map<string, number>> {
   if (columns.length === 0) return new Map();
-  const { values, bind } = createBindings();
+  const { values, bindValue } = createBindings();
   const scaleExpressions = columns.map(({ name }, at) => {
     const value = makeSourceColumn(name);
     return `coalesce(max(min_scale(${value})), 0) AS s${at}, coalesce(max(abs(${value})), 0) AS m${at}`;
@@ -34,7 +34,7 @@ export async function measureScales(
   );
   const text = `
     SELECT ${fitConditions.join(', ')} FROM (
-      SELECT ${scaleExpressions.join(', ')} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bind))}
+      SELECT ${scaleExpressions.join(', ')} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bindValue))}
     ) AS found`;
   const [row] = await tx.query<Record<string, number | null>>(text, values);
   const scales = columns.map(({ name }, at) => [name, row?.[`c${at}`] ?? null] as const);
@@ -55,7 +55,7 @@ export async function findLongColumn(
 ): Promise<string | undefined> {
   const textLikeColumns = columns.filter(({ type }) => type === 'text' || type === 'decimal');
   if (textLikeColumns.length === 0) return undefined;
-  const { values, bind } = createBindings();
+  const { values, bindValue } = createBindings();
   const longExpressions = textLikeColumns.map(({ name, type }, at) => {
     const value =
       escapesFormulas && type === 'text' ? makeFormulaSafeSql(makeSourceColumn(name)) : makeSourceColumn(name);
@@ -67,7 +67,7 @@ export async function findLongColumn(
             THEN length(${value}) + length(regexp_replace(${value}, '[^\\U00010000-\\U0010ffff]', '', 'g')) > ${maxCharacters} END`;
     return `bool_or(${isLong}) AS c${at}`;
   });
-  const text = `SELECT ${longExpressions.join(', ')} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bind))}`;
+  const text = `SELECT ${longExpressions.join(', ')} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bindValue))}`;
   const [row] = await tx.query<Record<string, boolean | null>>(text, values);
   return textLikeColumns.find((_, at) => row?.[`c${at}`] === true)?.name;
 }

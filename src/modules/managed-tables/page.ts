@@ -54,33 +54,33 @@ const formatTableKey = ({ companyId, id }: store.TableKey): string => `${company
 /**
  * Reads a table and a page of its rows; undefined when there is no such table. If this isolate has cached the table,
  * the table and the page for the cached version are read in one round trip; if the table as read needs another page,
- * that page is read afterwards. @param onTable called with the table by which the page is read @throws PostgresError
+ * that page is read afterwards. @param onTableRead called with the table by which the page is read @throws PostgresError
  * where the table has changed since this isolate read it; the caller tries again
  */
 export async function readPage(
   database: TenantSql,
   key: store.TableKey,
   request: PageRequest,
-  onTable: (table: ManagedTable) => void,
+  onTableRead: (table: ManagedTable) => void,
 ): Promise<RowPage | undefined> {
   const cachedTable = cachedTables.get(formatTableKey(key));
   const guessedPage = guessPage(cachedTable, request);
   if (cachedTable && guessedPage) {
-    onTable(cachedTable);
+    onTableRead(cachedTable);
     cachedTables.delete(formatTableKey(key));
     const [[row], ...answers] = await runReadTransaction(database, request, (tx) =>
       tx.finish<[store.CatalogueRow, ...PageResults]>([store.makeTableQuery(key), ...guessedPage.statements]),
     );
     if (!row) return undefined;
     const table = store.toTable(row);
-    onTable(table);
+    onTableRead(table);
     const preparedPage = preparePage(table, request);
     if (isSamePage(guessedPage, preparedPage)) return toRowPage(key, preparedPage, answers);
   }
   return runReadTransaction(database, request, async (tx) => {
     const table = await store.readTable(tx, key);
     if (!table) return undefined;
-    onTable(table);
+    onTableRead(table);
     const preparedPage = preparePage(table, request);
     return toRowPage(key, preparedPage, await tx.finish<PageResults>(preparedPage.statements));
   });
@@ -110,30 +110,32 @@ function preparePage(
   const { rowSelection, shownColumns } = checkSelection(sentSelection, table.columns);
   const order = parseSort(sortBy, table.columns);
   const page = { table: table.displayName, shownColumns, rowSelection, order, maxBytes: MAX_PAGE_BYTES };
-  const select = 'after' in at ? selectPageAfter(page, at.after, perPage) : selectPageByNumber(at.page);
+  const selectStatement = 'after' in at ? selectPageAfter(page, at.after, perPage) : selectPageByNumber(at.page);
   return {
     table,
     shownColumns,
     order,
     isCounted,
     statements:
-      isCounted && isSelective(rowSelection) ? [select, sql.countRows(table.displayName, rowSelection)] : [select],
+      isCounted && isSelective(rowSelection)
+        ? [selectStatement, sql.countRows(table.displayName, rowSelection)]
+        : [selectStatement],
   };
 
   function selectPageByNumber(number: number): Statement {
     const offset = (number - 1) * perPage;
     // Without a selection the number of rows is known, and with it which end is nearer.
     const window = isSelective(rowSelection)
-      ? { limit: perPage, offset, fromEnd: false }
+      ? { limit: perPage, offset, isFromEnd: false }
       : sql.chooseNearerWindow(table.rowCount, offset, perPage);
-    return sql.selectWindow(page, window);
+    return sql.selectRowWindow(page, window);
   }
 }
 
 function selectPageAfter(page: sql.PageSource, afterPosition: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
   if (afterPosition && afterPosition.type !== getOrderType(page.order)) throw makeCursorFailure();
-  return sql.selectFollowing(page, { limit, afterPosition });
+  return sql.selectFollowingRows(page, { limit, afterPosition });
 }
 
 const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';

@@ -2,12 +2,12 @@ import type { ParquetType, ParquetValue } from '../../formats/parquet/write.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 
 /** Converts Postgres's text, from a session in UTC, to the value for a Parquet file. */
-export function toParquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {
-  if (typeof raw !== 'string' || type === 'text') return raw;
-  if (typeof type === 'object') return toUnscaledInteger(raw, type.scale);
-  if (type === 'integer') return BigInt(raw);
-  if (type === 'date') return Date.parse(raw) / DAY_MS;
-  return type === 'datetime' ? toMicroseconds(raw) : raw;
+export function toParquetValue(type: ParquetType, rawValue: string | boolean | null): ParquetValue {
+  if (typeof rawValue !== 'string' || type === 'text') return rawValue;
+  if (typeof type === 'object') return toUnscaledInteger(rawValue, type.scale);
+  if (type === 'integer') return BigInt(rawValue);
+  if (type === 'date') return Date.parse(rawValue) / DAY_MS;
+  return type === 'datetime' ? toMicroseconds(rawValue) : rawValue;
 }
 
 /** Returns the digits of a decimal as a whole number, `scale` of them after the point; further digits must be zeros. */

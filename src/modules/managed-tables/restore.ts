@@ -41,6 +41,6 @@ export async function restoreTable(ctx: CompanyContext, id: string): Promise<Man
   };
   const listChangedTables = ({ displayName }: ManagedTable) => [id, displayName];
   return runShapeChange(ctx, await requireTablesDatabase(ctx), restoreInTransaction, listChangedTables, {
-    room: 'adds',
+    spaceEffect: 'adds',
   });
 }

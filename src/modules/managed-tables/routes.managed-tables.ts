@@ -4,7 +4,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, listOf, viewList } from '../../http/surfaces/managed-tables.ts';
 import { provisioningFailed, provisioningPending, tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { activateDatabase, readConnectionId, readDatabaseStatus } from '../managed-database/service.ts';
 import { changeTable, tableChanges } from './change.ts';
 import {
@@ -136,7 +136,7 @@ export const managedTablesEndpoints = [
       description: 'It has no rows. `id` and the system columns of Postgres are reserved column names.',
       body: newTable,
       returns: created(tableRecord),
-      fails: [notProvisioned, tableNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
+      fails: [databaseNotProvisioned, tableNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
     async ({ ctx, body }) => createTableView(await readConnectionId(ctx))(await createTable(ctx, body)),
   ),

@@ -17,8 +17,8 @@ export const BATCH_ROWS = 20_000;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Returns the number of rows that `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
-export const computeUsualBatchRows = (shown: TableColumnDefinition[]): number =>
-  Math.min(BATCH_ROWS, Math.ceil(MAX_BATCH_BYTES / (36 + (32 + 16) * shown.length)));
+export const computeUsualBatchRowCount = (shownColumns: TableColumnDefinition[]): number =>
+  Math.min(BATCH_ROWS, Math.ceil(MAX_BATCH_BYTES / (36 + (32 + 16) * shownColumns.length)));
 
 /** The rows of a table to read, batch by batch. */
 export interface RowScan {
@@ -36,17 +36,17 @@ export function selectRows(
   { table, rowSelection }: RowScan,
   nextRows: NextRows,
   list: string,
-  bind: BindValue,
+  bindValue: BindValue,
 ): string {
   if ('ids' in nextRows)
     return `
       SELECT ${list}
-      FROM unnest(${bind(nextRows.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
+      FROM unnest(${bindValue(nextRows.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
       JOIN ${makeFromSql(table)} ON source."id" = listed.row_id
       ORDER BY listed.place`;
   const id = makeSourceColumn('id');
-  const conditions = makeConditions(rowSelection, bind);
-  if (nextRows.afterId !== null) conditions.push(`${id} > ${bind(nextRows.afterId)}::uuid`);
+  const conditions = makeConditions(rowSelection, bindValue);
+  if (nextRows.afterId !== null) conditions.push(`${id} > ${bindValue(nextRows.afterId)}::uuid`);
   return `SELECT ${list} FROM ${makeFromSql(table)} ${makeWhereClause(conditions)} ORDER BY ${id} LIMIT ${nextRows.rows}`;
 }
 
@@ -54,14 +54,19 @@ export function selectRows(
  * Selects the next rows of a scan as far as they fit into memory, which may be fewer than requested. Measuring them costs
  * Postgres as much as reading them. @param list the select list: expressions over the columns of `makeSelectList`, in `batch`
  */
-export function selectBatch(scan: RowScan, nextRows: NextRows, list: string, bind: BindValue): string {
+export function selectBatch(rowScan: RowScan, nextRows: NextRows, list: string, bindValue: BindValue): string {
   const orderColumn = 'ids' in nextRows ? 'listed.place' : makeSourceColumn('id');
-  const part = selectRows(scan, nextRows, `${orderColumn} AS place, ${makeSelectList(scan.shownColumns)}`, bind);
+  const rowsSql = selectRows(
+    rowScan,
+    nextRows,
+    `${orderColumn} AS place, ${makeSelectList(rowScan.shownColumns)}`,
+    bindValue,
+  );
   return `
     SELECT ${list} FROM (
-      SELECT part.*, sum((${makeRowBytesSql(scan.shownColumns)})::float8)
+      SELECT part.*, sum((${makeRowBytesSql(rowScan.shownColumns)})::float8)
         OVER (ORDER BY part.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-      FROM (${part}) AS part
+      FROM (${rowsSql}) AS part
     ) AS batch
     WHERE batch.before IS NULL OR batch.before < ${MAX_BATCH_BYTES}
     ORDER BY batch.place`;
@@ -69,8 +74,8 @@ export function selectBatch(scan: RowScan, nextRows: NextRows, list: string, bin
 
 /** Declares a cursor over the ids of the selected rows in this order; `FETCH_IDS_SQL` reads from it. */
 export function declareIdCursor({ table, rowSelection }: RowScan, order: RowOrder): Statement {
-  const { values, bind } = createBindings();
-  const ids = `SELECT source."id" FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rowSelection, bind))} ORDER BY ${makeOrderBySql(order, false)}`;
+  const { values, bindValue } = createBindings();
+  const ids = `SELECT source."id" FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rowSelection, bindValue))} ORDER BY ${makeOrderBySql(order, false)}`;
   return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
 }
 
@@ -88,16 +93,20 @@ export const makeRowSelectList = (columns: TableColumnDefinition[]): string =>
   ['batch."id"', ...columns.map((_, index) => `batch.c${index}`)].join(', ');
 
 /**
- * Returns the select list for CSV, in unambiguous forms for each type: decimals with a point, datetimes with a time. @param safe
+ * Returns the select list for CSV, in unambiguous forms for each type: decimals with a point, datetimes with a time. @param escapesFormulas
  * whether texts must be written so that a spreadsheet does not treat them as formulas @param from the source of the values: the
  * table itself, or a batch of it
  */
-export const makeCsvSelectList = (columns: TableColumnDefinition[], safe: boolean, from: 'source' | 'batch'): string =>
+export const makeCsvSelectList = (
+  columns: TableColumnDefinition[],
+  escapesFormulas: boolean,
+  from: 'source' | 'batch',
+): string =>
   [
     `${from}."id"`,
     ...columns.map(({ name, type }, index) => {
       const value = from === 'source' ? makeSourceColumn(name) : `batch.c${index}`;
-      return (safe && type === 'text' ? makeFormulaSafeSql : CSV_VALUE_FORMATTERS[type])(value);
+      return (escapesFormulas && type === 'text' ? makeFormulaSafeSql : CSV_VALUE_FORMATTERS[type])(value);
     }),
   ].join(', ');
 

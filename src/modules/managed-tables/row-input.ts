@@ -23,7 +23,7 @@ const MAX_ROW_FIELDS = 2 * MAX_COLUMNS;
 
 /** Validates JSON rows, and encodes their values for a table's columns. */
 export function encodeRows(columns: TableColumnDefinition[], rows: readonly (UnreadObject | null)[]): EncodedRows {
-  const byName = new Map(columns.map((column) => [column.name, column]));
+  const columnsByName = new Map(columns.map((column) => [column.name, column]));
   const requiredColumns = columns.filter(({ nullable }) => !nullable);
   const positions = new Map<string, number>();
   const usedColumns: TableColumnDefinition[] = [];
@@ -52,7 +52,7 @@ export function encodeRows(columns: TableColumnDefinition[], rows: readonly (Unr
     }
     const row = unreadRow.readFields();
     for (const [name, value] of Object.entries(row)) {
-      const column = byName.get(name);
+      const column = columnsByName.get(name);
       if (!column) {
         reportProblem(index, name, describeUnknownColumn(name));
       } else if (value === null) {
@@ -84,12 +84,12 @@ export function encodeChanges(
   rowId: string,
   changes: Record<string, unknown>,
 ): { column: TableColumnDefinition; text: string | null }[] {
-  const byName = new Map(columns.map((column) => [column.name, column]));
+  const columnsByName = new Map(columns.map((column) => [column.name, column]));
   const problems: FieldProblem[] = [];
   const encodedFields: { column: TableColumnDefinition; text: string | null }[] = [];
   for (const [name, value] of Object.entries(changes).slice(0, columns.length + MAX_ROW_PROBLEMS)) {
     if (name === 'id' && value === rowId) continue;
-    const column = byName.get(name);
+    const column = columnsByName.get(name);
     const text = column && value !== null ? toPostgresText(column.type, value) : null;
     if (!column) problems.push({ field: shorten(name, MAX_SHOWN_NAME_LENGTH), message: describeUnknownColumn(name) });
     else if (text === undefined) problems.push({ field: name, message: EXPECTED_VALUES[column.type] });

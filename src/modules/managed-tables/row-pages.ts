@@ -23,7 +23,7 @@ export interface RowWindow {
   limit: number;
   offset: number;
   /** Whether the rows are counted from the end, in reverse order. */
-  fromEnd: boolean;
+  isFromEnd: boolean;
 }
 
 /** The position of a row: its id, and its value in the ordering column, in Postgres's format. */
@@ -74,36 +74,36 @@ export type PageRow = { id: string | null } & Record<string, string | boolean | 
  * cost no more than others.
  */
 export function chooseNearerWindow(total: number, offset: number, limit: number): RowWindow {
-  const rowsAfter = total - offset - limit;
-  if (offset <= rowsAfter || offset >= total) return { limit, offset, fromEnd: false };
-  return { limit: Math.min(limit, total - offset), offset: Math.max(0, rowsAfter), fromEnd: true };
+  const rowCountAfter = total - offset - limit;
+  if (offset <= rowCountAfter || offset >= total) return { limit, offset, isFromEnd: false };
+  return { limit: Math.min(limit, total - offset), offset: Math.max(0, rowCountAfter), isFromEnd: true };
 }
 
 /** Selects the rows of a window, as rows of `PageRow`. */
-export function selectWindow(page: PageSource, { limit, offset, fromEnd }: RowWindow): Statement {
-  const { values, bind } = createBindings();
+export function selectRowWindow(page: PageSource, { limit, offset, isFromEnd }: RowWindow): Statement {
+  const { values, bindValue } = createBindings();
   const ids = `ARRAY(
-    SELECT source."id" FROM ${makeFromSql(page.table)} ${makeWhereClause(makeConditions(page.rowSelection, bind))}
-    ORDER BY ${makeOrderBySql(page.order, fromEnd)} LIMIT ${bind(limit)}::bigint OFFSET ${bind(offset)}::bigint
+    SELECT source."id" FROM ${makeFromSql(page.table)} ${makeWhereClause(makeConditions(page.rowSelection, bindValue))}
+    ORDER BY ${makeOrderBySql(page.order, isFromEnd)} LIMIT ${bindValue(limit)}::bigint OFFSET ${bindValue(offset)}::bigint
   )`;
-  return { text: selectPageOfIds(page, ids, limit, fromEnd, bind), values };
+  return { text: selectPageOfIds(page, ids, limit, isFromEnd, bindValue), values };
 }
 
 /**
  * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one scan along an index, if
  * there is one: rows with a value, then rows without.
  */
-export function selectFollowing(page: PageSource, { limit, afterPosition }: FollowingRows): Statement {
-  const { values, bind } = createBindings();
-  const ids = selectIdsAfter(page, limit + 1, afterPosition, bind);
-  return { text: selectPageOfIds(page, ids, limit, false, bind), values };
+export function selectFollowingRows(page: PageSource, { limit, afterPosition }: FollowingRows): Statement {
+  const { values, bindValue } = createBindings();
+  const ids = selectIdsAfter(page, limit + 1, afterPosition, bindValue);
+  return { text: selectPageOfIds(page, ids, limit, false, bindValue), values };
 }
 
 /** Counts the selected rows, as `total`. */
 export function countRows(table: string, rows: RowSelection): Statement {
-  const { values, bind } = createBindings();
+  const { values, bindValue } = createBindings();
   return {
-    text: `SELECT count(*) AS total FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bind))}`,
+    text: `SELECT count(*) AS total FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bindValue))}`,
     values,
   };
 }
@@ -115,8 +115,14 @@ export const makeFromSql = (table: string): string => `${quoteQualified('public'
  * Selects a page by its ids, which are found first: along the index, or in a sort that holds no complete rows. `ids` is an array,
  * which keeps its order; it may hold one more than the page, to tell whether more rows follow.
  */
-function selectPageOfIds(page: PageSource, ids: string, limit: number, isFromEnd: boolean, bind: BindValue): string {
-  const limitSql = `${bind(limit)}::int`;
+function selectPageOfIds(
+  page: PageSource,
+  ids: string,
+  limit: number,
+  isFromEnd: boolean,
+  bindValue: BindValue,
+): string {
+  const limitSql = `${bindValue(limit)}::int`;
   const { table, shownColumns, order, maxBytes } = page;
   const key = order && order.column !== 'id' ? `${makeSourceColumn(order.column)}::text` : 'NULL::text';
   const isLastRow = `listed.place = ${limitSql}`;
@@ -135,7 +141,7 @@ function selectPageOfIds(page: PageSource, ids: string, limit: number, isFromEnd
     SELECT size.bytes, page.*,
       cardinality(found.ids) > ${limitSql} AS has_more,
       CASE WHEN cardinality(found.ids) = 0 THEN EXISTS (SELECT FROM ${makeFromSql(table)}) END AS has_rows
-    FROM size CROSS JOIN found LEFT JOIN page ON size.bytes <= ${bind(maxBytes)}::bigint
+    FROM size CROSS JOIN found LEFT JOIN page ON size.bytes <= ${bindValue(maxBytes)}::bigint
     ORDER BY page.place ${isFromEnd ? 'DESC' : 'ASC'}`;
 }
 
@@ -144,37 +150,40 @@ function selectIdsAfter(
   { table, rowSelection, order }: PageSource,
   limit: number,
   afterPosition: RowPosition | null,
-  bind: BindValue,
+  bindValue: BindValue,
 ): string {
-  const conditions = makeConditions(rowSelection, bind);
-  const limitSql = `${bind(limit)}::bigint`;
+  const conditions = makeConditions(rowSelection, bindValue);
+  const limitSql = `${bindValue(limit)}::bigint`;
   const id = makeSourceColumn('id');
-  const makeIdsSql = (extraConditions: string[], ordered: string, count: string) =>
-    `ARRAY(SELECT ${id} FROM ${makeFromSql(table)} ${makeWhereClause([...conditions, ...extraConditions])} ORDER BY ${ordered} LIMIT ${count})`;
+  const makeIdsSql = (extraConditions: string[], orderBySql: string, count: string) =>
+    `ARRAY(SELECT ${id} FROM ${makeFromSql(table)} ${makeWhereClause([...conditions, ...extraConditions])} ORDER BY ${orderBySql} LIMIT ${count})`;
   if (!order || order.column === 'id') {
     const [sign, direction] = order?.descending ? ['<', 'DESC'] : ['>', 'ASC'];
     return makeIdsSql(
-      afterPosition ? [`${id} ${sign} ${bind(afterPosition.id)}::uuid`] : [],
+      afterPosition ? [`${id} ${sign} ${bindValue(afterPosition.id)}::uuid`] : [],
       `${id} ${direction}`,
       limitSql,
     );
   }
   const column = makeSourceColumn(order.column);
-  const lastId = afterPosition && `${bind(afterPosition.id)}::uuid`;
+  const lastIdSql = afterPosition && `${bindValue(afterPosition.id)}::uuid`;
   // Ordered by both, though one is null, because an index of both is.
   const selectIdsWithoutValue = (positionConditions: string[], count: string) =>
     makeIdsSql([`${column} IS NULL`, ...positionConditions], `${column}, ${id}`, count);
-  if (afterPosition && afterPosition.key === null) return selectIdsWithoutValue([`${id} > ${lastId}`], limitSql);
-  const key = afterPosition && `${bind(afterPosition.key)}::${getTypeName(order)}`;
+  if (afterPosition && afterPosition.key === null) return selectIdsWithoutValue([`${id} > ${lastIdSql}`], limitSql);
+  const key = afterPosition && `${bindValue(afterPosition.key)}::${getTypeName(order)}`;
   const idsWithValue = order.descending
     ? // Nulls first is how an index is read backwards; there are none among these.
       makeIdsSql(
-        [`${column} IS NOT NULL`, ...(key ? [`${column} <= ${key}`, `(${column} < ${key} OR ${id} > ${lastId})`] : [])],
+        [
+          `${column} IS NOT NULL`,
+          ...(key ? [`${column} <= ${key}`, `(${column} < ${key} OR ${id} > ${lastIdSql})`] : []),
+        ],
         `${column} DESC NULLS FIRST, ${id}`,
         limitSql,
       )
     : makeIdsSql(
-        [`${column} IS NOT NULL`, ...(key ? [`(${column}, ${id}) > (${key}, ${lastId})`] : [])],
+        [`${column} IS NOT NULL`, ...(key ? [`(${column}, ${id}) > (${key}, ${lastIdSql})`] : [])],
         `${column}, ${id}`,
         limitSql,
       );
@@ -187,6 +196,6 @@ export function makeOrderBySql(order: RowOrder | null, isReversed: boolean): str
   const getDirection = (descending: boolean) => (descending === isReversed ? 'ASC' : 'DESC');
   const id = makeSourceColumn('id');
   if (!order || order.column === 'id') return `${id} ${getDirection(order?.descending ?? false)}`;
-  const nulls = isReversed ? 'FIRST' : 'LAST';
-  return `${makeSourceColumn(order.column)} ${getDirection(order.descending)} NULLS ${nulls}, ${id} ${getDirection(false)}`;
+  const nullsPlacement = isReversed ? 'FIRST' : 'LAST';
+  return `${makeSourceColumn(order.column)} ${getDirection(order.descending)} NULLS ${nullsPlacement}, ${id} ${getDirection(false)}`;
 }

@@ -6,9 +6,9 @@ import type { RawRow } from './page.ts';
 export type RowRecord = Record<string, string | number | boolean | null>;
 
 /** Converts a row to the form that the API shows. */
-export function toRowRecord(columns: TableColumnDefinition[], raw: RawRow): RowRecord {
+export function toRowRecord(columns: TableColumnDefinition[], rawRow: RawRow): RowRecord {
   const row: RowRecord = Object.create(null);
-  row.id = raw.id;
-  for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, raw[`c${index}`] ?? null);
+  row.id = rawRow.id;
+  for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, rawRow[`c${index}`] ?? null);
   return row;
 }

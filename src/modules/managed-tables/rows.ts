@@ -122,7 +122,7 @@ export async function insertRows(
       return count;
     };
     return runWithIndexFailures(ctx, database, key, encodedRows, () =>
-      runChange(ctx, database, insertInTransaction, { room: 'adds' }),
+      runChange(ctx, database, insertInTransaction, { spaceEffect: 'adds' }),
     );
   };
   return runWithLargeRowLimit(rows, () => runWithCurrentTable(database, key, writeRows));
@@ -213,7 +213,7 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
 }
 
 /** The options of a delete, which is allowed even if the quota is exceeded. */
-const DELETE_OPTIONS = { room: 'frees' } as const;
+const DELETE_OPTIONS = { spaceEffect: 'frees' } as const;
 
 /** Converts a found row for a response. @throws rowNotFound, rowTooLargeToReturn */
 function toRowOrFail({ columns }: ManagedTable, foundRow: sql.FoundRow | undefined): RowRecord {
@@ -260,15 +260,15 @@ async function findLongestValue(
   const relevantIndexes = indexes.filter(({ id }) => indexId === undefined || id === indexId);
   const indexedColumns = new Set(relevantIndexes.flatMap((index) => index.columns));
   const positions = [...columns.keys()].filter((position) => indexedColumns.has(columns[position]?.name ?? ''));
-  let longest = { field: '', column: '', row: 0, length: -1 };
+  let longestValue = { field: '', column: '', row: 0, length: -1 };
   let row = 0;
   for (const values of texts()) {
     for (const position of positions) {
       const { length } = values[position] ?? '';
       const { name } = columns[position] as TableColumnDefinition;
-      if (length > longest.length) longest = { field: name, column: name, row, length };
+      if (length > longestValue.length) longestValue = { field: name, column: name, row, length };
     }
     row += 1;
   }
-  return longest;
+  return longestValue;
 }

@@ -1,4 +1,4 @@
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { shorten } from '../../kernel/text.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import {
@@ -39,11 +39,11 @@ export interface CheckedSelection {
  * `filter[price][gt]`
  */
 export function checkSelection(sentSelection: SentSelection, columns: TableColumnDefinition[]): CheckedSelection {
-  const byName = new Map<string, FilteredColumn>(columns.map((column) => [column.name, column]));
-  byName.set('id', { name: 'id', type: 'uuid' });
+  const columnsByName = new Map<string, FilteredColumn>(columns.map((column) => [column.name, column]));
+  columnsByName.set('id', { name: 'id', type: 'uuid' });
   const problems: FieldProblem[] = [];
   const filters = sentSelection.filter.flatMap((filter) => {
-    const checkedFilter = checkFilter(filter, byName);
+    const checkedFilter = checkFilter(filter, columnsByName);
     if ('operator' in checkedFilter) return [checkedFilter];
     problems.push({ field: formatFilter(filter), message: checkedFilter.problem });
     return [];
@@ -54,7 +54,7 @@ export function checkSelection(sentSelection: SentSelection, columns: TableColum
       field: 'fields',
       message: `"${shorten(name, MAX_SHOWN_NAME_LENGTH)}" is not a column of the table`,
     });
-  if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
+  if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS));
   const textColumns = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
   return { rowSelection: { filters, search: sentSelection.search, texts: textColumns }, shownColumns };
 }
@@ -88,10 +88,10 @@ function chooseFields(
   columns: TableColumnDefinition[],
 ): { shownColumns: TableColumnDefinition[]; unknownNames: string[] } {
   if (fields === undefined) return { shownColumns: columns, unknownNames: [] };
-  const byName = new Map(columns.map((column) => [column.name, column]));
+  const columnsByName = new Map(columns.map((column) => [column.name, column]));
   const names = [...new Set(fields.split(','))].filter((name) => name !== 'id');
   return {
-    shownColumns: names.flatMap((name) => byName.get(name) ?? []),
-    unknownNames: names.filter((name) => !byName.has(name)),
+    shownColumns: names.flatMap((name) => columnsByName.get(name) ?? []),
+    unknownNames: names.filter((name) => !columnsByName.has(name)),
   };
 }

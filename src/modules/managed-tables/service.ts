@@ -1,4 +1,4 @@
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -10,7 +10,7 @@ import {
   buildTruncateTable as truncateSql,
 } from '../../tenant-sql/ddl.ts';
 import { openDatabaseIfAny, openDatabaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
-import { type AnnounceTables, changeInTime, notifyChange, runChange, runShapeChange } from './changes.ts';
+import { type AnnounceTables, changeWithinTime, notifyChange, runChange, runShapeChange } from './changes.ts';
 import { tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as indexes from './index-store.ts';
 import * as store from './store.ts';
@@ -72,7 +72,7 @@ export async function listTables(
     search: search.toLowerCase(),
     limit: perPage,
     offset: (page - 1) * perPage,
-    denials: findDeniedInLists(ctx.actor, 'table'),
+    denials: findListDenials(ctx.actor, 'table'),
   });
 }
 
@@ -124,7 +124,7 @@ export async function createTable(ctx: PrincipalContext, { display_name, columns
       throw store.isNameTaken(error) ? tableNameTaken(display_name) : error;
     }
   };
-  return runShapeChange(ctx, database, createInTransaction, () => [id, display_name], { room: 'adds' });
+  return runShapeChange(ctx, database, createInTransaction, () => [id, display_name], { spaceEffect: 'adds' });
 }
 
 /** Inserts a table into the catalogue, in the transaction that creates it. This reserves its name: see `isNameTaken`. */
@@ -178,8 +178,8 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
     return table.displayName;
   };
   const database = await requireTablesDatabase(ctx);
-  await changeInTime(database, (options) =>
-    runShapeChange(ctx, database, deleteInTransaction, (name) => [id, name], { ...options, room: 'frees' }),
+  await changeWithinTime(database, (options) =>
+    runShapeChange(ctx, database, deleteInTransaction, (name) => [id, name], { ...options, spaceEffect: 'frees' }),
   );
 }
 
@@ -209,8 +209,8 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     return 0 as const;
   };
   return notifyChange(ctx, (announcement) =>
-    changeInTime(database, (options) =>
-      runChange(ctx, database, makeTruncation(announcement), { ...options, room: 'frees' }),
+    changeWithinTime(database, (options) =>
+      runChange(ctx, database, makeTruncation(announcement), { ...options, spaceEffect: 'frees' }),
     ),
   );
 }

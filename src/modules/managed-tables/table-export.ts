@@ -19,7 +19,7 @@ export interface WrittenPosition {
 
 /** The receiver of a file's bytes. */
 export interface RowSink {
-  write(bytes: Uint8Array, rows: number): Promise<void>;
+  write(bytes: Uint8Array, rowCount: number): Promise<void>;
   /** Tells whether the file is large enough: the rest goes into another file. */
   isFull(): boolean;
 }
@@ -57,21 +57,21 @@ export async function writeParquetFile(
   sink: RowSink,
 ): Promise<WrittenPosition | null> {
   const { id, companyId, displayName, columns: shownColumns } = table;
-  const scan = { table: displayName, shownColumns, rowSelection: { filters: [], search: '', texts: [] } };
+  const rowScan = { table: displayName, shownColumns, rowSelection: { filters: [], search: '', texts: [] } };
   const database = await requireTablesDatabase(ctx);
   const writeRows = async (tx: TenantTx): Promise<WrittenPosition | null> => {
     const { schemaVersion } = await beginExport(tx, { id, companyId }, displayName);
     if (schemaVersion !== table.schemaVersion) throw new TableChangedError();
-    const foundColumns = await readColumns(tx, scan);
+    const foundColumns = await readColumns(tx, rowScan);
     if (from && !canHoldColumns(from.columns, foundColumns)) throw new TableChangedError();
     const columns = from?.columns ?? foundColumns;
     const file = new ParquetFile(columns);
     await sink.write(file.writeRowGroup(), 0);
     let afterId = from?.after ?? null;
     const readNextRows = async (maxRows: number): Promise<RawRow[]> => {
-      const { values, bind } = createBindings();
-      const select = selectBatch(scan, { afterId, rows: maxRows }, makeRowSelectList(shownColumns), bind);
-      return tx.query<RawRow>(select, values);
+      const { values, bindValue } = createBindings();
+      const selectSql = selectBatch(rowScan, { afterId, rows: maxRows }, makeRowSelectList(shownColumns), bindValue);
+      return tx.query<RawRow>(selectSql, values);
     };
     for (;;) {
       const rows = await readNextRows(BATCH_ROWS);

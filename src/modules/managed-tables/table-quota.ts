@@ -86,7 +86,7 @@ class QuotaExceededError extends Error {
 }
 
 /** Runs a change, measuring the tables before and after it; the change names the tables that it affects. */
-type RunMeasured = <R>(
+type RunAndMeasure = <R>(
   tx: TenantTx,
   announceTables: AnnounceTables,
   work: (announceTables: AnnounceTables) => Promise<R>,
@@ -97,14 +97,14 @@ type RunMeasured = <R>(
  * back, and the disk pages that the change took are freed, because they would count towards the quota. If concurrent
  * changes may have caused the rejection, it is retried once without them. Without a quota nothing is measured. @param
  * spaceEffect its known effect: `adds` is rejected whenever the quota is exceeded, even if it takes no more space;
- * `frees` is never rejected @param change runs the transaction, perhaps twice, and in it `runMeasured` around all its
+ * `frees` is never rejected @param change runs the transaction, perhaps twice, and in it `runAndMeasure` around all its
  * work; it must have no effects outside the transaction
  */
 export async function runWithinTableQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
   spaceEffect: SpaceEffect | undefined,
-  change: (runMeasured: RunMeasured) => Promise<T>,
+  change: (runAndMeasure: RunAndMeasure) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
   const limit = await readQuota(ctx, 'table_bytes');
@@ -165,7 +165,7 @@ async function reclaimSpace(
 ): Promise<void> {
   if (database.isClosed) return;
   const { companyId } = ctx.actor;
-  const readIsSmall = (name: string) =>
+  const readIsTableSmall = (name: string) =>
     database.query<{ small: boolean }>(
       `SELECT pg_table_size(${TABLE_REGCLASS_SQL}) <= ${MAX_REWRITTEN_BYTES} AS small ${FROM_CURRENT_TABLES_SQL} AND display_name = $2`,
       [companyId, name],
@@ -174,11 +174,11 @@ async function reclaimSpace(
     if ((await readTotalTableBytes(database, companyId)) <= maxBytes) return;
     for (const name of tables) {
       const table = quoteQualified('public', name);
-      const [found] = await readIsSmall(name);
+      const [found] = await readIsTableSmall(name);
       // What it gives back may leave a small table.
-      if (found?.small === false) await database.executeAlone(`VACUUM ${table}`, MAX_VACUUM_MS);
-      const [now] = found?.small === false ? await readIsSmall(name) : [found];
-      if (now?.small) await database.executeAlone(`VACUUM (FULL) ${table}`, MAX_REWRITE_MS);
+      if (found?.small === false) await database.executeOutsideTransaction(`VACUUM ${table}`, MAX_VACUUM_MS);
+      const [now] = found?.small === false ? await readIsTableSmall(name) : [found];
+      if (now?.small) await database.executeOutsideTransaction(`VACUUM (FULL) ${table}`, MAX_REWRITE_MS);
     }
   } catch (error) {
     logError('pages_not_given_back', error, { company_id: companyId });
@@ -195,10 +195,10 @@ async function measureCommittedBytes(ctx: CompanyContext, database: TenantSql, l
   const { companyId } = ctx.actor;
   const { byteCount, hasOtherChanges } = await measureTables(database, companyId);
   if (byteCount < limit || !hasOtherChanges) return byteCount;
-  const measuredAlone = await database.transaction((tx) =>
+  const exclusiveMeasurement = await database.transaction((tx) =>
     measureTables(tx, companyId, `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`),
   );
-  return measuredAlone.byteCount;
+  return exclusiveMeasurement.byteCount;
 }
 
 /** A company's quota of bytes of tables, and the number of bytes that were used. */

@@ -81,10 +81,10 @@ export async function readDeletedTables(
  * Removes a table that was deleted at or before `until` (ISO 8601) from the catalogue. @returns false if the table is not there
  * any more, as after a restore
  */
-export async function removeDeletedTable(tx: TenantTx, key: TableKey, until: string): Promise<boolean> {
+export async function removeDeletedTable(tx: TenantTx, key: TableKey, deletedUntil: string): Promise<boolean> {
   const removedCount = await tx.execute(
     'DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at <= $3',
-    [key.id, key.companyId, until],
+    [key.id, key.companyId, deletedUntil],
   );
   return removedCount === 1;
 }

@@ -97,12 +97,14 @@ export class BufferedExport {
   #store(): void {
     const buffer = this.#buffer as Uint8Array<ArrayBuffer>;
     const bytes = this.#length;
-    const storing = this.#ctx.files.put(this.#makeKey(this.#objects.length), buffer.subarray(0, bytes)).then(() => {
-      this.#free.push(buffer);
-      return bytes;
-    });
-    storing.catch(() => {});
-    this.#objects.push(storing);
+    const storePromise = this.#ctx.files
+      .put(this.#makeKey(this.#objects.length), buffer.subarray(0, bytes))
+      .then(() => {
+        this.#free.push(buffer);
+        return bytes;
+      });
+    storePromise.catch(() => {});
+    this.#objects.push(storePromise);
     this.#buffer = undefined;
     this.#length = 0;
     this.#changed.resolve();

@@ -14,7 +14,7 @@ import { insertDevice, selectPendingDevice } from './store.ts';
 import { findResource } from './tokens.ts';
 
 /** The lifetime of a device's codes. */
-const DEVICE_CODE_SECONDS = 600;
+const DEVICE_CODE_LIFETIME_SECONDS = 600;
 /** The minimum time between two polls of a device. */
 const POLL_INTERVAL_SECONDS = 5;
 
@@ -48,14 +48,14 @@ export async function startDeviceAuthorization(
       resource,
       interval: POLL_INTERVAL_SECONDS,
       pollableAt: now,
-      expiresAt: now + DEVICE_CODE_SECONDS * 1000,
+      expiresAt: now + DEVICE_CODE_LIFETIME_SECONDS * 1000,
       deniedAt: null,
     }),
   });
   return {
     deviceCode,
     userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`,
-    expiresIn: DEVICE_CODE_SECONDS,
+    expiresIn: DEVICE_CODE_LIFETIME_SECONDS,
     interval: POLL_INTERVAL_SECONDS,
   };
 }

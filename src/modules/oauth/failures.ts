@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFoundBy, type FieldProblem } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailureBy, type FieldProblem } from '../../kernel/failure.ts';
 
 /** Defines an OAuth failure with the protocol's error code; `reason` and the field problems are for client developers. */
 const defineProtocolFailure = (code: string, message: string, status = 400) =>
@@ -79,8 +79,10 @@ export const otherCompanysClient = defineFailure('oauth.other_companys_client', 
   message: 'This program was registered for people of another company.',
 });
 
-export const oauthClientNotFound = defineNotFoundBy('oauth_client', ['id'], { message: 'There is no such client.' });
-export const oauthGrantNotFound = defineNotFoundBy('oauth_grant', ['id'], {
+export const oauthClientNotFound = defineNotFoundFailureBy('oauth_client', ['id'], {
+  message: 'There is no such client.',
+});
+export const oauthGrantNotFound = defineNotFoundFailureBy('oauth_grant', ['id'], {
   message: 'There is no such grant, or it has ended.',
 });
 

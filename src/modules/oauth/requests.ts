@@ -19,7 +19,7 @@ import type { Resource } from './store.ts';
 import { findResource } from './tokens.ts';
 
 /** The time in which a user has to sign in and consent. */
-const CONSENT_REQUEST_MS = HOUR_MS / 2;
+const CONSENT_REQUEST_LIFETIME_MS = HOUR_MS / 2;
 
 /**
  * The authorization request shown on the consent page. The page carries it as a signed token, so that the user consents to
@@ -131,7 +131,7 @@ export async function viewConsentRequest(ctx: Context, request: ConsentRequest):
       ctx,
       'oauth-request',
       { ...request, sid: request.jti, token_type: 'access' },
-      { issuedAt: now, expiresAt: now + CONSENT_REQUEST_MS },
+      { issuedAt: now, expiresAt: now + CONSENT_REQUEST_LIFETIME_MS },
     ),
     client: { ...client, is_registered: companyId !== '' },
     scopes,

@@ -39,17 +39,17 @@ import { tokensView, viewTokens } from './views.ts';
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
 /**
- * Reads the form of a request. @param prepare runs before a form is rejected because a parameter occurs more than once;
+ * Reads the form of a request. @param checkUniqueParameters runs before a form is rejected because a parameter occurs more than once;
  * it receives the parameters that occur once
  */
 const receiveForm = (
   request: Request,
-  prepare?: (uniqueParameters: FormFields) => Promise<void>,
+  checkUniqueParameters?: (uniqueParameters: FormFields) => Promise<void>,
 ): Promise<FormFields> =>
   readForm(request, {
     notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM_MEDIA_TYPE}\`.`),
     async twice(name, single) {
-      await prepare?.(single);
+      await checkUniqueParameters?.(single);
       return name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.');
     },
   });

@@ -45,7 +45,7 @@ import {
 } from './store.ts';
 
 /** The lifetime of a refresh token. */
-const REFRESH_TOKEN_MS = 30 * DAY_MS;
+const REFRESH_TOKEN_LIFETIME_MS = 30 * DAY_MS;
 
 /** The claims of a grant's token: its user, company, grant and client. */
 export interface GrantClaims {
@@ -166,7 +166,7 @@ async function exchangeGrantCode(
     sessionId: grant.id,
     jti: crypto.randomUUID(),
     issuedAt: now,
-    expiresAt: now + REFRESH_TOKEN_MS,
+    expiresAt: now + REFRESH_TOKEN_LIFETIME_MS,
   };
   const formerGrants = await selectFormerGrants(ctx.db, grant);
   const mail = formerGrants.length === 0 ? await prepareFirstUseMail(ctx, grant) : null;
@@ -220,7 +220,9 @@ export async function refreshTokens(
     resource: string | undefined;
   },
 ): Promise<IssuedTokens> {
-  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', exchange.refreshToken, 'refresh').catch(toInvalidGrant);
+  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', exchange.refreshToken, 'refresh').catch(
+    throwInvalidGrant,
+  );
   const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId } = claims;
   ctx.setOwner(companyId, { type: 'user', id: userId });
   if (clientId !== exchange.clientId) throw invalidGrant();
@@ -233,7 +235,8 @@ export async function refreshTokens(
   requireActiveCompany(before);
   const scopes = narrowScopes(before.scopes, exchange.scope);
   const rotation = await prepareRotationOf(ctx, claims, {
-    rotate: (key, digests, times) => rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_TOKEN_MS }),
+    rotate: (key, digests, times) =>
+      rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_TOKEN_LIFETIME_MS }),
     end: (company, id, at) => endGrant(ctx.db, company, id, at),
   });
   const {
@@ -253,14 +256,14 @@ export async function refreshTokens(
   return issueTokens(ctx, grant, rotation.makeToken(after), scopes);
 }
 
-const toInvalidGrant = (error: unknown): never => {
+const throwInvalidGrant = (error: unknown): never => {
   throw invalidToken.matches(error) ? invalidGrant() : error;
 };
 
 async function issueTokens(
   ctx: Context,
   grant: Pick<Grant, 'id' | 'companyId' | 'userId' | 'clientId' | 'resource' | 'scopes'>,
-  refresh: RefreshToken,
+  refreshTokenData: RefreshToken,
   scopes: readonly string[] = grant.scopes,
 ): Promise<IssuedTokens> {
   const claims = {
@@ -278,7 +281,7 @@ async function issueTokens(
       { ...claims, jti: ctx.newId(), token_type: 'access', ...(isNarrowed && { scope: scopes.join(' ') }) },
       makeValidity(ctx, ACCESS_TOKEN_SECONDS),
     ),
-    signToken(ctx, 'oauth', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
+    signToken(ctx, 'oauth', { ...claims, jti: refreshTokenData.jti, token_type: 'refresh' }, refreshTokenData),
   ]);
   return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, refreshToken, scopes };
 }

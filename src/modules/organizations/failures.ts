@@ -1,12 +1,12 @@
 import { unknownRoute } from '../../access/failures.ts';
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 
 export const wrongOperatorToken = defineFailure('operator.wrong_token', 'unauthenticated', {
   message: 'This needs the platform operator’s token.',
 });
 
-export const organizationNotFound = defineNotFound('organization');
+export const organizationNotFound = defineNotFoundFailure('organization');
 
 export const organizationDeleting = defineFailure('organization.deleting', 'conflict', {
   message: 'This organization is being deleted.',
@@ -27,7 +27,7 @@ export const erasureBegun = defineFailure('organization.erasure_begun', 'conflic
   detail: { reason: 'erasure_begun' },
 });
 
-export const certificateNotFound = defineNotFound('certificate', {
+export const certificateNotFound = defineNotFoundFailure('certificate', {
   message: 'There is no certificate: no organization of this id has been erased.',
 });
 

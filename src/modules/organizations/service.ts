@@ -4,7 +4,7 @@ import type { AuthenticateOperator, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Page, SearchRequest } from '../../db/page.ts';
 import type { Quotas } from '../../db/schema/companies.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { areSecretsEqual } from '../../platform/secrets.ts';
 import { DEFAULT_LOCALE } from '../../texts/locales.ts';
@@ -40,7 +40,7 @@ export async function createOrganization(
   ctx: Context,
   input: { name: string; slug: string; owner: { email: string; name: string; password: string } },
 ) {
-  if (RESERVED_SLUGS.has(input.slug)) throw invalid([{ field: 'slug', message: 'is reserved; choose another' }]);
+  if (RESERVED_SLUGS.has(input.slug)) throw invalidInput([{ field: 'slug', message: 'is reserved; choose another' }]);
   if (await hasCompany(ctx, input.slug)) throw companySlugTaken();
   requireUnlikeOwner(input.owner.password, { ...input.owner, company: input }, 'owner.password');
   const now = ctx.now();

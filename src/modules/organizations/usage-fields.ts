@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { QUOTAS, type Quotas } from '../../db/schema/companies.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { DayUsage } from './usage.ts';
 
 const QUOTA_DESCRIPTIONS = {
@@ -50,7 +50,7 @@ export function requireDayRange(
 ): { from: number; to: number } {
   const lastDay = to === undefined ? Math.floor(now / DAY_MS) * DAY_MS : Date.parse(to);
   const firstDay = from === undefined ? lastDay - 29 * DAY_MS : Date.parse(from);
-  const makeProblem = (message: string) => invalid([{ field: 'from', message }]);
+  const makeProblem = (message: string) => invalidInput([{ field: 'from', message }]);
   if (firstDay > lastDay) throw makeProblem('must not be after `to`');
   if (lastDay - firstDay >= MAX_USAGE_DAYS * DAY_MS)
     throw makeProblem(`must be at most ${MAX_USAGE_DAYS - 1} days before \`to\``);

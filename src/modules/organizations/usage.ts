@@ -34,17 +34,17 @@ export async function readUsage(ctx: CompanyContext, from: number, to: number): 
     readLoadedRowsByDay(ctx, formatDay(from), formatDay(to)),
   ]);
   const requestsByDay = new Map(logged.map((usedDay) => [usedDay.day, usedDay]));
-  const storedByDay = new Map(kept.map((storedDay) => [storedDay.day, storedDay]));
+  const storedUsageByDay = new Map(kept.map((storedDay) => [storedDay.day, storedDay]));
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const day = first + index;
     const date = formatDay(day * DAY_MS);
     return {
       date,
       requests: requestsByDay.get(day)?.requests ?? 0,
-      executions: (requestsByDay.get(day)?.executions ?? 0) + (storedByDay.get(day)?.executions ?? 0),
+      executions: (requestsByDay.get(day)?.executions ?? 0) + (storedUsageByDay.get(day)?.executions ?? 0),
       rowsLoaded: loaded.get(date) ?? 0,
-      mails: storedByDay.get(day)?.mails ?? 0,
-      modelCalls: storedByDay.get(day)?.modelCalls ?? 0,
+      mails: storedUsageByDay.get(day)?.mails ?? 0,
+      modelCalls: storedUsageByDay.get(day)?.modelCalls ?? 0,
     };
   });
 }

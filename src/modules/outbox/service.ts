@@ -37,14 +37,14 @@ export function prepareMessage(
 
 /**
  * Prepares messages about a change, as `prepareMessage` does, where the database creates one for each row that it selects. @param
- * insert the statement that stores them, due at `dueAt`, and returns them
+ * makeInsertStatement the statement that stores them, due at `dueAt`, and returns them
  */
 export const prepareMessages = <S extends Statement>(
   ctx: Context,
-  insert: (dueAt: number) => S,
+  makeInsertStatement: (dueAt: number) => S,
   work: (message: JobMessage) => Promise<void>,
 ) => ({
-  statement: insert(ctx.now() + RESEND_AFTER_MS),
+  statement: makeInsertStatement(ctx.now() + RESEND_AFTER_MS),
   send(storedRows: readonly store.OutboxRow[]): void {
     ctx.defer(sendStoredMessages(ctx, storedRows, () => Promise.all(storedRows.map(({ message }) => work(message)))));
   },
@@ -64,17 +64,17 @@ export interface StoredMessage {
 
 /**
  * Stores a message about a change in progress.
- * @param longestMs the time after which the scheduled run sends it, if none of the returned functions is called
+ * @param maxChangeMs the time after which the scheduled run sends it, if none of the returned functions is called
  */
-export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs: number): StoredMessage {
-  const row = toOutboxRow(ctx, message, longestMs);
-  const storing = store.insertRow(ctx.db, row).run();
+export function storeMessage(ctx: CompanyContext, message: JobMessage, maxChangeMs: number): StoredMessage {
+  const row = toOutboxRow(ctx, message, maxChangeMs);
+  const storePromise = store.insertRow(ctx.db, row).run();
   // It is thrown where it is waited for, if the work comes so far.
-  const settled = storing.catch(() => undefined);
+  const settledPromise = storePromise.catch(() => undefined);
   const runAfterStoring = (work: () => Promise<unknown>) =>
-    ctx.defer(settled.then(work).catch((error) => logFailure(ctx, message, error)));
+    ctx.defer(settledPromise.then(work).catch((error) => logFailure(ctx, message, error)));
   return {
-    storedPromise: storing,
+    storedPromise: storePromise,
     send: (fullMessage) => runAfterStoring(() => sendStoredMessages(ctx, [row], () => ctx.jobs.send(fullMessage))),
     sendLater: () => runAfterStoring(() => store.setDueAt(ctx.db, [row], ctx.now()).run()),
     withdraw: () => runAfterStoring(() => store.deleteRows(ctx.db, [row]).run()),

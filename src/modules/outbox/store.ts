@@ -1,7 +1,7 @@
 import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { outbox } from '../../db/schema/outbox.ts';
-import { AFTER_CHANGE, type Condition, insertWhen, makeIdListSql } from '../../db/statements.ts';
+import { type Condition, HAS_CHANGED_ROWS, insertWhen, makeIdListSql } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
@@ -10,7 +10,7 @@ export const insertRow = (db: ControlDb, row: OutboxRow) => db.insert(outbox).va
 
 /** Stores a message, if the previous statement of the batch changed a row and `condition` holds. */
 export const insertRowAfterChange = (db: ControlDb, row: OutboxRow, condition: Condition = sql`true`) =>
-  insertWhen(db, outbox, row, and(AFTER_CHANGE, condition) as SQL).returning({ id: outbox.id });
+  insertWhen(db, outbox, row, and(HAS_CHANGED_ROWS, condition) as SQL).returning({ id: outbox.id });
 
 const isRowAmong = (rows: readonly OutboxRow[]) => inArray(outbox.id, makeIdListSql(rows.map(({ id }) => id)));
 

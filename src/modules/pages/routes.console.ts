@@ -48,10 +48,10 @@ async function buildLinkPage(
   ctx: Context,
   request: Request,
   name: 'accept-invitation' | 'reset-password',
-  findLink: () => Promise<OpenedLink | undefined>,
+  findMailLink: () => Promise<OpenedLink | undefined>,
 ): Promise<Response> {
   if (!hasOwnPages(ctx)) throw unknownRoute();
-  const foundLink = await findLink();
+  const foundLink = await findMailLink();
   const locale = choosePageLocale(request);
   if (foundLink && foundLink.company.suspendedAt !== null) {
     const { invitation, reset } = MAIL_LINK_TEXTS[locale];

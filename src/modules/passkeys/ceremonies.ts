@@ -74,7 +74,7 @@ export const verifyRegistration = (
   scope: ChallengeScope,
   response: RegistrationResponseJSON,
 ): Promise<Credential & { challenge: Challenge }> =>
-  verifyResponse(ctx, scope, (expected) => readRegistration(expected, response));
+  verifyResponse(ctx, scope, (expectedValues) => readRegistration(expectedValues, response));
 
 /** Verifies a passkey's response to authentication options. @throws invalidPasskey */
 export const verifyAuthentication = (
@@ -83,18 +83,18 @@ export const verifyAuthentication = (
   response: AuthenticationResponseJSON,
   passkey: Passkey,
 ): Promise<{ counter: number; isBackedUp: boolean; challenge: Challenge }> =>
-  verifyResponse(ctx, scope, (expected) => readAuthentication(expected, response, passkey));
+  verifyResponse(ctx, scope, (expectedValues) => readAuthentication(expectedValues, response, passkey));
 
 /** Verifies a response to one of our challenges, made on one of our pages. */
 async function verifyResponse<T extends object>(
   ctx: Context,
   scope: ChallengeScope,
-  read: (expected: ExpectedValues) => Promise<T>,
+  read: (expectedValues: ExpectedValues) => Promise<T>,
 ): Promise<T & { challenge: Challenge }> {
   const answeredChallenges: Challenge[] = [];
   const result = await read({
-    expectedChallenge: async (encoded) => {
-      const challenge = await verifyChallenge(ctx, scope, isoBase64URL.toUTF8String(encoded));
+    expectedChallenge: async (encodedChallenge) => {
+      const challenge = await verifyChallenge(ctx, scope, isoBase64URL.toUTF8String(encodedChallenge));
       if (challenge) answeredChallenges.push(challenge);
       return challenge !== null;
     },

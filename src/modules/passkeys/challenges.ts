@@ -44,9 +44,11 @@ export async function verifyChallenge(
     CHALLENGE_PURPOSE,
     formatScope(scope, body),
   );
-  const matches = await Promise.all(expectedDigests.map((expectedDigest) => areSecretsEqual(expectedDigest, digest)));
+  const matchResults = await Promise.all(
+    expectedDigests.map((expectedDigest) => areSecretsEqual(expectedDigest, digest)),
+  );
   const expiresAt = Number(expiry);
-  if (!matches.includes(true) || expiresAt <= ctx.now()) return null;
+  if (!matchResults.includes(true) || expiresAt <= ctx.now()) return null;
   return { digest: await computeSha256Hex(`${body}.${digest}`), expiresAt };
 }
 

@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailureBy } from '../../kernel/failure.ts';
 
 /**
  * The passkey could not be verified. The response is the same for an unknown passkey, a bad signature, another origin, and a
@@ -9,7 +9,7 @@ export const invalidPasskey = defineFailure('passkey.invalid', 'invalid', {
   console: { status: 400, code: 'INVALID_PASSKEY' },
 });
 
-export const passkeyNotFound = defineNotFoundBy('passkey', ['id'], { message: 'You have no such passkey.' });
+export const passkeyNotFound = defineNotFoundFailureBy('passkey', ['id'], { message: 'You have no such passkey.' });
 
 export const tooManyPasskeys = defineFailure('passkey.limit', 'conflict', {
   message: 'You have the maximum number of passkeys. Delete one first.',

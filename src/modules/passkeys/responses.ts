@@ -25,12 +25,12 @@ export type Credential = Pick<
 
 /** Verifies and reads a new credential. @throws Error unless the response matches and the person was verified */
 export async function readRegistration(
-  expected: ExpectedValues,
+  expectedValues: ExpectedValues,
   response: RegistrationResponseJSON,
 ): Promise<Credential> {
   requireNoCertificates(response);
   const { registrationInfo: info } = await verifyRegistrationResponse({
-    ...expected,
+    ...expectedValues,
     response,
     requireUserVerification: true,
     supportedAlgorithmIDs: KEY_ALGORITHMS,
@@ -50,12 +50,12 @@ export async function readRegistration(
 
 /** Verifies the signature of a passkey. @throws Error unless it is valid and the person was verified */
 export async function readAuthentication(
-  expected: ExpectedValues,
+  expectedValues: ExpectedValues,
   response: AuthenticationResponseJSON,
   passkey: Pick<Credential, 'credentialId' | 'publicKey' | 'counter' | 'isSyncable'>,
 ): Promise<Pick<Credential, 'counter' | 'isBackedUp'>> {
   const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
-    ...expected,
+    ...expectedValues,
     response,
     requireUserVerification: true,
     credential: {

@@ -8,7 +8,7 @@ import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../db/client.ts';
-import { AFTER_CHANGE } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import {
   prepareConsequences,
@@ -52,11 +52,11 @@ const CONSTRAINT_FAILURES = {
   'passkeys.company_id, passkeys.credential_id': invalidPasskey,
 };
 
-const getOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
+const getPasskeyOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
 
 /** Returns the caller's passkeys, the oldest first. */
 export async function listOwnPasskeys(ctx: UserContext): Promise<Passkey[]> {
-  return selectPasskeys(ctx.db, getOwner(ctx));
+  return selectPasskeys(ctx.db, getPasskeyOwner(ctx));
 }
 
 /** Makes options for an authenticator to create a passkey for the caller, after the caller has authenticated again. */
@@ -69,7 +69,7 @@ export async function beginRegistration(
     known,
     companies: [company],
   } = await readTogether(ctx.db, {
-    known: selectPasskeys(ctx.db, getOwner(ctx)),
+    known: selectPasskeys(ctx.db, getPasskeyOwner(ctx)),
     companies: selectCompany(ctx.db, companyId),
   });
   return runWithOwnFactor(ctx, reauthentication, async (proof) => {
@@ -88,7 +88,7 @@ export async function addPasskey(
 ): Promise<Passkey> {
   const { companyId, id: userId, sessionId } = ctx.actor;
   return runWithOwnFactor(ctx, reauthentication, async (proof) => {
-    const { challenge, ...credential } = await verifyRegistration(ctx, getOwner(ctx), response);
+    const { challenge, ...credential } = await verifyRegistration(ctx, getPasskeyOwner(ctx), response);
     const record = {
       ...credential,
       id: ctx.newId(),
@@ -104,9 +104,9 @@ export async function addPasskey(
       makeAffectedPrincipals(companyId, userId),
       {
         proof,
-        challenge: insertSpentChallenge(ctx.db, challenge, AFTER_CHANGE),
+        challenge: insertSpentChallenge(ctx.db, challenge, HAS_CHANGED_ROWS),
         passkey: insertPasskey(ctx.db, record),
-        signIns: endSignInsInProgress(ctx.db, getOwner(ctx), AFTER_CHANGE),
+        signIns: endSignInsInProgress(ctx.db, getPasskeyOwner(ctx), HAS_CHANGED_ROWS),
         ...consequences.statements,
       },
       CONSTRAINT_FAILURES,
@@ -126,10 +126,10 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
     renamed,
     passkey: [passkey],
   } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
-    renamed: renamePasskey(ctx.db, getOwner(ctx), id, name),
-    signIns: endSignInsInProgress(ctx.db, getOwner(ctx), AFTER_CHANGE),
+    renamed: renamePasskey(ctx.db, getPasskeyOwner(ctx), id, name),
+    signIns: endSignInsInProgress(ctx.db, getPasskeyOwner(ctx), HAS_CHANGED_ROWS),
     ...consequences.statements,
-    passkey: selectPasskey(ctx.db, getOwner(ctx), id),
+    passkey: selectPasskey(ctx.db, getPasskeyOwner(ctx), id),
   });
   if (!passkey) throw passkeyNotFound();
   if (countChangedRows(renamed) > 0) consequences.send();
@@ -138,7 +138,7 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
 
 /** Returns one of the caller's passkeys. */
 export async function getOwnPasskey(ctx: UserContext, id: string): Promise<Passkey> {
-  const [passkey] = await selectPasskey(ctx.db, getOwner(ctx), id);
+  const [passkey] = await selectPasskey(ctx.db, getPasskeyOwner(ctx), id);
   if (!passkey) throw passkeyNotFound();
   return passkey;
 }
@@ -151,8 +151,8 @@ export async function removePasskey(ctx: UserContext, id: string, reauthenticati
     const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
       proof,
-      passkey: deletePasskey(ctx.db, getOwner(ctx), id),
-      signIns: endSignInsInProgress(ctx.db, getOwner(ctx), AFTER_CHANGE),
+      passkey: deletePasskey(ctx.db, getPasskeyOwner(ctx), id),
+      signIns: endSignInsInProgress(ctx.db, getPasskeyOwner(ctx), HAS_CHANGED_ROWS),
       ...consequences.statements,
     });
     if (countChangedRows(results.proof) === 0) return undefined;
@@ -189,7 +189,7 @@ export async function logInWithPasskey(
   const { challenge, ...use } = await verifyAuthentication(ctx, scope, response, passkey);
   requireSsoOptional(company, user);
   if (!user.isActive) throw userNotActive();
-  const session = await prepareSession(ctx, user, { condition: AFTER_CHANGE });
+  const session = await prepareSession(ctx, user, { condition: HAS_CHANGED_ROWS });
   const { companies, ...results } = await commit(
     ctx.db,
     {

@@ -2,7 +2,7 @@ import { and, asc, eq, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { passkeys, spentPasskeyChallenges } from '../../db/schema/passkeys.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, insertWhen, matchesId } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS, insertWhen, matchesId } from '../../db/statements.ts';
 
 export type Passkey = typeof passkeys.$inferSelect;
 
@@ -62,7 +62,7 @@ export const insertPasskey = (db: ControlDb, record: Passkey) =>
     db,
     passkeys,
     record,
-    sql`${AFTER_CHANGE} and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}`,
+    sql`${HAS_CHANGED_ROWS} and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}`,
   );
 
 /** Renames a user's passkey, unless it has this name already. */
@@ -74,7 +74,7 @@ export const renamePasskey = (db: ControlDb, owner: PasskeyOwner, id: string, na
 
 /** Deletes a user's passkey, if the previous statement changed a row. */
 export const deletePasskey = (db: ControlDb, owner: PasskeyOwner, id: string) =>
-  db.delete(passkeys).where(and(isOfUser(owner), eq(passkeys.id, id), AFTER_CHANGE));
+  db.delete(passkeys).where(and(isOfUser(owner), eq(passkeys.id, id), HAS_CHANGED_ROWS));
 
 /**
  * Records a use if the authenticator's counter is higher than the stored one, or both are 0; otherwise the passkey was copied.

@@ -25,7 +25,11 @@ const base64Url = z
   .regex(/^[A-Za-z0-9_\x2d]*$/)
   .meta({ description: 'In base64url, without padding.' });
 const transports = z.array(z.string().max(64)).max(16);
-const descriptor = z.object({ type: z.literal('public-key'), id: z.string(), transports: transports.optional() });
+const credentialDescriptor = z.object({
+  type: z.literal('public-key'),
+  id: z.string(),
+  transports: transports.optional(),
+});
 
 /** The schema of W3C's `PublicKeyCredentialCreationOptionsJSON`. */
 export const creationOptionsView = z
@@ -36,7 +40,7 @@ export const creationOptionsView = z
     pubKeyCredParams: z.array(z.object({ type: z.literal('public-key'), alg: z.int() })),
     timeout: z.int().meta({ description: 'Milliseconds.' }),
     attestation: z.literal('none'),
-    excludeCredentials: z.array(descriptor),
+    excludeCredentials: z.array(credentialDescriptor),
     authenticatorSelection: z.object({
       residentKey: z.literal('required'),
       requireResidentKey: z.literal(true),
@@ -52,7 +56,7 @@ export const requestOptionsView = z
   .object({
     challenge: base64Url,
     rpId: z.string(),
-    allowCredentials: z.array(descriptor).max(0),
+    allowCredentials: z.array(credentialDescriptor).max(0),
     timeout: z.int().meta({ description: 'Milliseconds.' }),
     userVerification: z.literal('required'),
   })

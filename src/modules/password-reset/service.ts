@@ -27,7 +27,7 @@ import {
   selectOpenReset,
 } from './store.ts';
 
-const RESET_MINUTES = 60;
+const RESET_LIFETIME_MINUTES = 60;
 /** The maximum number of accounts with one email address that get a mail. */
 const MAX_ACCOUNTS = 100;
 
@@ -53,15 +53,18 @@ export async function mailResets(
   const links = await Promise.all(
     accounts.map(async (account) => {
       const token = newSecretToken();
-      const reset = {
+      const passwordReset = {
         digest: await computeSha256Hex(token),
         companyId: account.companyId,
         userId: account.userId,
-        expiresAt: ctx.now() + RESET_MINUTES * MINUTE_MS,
+        expiresAt: ctx.now() + RESET_LIFETIME_MINUTES * MINUTE_MS,
         usedAt: null,
       };
       const url = makeConsoleLink(ctx, 'reset-password', token);
-      return { statement: insertReset(ctx.db, reset), mail: { ...account, to: email, url, minutes: RESET_MINUTES } };
+      return {
+        statement: insertReset(ctx.db, passwordReset),
+        mail: { ...account, to: email, url, minutes: RESET_LIFETIME_MINUTES },
+      };
     }),
   );
   if (links.length === 0) return;
@@ -94,9 +97,9 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   requireSsoOptional(company, user);
   requireUnlikeOwner(input.password, { ...user, company }, 'password');
   const passwordHash = await hashPassword(input.password);
-  const reset = { digest: await computeSha256Hex(input.token), companyId: user.companyId, userId: user.id };
+  const passwordReset = { digest: await computeSha256Hex(input.token), companyId: user.companyId, userId: user.id };
   const mail = prepareSecurityMail(ctx, user, 'password_changed');
-  const { use, setPassword, ...consequences } = prepareResetStatements(ctx.db, reset, passwordHash, ctx.now());
+  const { use, setPassword, ...consequences } = prepareResetStatements(ctx.db, passwordReset, passwordHash, ctx.now());
   const {
     setPassword: [changed],
   } = await commitAccess(ctx, makeAffectedPrincipals(user.companyId, user.id), {

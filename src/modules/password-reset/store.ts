@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, existsSql, matchesId, matchesUndeletedId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { COMPANY_MAIL_COLUMNS } from '../companies/queries.ts';
 import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
 
@@ -66,7 +66,7 @@ export function prepareResetStatements(
     setPassword: db
       .update(users)
       .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
-      .where(and(matchesUndeletedId(users, companyId, userId), eq(users.isActive, true), AFTER_CHANGE))
+      .where(and(matchesUndeletedId(users, companyId, userId), eq(users.isActive, true), HAS_CHANGED_ROWS))
       .returning({ id: users.id }),
     sessions: endUserSessions(db, { companyId, userId }, now, { condition: wasReset }),
     grants: endUserGrants(db, { companyId, userId }, { passwordHash, now }),

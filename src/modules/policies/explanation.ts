@@ -1,5 +1,5 @@
 import { isDenied } from '../../access/denials.ts';
-import { compileAccess, type Decision, decide, listAllowedActions } from '../../access/evaluation.ts';
+import { compileAccess, type Decision, decideAccess, listAllowedActions } from '../../access/evaluation.ts';
 import { getCallerSubject, selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -71,8 +71,8 @@ export async function simulateAccess(
   principal: PrincipalReference,
   checks: AccessCheck[],
 ): Promise<(AccessCheck & Decision)[]> {
-  const access = compileAccess(await readSources(ctx, principal));
-  const decisions = checks.map((check) => ({ ...check, ...decide(access, check.action, check.resource) }));
+  const access = compileAccess(await readAccessSources(ctx, principal));
+  const decisions = checks.map((check) => ({ ...check, ...decideAccess(access, check.action, check.resource) }));
   const rules = await filterVisibleRules(
     ctx,
     decisions.map((decision) => decision.decided_by),
@@ -95,7 +95,7 @@ export async function filterVisibleRules(ctx: PrincipalContext, rules: readonly 
   }));
 }
 
-async function readSources(ctx: PrincipalContext, { type, id }: PrincipalReference) {
+async function readAccessSources(ctx: PrincipalContext, { type, id }: PrincipalReference) {
   const { companyId } = ctx.actor;
   const principal = { companyId, principalType: type, principalId: id };
   if (type === 'user') {

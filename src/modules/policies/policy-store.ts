@@ -110,7 +110,7 @@ export const countAttachments = (db: ControlDb, companyId: string, id: string) =
   db.select({ groups: count() }).from(groupPolicies).where(isOfPolicy(companyId, id));
 
 /** Selects the policies that apply to a principal through groups, managed policies by their id alone. */
-export const selectPrincipalPolicies = (db: ControlDb, companyId: string, subject: AccessSubject) =>
+export const selectPrincipalPolicies = (db: ControlDb, companyId: string, accessSubject: AccessSubject) =>
   db
     .selectDistinct({
       policyId: groupPolicies.policyId,
@@ -123,7 +123,7 @@ export const selectPrincipalPolicies = (db: ControlDb, companyId: string, subjec
       and(eq(groupPolicies.groupId, groupBindings.groupId), eq(groupPolicies.companyId, companyId)),
     )
     .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
-    .where(isBindingOfPrincipal(subject))
+    .where(isBindingOfPrincipal(accessSubject))
     .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));
 
 /** Selects a company's own policy by id. */

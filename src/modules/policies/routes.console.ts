@@ -45,7 +45,7 @@ const cloneInput = z.object({ name: policyName, description: description.optiona
 
 const MAX_SIMULATED_CHECKS = 100;
 
-const simulation = z.object({
+const simulationInput = z.object({
   principal: z.object({ type: z.enum(['user', 'service_account']), id: z.string().max(100) }),
   checks: z
     .array(
@@ -58,7 +58,7 @@ const simulation = z.object({
     .max(MAX_SIMULATED_CHECKS),
 });
 
-const simulatedView = z.object({
+const simulationView = z.object({
   action: z.string(),
   resource: z.string(),
   allowed: z.boolean(),
@@ -192,8 +192,8 @@ export const policyEndpoints = [
       summary: "Simulate a principal's access",
       safe: true,
       description: 'Shows what a user or service account may do and what decides it, evaluated as for a real request.',
-      body: simulation,
-      returns: ok(z.object({ results: z.array(simulatedView) })),
+      body: simulationInput,
+      returns: ok(z.object({ results: z.array(simulationView) })),
       fails: [userNotFound, serviceAccountNotFound],
     },
     async ({ ctx, body }) => ({ results: await simulateAccess(ctx, body.principal, body.checks) }),

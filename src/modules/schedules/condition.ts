@@ -51,8 +51,8 @@ export async function evaluateCondition(
 
 type CompareCell = (cell: NonNullable<Cell>) => number | undefined;
 
-const compareValues = <T extends number | string>(first: T, other: T): number =>
-  first < other ? -1 : first > other ? 1 : 0;
+const compareValues = <T extends number | string>(first: T, second: T): number =>
+  first < second ? -1 : first > second ? 1 : 0;
 
 const NUMBER_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 

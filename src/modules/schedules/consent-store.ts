@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { mailConsents, scheduledMails } from '../../db/schema/schedules.ts';
 import { outsiders } from '../../db/schema/share-contexts.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, existsSql, insertWhen, matchesId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen, matchesId } from '../../db/statements.ts';
 
 export type MailConsent = typeof mailConsents.$inferSelect;
 
@@ -49,7 +49,7 @@ export const mayBeMailed = (to: MailAddress, since: number): SQL =>
 
 /** Counts a mail, if the previous statement of the batch started a mail. */
 export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSelect) =>
-  insertWhen(db, scheduledMails, record, AFTER_CHANGE);
+  insertWhen(db, scheduledMails, record, HAS_CHANGED_ROWS);
 
 /** Removes a mail from the count, as it was not sent. */
 export const uncountMail = (db: ControlDb, { companyId, email }: MailAddress, runId: string) =>

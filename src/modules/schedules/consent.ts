@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { MailRefused } from '../../platform/mail.ts';
+import { MailRefusedError } from '../../platform/mail.ts';
 import { selectCompany } from '../companies/service.ts';
 import {
   composeConsentMail,
@@ -46,7 +46,7 @@ async function readMailRefusal(
  * Returns the reason why an address currently gets no mail of a schedule; undefined if there is none. Asks the address
  * for its consent if that was not done yet.
  */
-export async function readRefusalOrAsk(
+export async function readRefusalOrAskConsent(
   ctx: Context,
   schedule: Schedule,
   email: string,
@@ -66,7 +66,7 @@ export async function readRefusalOrAsk(
 export async function askRecipientsForConsent(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
   for (const { kind, subject } of schedule.recipients)
-    if (kind === 'email') await readRefusalOrAsk(ctx, schedule, subject);
+    if (kind === 'email') await readRefusalOrAskConsent(ctx, schedule, subject);
 }
 
 /** Mails an address once to ask for consent to scheduled mails of a company, however many requests do so at once. */
@@ -97,7 +97,7 @@ export async function mailConsentRequest(
       }),
     );
   } catch (error) {
-    if (error instanceof MailRefused && !error.isPermanent)
+    if (error instanceof MailRefusedError && !error.isPermanent)
       await commit(ctx.db, { undone: deleteConsentRequest(ctx.db, consent) });
     throw error;
   }

@@ -30,11 +30,11 @@ export interface Widget {
 
 /** Returns the widgets in the order of the layout. */
 export function toWidgets(item: SharedItem, executions: readonly Execution[]): Widget[] {
-  const byId = new Map(
+  const visualizationsById = new Map(
     listVisualizations(item).map((shownVisualization) => [shownVisualization.id, shownVisualization]),
   );
   return executions.flatMap((execution) => {
-    const visualization = byId.get(execution.visualizationId);
+    const visualization = visualizationsById.get(execution.visualizationId);
     return visualization ? [{ visualization, execution }] : [];
   });
 }
@@ -75,7 +75,7 @@ function buildSection(
   { name: title, chart }: Visualization,
   execution: Execution,
   locale: Locale,
-  { columnTextsOf, numberText }: CellFormatters,
+  { makeColumnFormats, formatNumber }: CellFormatters,
 ): MailSection {
   const texts = MAIL_TEXTS[locale].schedule;
   if ('failure' in execution) return { title, notes: [formatFailure(execution, locale)] };
@@ -87,14 +87,14 @@ function buildSection(
     if (indexes.length > 0) {
       const numbers = indexes.map((at) => {
         const cell = rows[0]?.[at] ?? null;
-        const text = isNumeric(cell) ? numberText(cell, style) : shortenText(String(cell ?? '–'));
+        const text = isNumeric(cell) ? formatNumber(cell, style) : shortenText(String(cell ?? '–'));
         return { label: indexes.length > 1 ? shortenText(columns[at]?.name ?? '') : '', text };
       });
       return { title, numbers, notes: [] };
     }
   }
   const firstRows = rows.slice(0, SUMMARY_LIMITS.rows);
-  const formats = columnTextsOf({ columns: columns.slice(0, SUMMARY_LIMITS.columns), rows }, chart);
+  const formats = makeColumnFormats({ columns: columns.slice(0, SUMMARY_LIMITS.columns), rows }, chart);
   const [more, wide] = [rows.length - firstRows.length, columns.length - formats.length];
   return {
     title,

@@ -116,10 +116,10 @@ function listOccurrences(cron: string, from: number, endTime: number): number[] 
 }
 
 /** The number of matching days to examine: more than a year can have. The rarer the matching days, the more years they cover. */
-const EXAMINED_DAYS = 400;
+const EXAMINED_DAY_COUNT = 400;
 
 function runsOnConsecutiveDays(days: string, now: number): boolean {
-  const matchingDays = parseCron(days, 'UTC').nextRuns(EXAMINED_DAYS, new Date(now));
+  const matchingDays = parseCron(days, 'UTC').nextRuns(EXAMINED_DAY_COUNT, new Date(now));
   return matchingDays.some(
     (day, index) => index > 0 && day.getTime() - (matchingDays[index - 1] as Date).getTime() === DAY_MS,
   );

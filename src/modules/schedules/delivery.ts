@@ -3,7 +3,7 @@ import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Condition, RunProblem } from '../../db/schema/schedules.ts';
 import { logError } from '../../platform/log.ts';
-import { MailRefused } from '../../platform/mail.ts';
+import { MailRefusedError } from '../../platform/mail.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import type { SharedItem } from '../viewing/service.ts';
 import type { Execution } from '../visualizations/service.ts';
 import { type ConditionResult, evaluateCondition, hasOrderBy } from './condition.ts';
-import { computeCountStart, readRefusalOrAsk } from './consent.ts';
+import { computeCountStart, readRefusalOrAskConsent } from './consent.ts';
 import { attachFiles, type ScheduledMailContent, summarizeWidgets, toWidgets, type Widget } from './content.ts';
 import { makeUnsubscribeUrl, makeViewUrl } from './links.ts';
 import type { ResultReader } from './recipients.ts';
@@ -61,7 +61,7 @@ export async function recordRefusal(
   recipient: Recipient,
 ): Promise<boolean> {
   if (recipient.kind !== 'email') return false;
-  const refusal = await readRefusalOrAsk(ctx, schedule, recipient.subject);
+  const refusal = await readRefusalOrAskConsent(ctx, schedule, recipient.subject);
   if (refusal === undefined) return false;
   if (refusal !== 'ended') await insertOutcome(ctx.db, run, recipient, toOutcome(refusal));
   return true;
@@ -88,7 +88,7 @@ interface Mailing extends GroupRecipient {
  * @returns `later` where the mail service did not accept some of the mails for now
  * @throws where the database is unavailable
  */
-export async function sendTo(
+export async function sendToRecipients(
   ctx: CompanyContext,
   runDelivery: RunDelivery,
   group: readonly GroupRecipient[],
@@ -126,11 +126,11 @@ async function prepareMailings(
       await insertOutcome(ctx.db, run, recipient, toOutcome(problem));
       continue;
     }
-    const metCondition = await recordUnlessMet(
+    const metCondition = await recordUnmetCondition(
       ctx,
       run,
       recipient,
-      await judgeForRecipient(schedule, widgets, recipient),
+      await judgeRecipientCondition(schedule, widgets, recipient),
     );
     if (!metCondition) continue;
     const { files } = member.reader;
@@ -167,7 +167,7 @@ const findWidget = (condition: Condition, widgets: readonly Widget[]): Widget | 
   widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
 /** Judges the condition on the results that a recipient may see. */
-async function judgeForRecipient(
+async function judgeRecipientCondition(
   { condition, recipients }: Schedule,
   widgets: readonly Widget[],
   { kind, subject }: Recipient,
@@ -189,7 +189,7 @@ async function judgeForRecipient(
  * Records why nothing is sent unless the condition is met. @returns the value to compare with next time if it is met, else
  * undefined
  */
-async function recordUnlessMet(
+async function recordUnmetCondition(
   ctx: CompanyContext,
   run: ScheduleRun,
   recipient: Recipient,
@@ -230,9 +230,9 @@ async function buildSummaryOrFiles(
   { schedule: { format }, item }: RunDelivery,
   widgets: readonly Widget[],
   { locale }: MailedCompany,
-  files: boolean,
+  includesFiles: boolean,
 ): Promise<ScheduledMailContent> {
-  if (format !== 'summary' && files) {
+  if (format !== 'summary' && includesFiles) {
     return attachFiles(item, widgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes });
   }
   const summary = summarizeWidgets(widgets, locale);
@@ -275,7 +275,7 @@ async function sendMail(
     await ctx.mailer.send(mail);
   } catch (error) {
     logError('schedule_mail_failed', error, { schedule_id: schedule.id, company_id: schedule.companyId });
-    const isMailRefused = error instanceof MailRefused;
+    const isMailRefused = error instanceof MailRefusedError;
     if (isMailRefused && !error.isPermanent && !isLastTry) {
       await commit(ctx.db, undoDelivery(ctx.db, run, recipient, countingTimes.now));
       return 'later';

@@ -17,20 +17,20 @@ import {
 /** The maximum number of schedules for which one transaction creates runs. */
 const BATCH_SIZE = 1000;
 /** The maximum number of transactions with which one scheduled run creates runs. */
-const MAX_UNITS = 30;
+const MAX_TRANSACTIONS = 30;
 
 /**
  * The number of a company's runs done at the same time: each uses two of the forty connections of the company's reader, and
  * viewers need connections, too.
  */
-const CONCURRENT_RUNS = 4;
+const MAX_CONCURRENT_RUNS = 4;
 
 /** The time after which the message of a run counts as lost. Milliseconds. */
 const RESUME_AFTER_MS = 120_000;
 const COMPANIES_PER_BATCH = 500;
 
-const RETENTION_MS = 7 * DAY_MS;
-const DELETED_PER_BATCH = 1000;
+const RUN_RETENTION_MS = 7 * DAY_MS;
+const DELETED_RUNS_PER_BATCH = 1000;
 
 /**
  * Creates runs of the due schedules: each occurrence becomes a run, once, and each company gets a few messages that do its runs
@@ -40,13 +40,13 @@ const DELETED_PER_BATCH = 1000;
 export async function createDueRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
   const sentMessageCounts = new Map<string, number>();
-  for (let unit = 0; unit < MAX_UNITS; unit += 1) {
+  for (let unit = 0; unit < MAX_TRANSACTIONS; unit += 1) {
     const dueSchedules = await selectDueSchedules(ctx.db, now, BATCH_SIZE);
     if (dueSchedules.length === 0) return;
     const dueRuns = dueSchedules.map((schedule) => ({
       ...schedule,
       runId: ctx.newId(),
-      nextOccurrence: findNextAfter(schedule, now),
+      nextOccurrence: findNextOccurrenceAfter(schedule, now),
     }));
     const { runs } = await commit(ctx.db, insertDueRuns(ctx.db, dueRuns, now));
     await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => makeRunMessages(companyId, sentMessageCounts)));
@@ -57,7 +57,7 @@ export async function createDueRuns(ctx: Context): Promise<void> {
 
 function makeRunMessages(companyId: string, sentMessageCounts: Map<string, number>): JobMessage[] {
   const count = sentMessageCounts.get(companyId) ?? 0;
-  if (count >= CONCURRENT_RUNS) return [];
+  if (count >= MAX_CONCURRENT_RUNS) return [];
   sentMessageCounts.set(companyId, count + 1);
   return [{ type: 'schedules.run', companyId }];
 }
@@ -66,7 +66,7 @@ function makeRunMessages(companyId: string, sentMessageCounts: Map<string, numbe
  * Returns the next occurrence, at least the shortest interval after the current one, even where the time zone's clock
  * changes; null if there is none.
  */
-function findNextAfter(schedule: DueSchedule, now: number): number | null {
+function findNextOccurrenceAfter(schedule: DueSchedule, now: number): number | null {
   try {
     return findNextOccurrence(schedule, Math.max(now, schedule.nextRunAt + MIN_INTERVAL_MS - 1));
   } catch (error) {
@@ -89,6 +89,6 @@ export async function resumeRuns(ctx: Context): Promise<void> {
 /** Deletes old runs, and counted mails that no longer count towards a limit. */
 export const purgeRuns = (ctx: Context) =>
   commit(ctx.db, {
-    runs: deleteOldRuns(ctx.db, ctx.now() - RETENTION_MS, DELETED_PER_BATCH),
-    counted: deleteCountedMails(ctx.db, computeCountStart(ctx), DELETED_PER_BATCH),
+    runs: deleteOldRuns(ctx.db, ctx.now() - RUN_RETENTION_MS, DELETED_RUNS_PER_BATCH),
+    counted: deleteCountedMails(ctx.db, computeCountStart(ctx), DELETED_RUNS_PER_BATCH),
   });

@@ -1,6 +1,6 @@
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 
-export const scheduleNotFound = defineNotFound('schedule');
+export const scheduleNotFound = defineNotFoundFailure('schedule');
 
 export const tooManySchedules = defineFailure('schedule.too_many', 'conflict', {
   message: 'The company has the maximum number of schedules. Delete one first.',

@@ -93,21 +93,21 @@ export async function verifyToken(ctx: Context, token: string): Promise<TokenHol
 }
 
 /** Tells whether the holder of a token can end all mails of a company: an external address can, a user of the company cannot. */
-export const canEndAll = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
+export const canEndAllMails = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
 
 /**
- * Unsubscribes the holder of a token: from its schedule, or from all of the company's where the token or `isAll` says so.
+ * Unsubscribes the holder of a token: from its schedule, or from all of the company's where the token or `endsAllMails` says so.
  * @returns false where there was no subscription to end
  */
-export async function unsubscribeByToken(ctx: Context, token: string, isAll: boolean): Promise<boolean> {
+export async function unsubscribeByToken(ctx: Context, token: string, endsAllMails: boolean): Promise<boolean> {
   const holder = await verifyToken(ctx, token);
   if (!holder) return false;
   const { company, scheduleId, recipient } = holder;
   ctx.setOwner(company.id);
-  if (scheduleId === null || (isAll && canEndAll(holder))) {
+  if (scheduleId === null || (endsAllMails && canEndAllMails(holder))) {
     const to = { id: ctx.newId(), companyId: company.id, email: recipient.subject };
     await commit(ctx.db, { ended: endAllMails(ctx.db, to, ctx.now()) });
-  } else if (isAll) return false;
+  } else if (endsAllMails) return false;
   else
     await commit(ctx.db, { unsubscribed: unsubscribeRecipient(ctx.db, company.id, scheduleId, recipient, ctx.now()) });
   return true;

@@ -99,7 +99,7 @@ async function readUserActor({ db, actor: { companyId } }: CompanyContext, id: s
 }
 
 /**
- * Finds the problems of recipients and parameters for an item to send. @param mustCheck whether a recipient has to be checked:
+ * Finds the problems of recipients and parameters for an item to send. @param mustCheckRecipient whether a recipient has to be checked:
  * one who has left since does not keep others from changing the rest
  */
 export async function findRecipientProblems(
@@ -107,13 +107,13 @@ export async function findRecipientProblems(
   item: SharedItem,
   parameters: Record<string, unknown>,
   recipients: readonly Recipient[],
-  mustCheck: (recipient: Recipient) => boolean,
+  mustCheckRecipient: (recipient: Recipient) => boolean,
 ): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   // Throws what is wrong with the parameters for people of the company.
   if (recipients.some(({ kind }) => kind === 'user')) computeBoundValues(makeInsiderRules(item), parameters);
   for (const [at, recipient] of recipients.entries()) {
-    if (!mustCheck(recipient)) continue;
+    if (!mustCheckRecipient(recipient)) continue;
     const { kind, subject } = recipient;
     if (kind === 'user') {
       const [user] = await selectUser(ctx.db, ctx.actor.companyId, subject);

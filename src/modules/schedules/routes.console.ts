@@ -29,7 +29,10 @@ const TARGET_AUTHORIZATION = {
   anyOf: ['dashboards:schedule', 'visualizations:schedule'],
 } as const;
 
-const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChangesInput>): Partial<ScheduleInput> => ({
+const toScheduleInput = ({
+  recipients,
+  ...changes
+}: z.output<typeof scheduleChangesInput>): Partial<ScheduleInput> => ({
   ...toBodyFields(changes),
   ...(recipients !== undefined && { recipients: recipients.map(toRecipient) }),
 });
@@ -70,7 +73,7 @@ export const scheduleEndpoints = [
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
     },
-    async ({ ctx, body }) => viewSchedule(await createSchedule(ctx, toInput(body) as ScheduleInput)),
+    async ({ ctx, body }) => viewSchedule(await createSchedule(ctx, toScheduleInput(body) as ScheduleInput)),
   ),
   endpoint(
     {
@@ -102,7 +105,7 @@ export const scheduleEndpoints = [
       fails: [scheduleNotFound, ...targetFailures],
     },
     async ({ ctx, params, body }) => {
-      const schedule = await changeSchedule(ctx, params.id, toInput(body));
+      const schedule = await changeSchedule(ctx, params.id, toScheduleInput(body));
       return isDenied(ctx.actor, schedule.targetType, schedule.targetId)
         ? { _id: schedule.id }
         : viewSchedule(schedule);

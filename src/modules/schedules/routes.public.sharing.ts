@@ -7,7 +7,7 @@ import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { viewBranding } from '../companies/service.ts';
 import { recordConsentAnswer } from './consent.ts';
 import { noConsentRequest, noSubscriptionToEnd } from './failures.ts';
-import { canEndAll, type TokenHolder, unsubscribeByToken, verifyToken } from './links.ts';
+import { canEndAllMails, type TokenHolder, unsubscribeByToken, verifyToken } from './links.ts';
 
 const unsubscribePath = '/unsubscribe/{token}';
 const consentPath = '/mail-consent/{token}';
@@ -81,7 +81,7 @@ export const unsubscribeEndpoints = [
         return {
           title: texts.title,
           text: texts.question,
-          forms: holder && canEndAll(holder) ? [endOneOption, endAllOption] : [endOneOption],
+          forms: holder && canEndAllMails(holder) ? [endOneOption, endAllOption] : [endOneOption],
         };
       }),
   ),
@@ -101,11 +101,11 @@ export const unsubscribeEndpoints = [
       fails: [noSubscriptionToEnd],
     },
     async ({ ctx, params, query, request }) => {
-      const isAll = query.scope === 'company';
-      const isDone = await unsubscribeByToken(ctx, params.token, isAll);
+      const endsAllMails = query.scope === 'company';
+      const isDone = await unsubscribeByToken(ctx, params.token, endsAllMails);
       if (wantsPage(request)) {
         return buildPage(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
-          const doneText = isAll || holder?.scheduleId === null ? texts.doneAll(company) : texts.done;
+          const doneText = endsAllMails || holder?.scheduleId === null ? texts.doneAll(company) : texts.done;
           return { title: texts.title, text: isDone ? doneText : texts.unknown, forms: [] };
         });
       }

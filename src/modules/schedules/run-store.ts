@@ -8,7 +8,7 @@ import {
   scheduleRuns,
   schedules,
 } from '../../db/schema/schedules.ts';
-import { AFTER_CHANGE, existsSql, insertWhen, matchesId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen, matchesId } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 import { countUse, mayMail } from '../usage/queries.ts';
 import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
@@ -76,10 +76,10 @@ export const insertManualRun = (
 };
 
 /** Claims the company's longest waiting run that no attempt holds. */
-export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now: number; until: number }) =>
+export const claimRun = (db: ControlDb, companyId: string, { now, leaseUntil }: { now: number; leaseUntil: number }) =>
   db
     .update(scheduleRuns)
-    .set({ status: 'running', attempt: sql`${scheduleRuns.attempt} + 1`, dueAt: until })
+    .set({ status: 'running', attempt: sql`${scheduleRuns.attempt} + 1`, dueAt: leaseUntil })
     .where(
       inArray(
         scheduleRuns.id,
@@ -110,7 +110,7 @@ export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: n
     lastRun: db
       .update(schedules)
       .set({ lastRun, failures: hasFailed ? sql`${schedules.failures} + 1` : 0 })
-      .where(and(matchesId(schedules, companyId, scheduleId), AFTER_CHANGE)),
+      .where(and(matchesId(schedules, companyId, scheduleId), HAS_CHANGED_ROWS)),
     paused: db
       .update(schedules)
       .set({ status: 'paused', nextRunAt: null, version: sql`${schedules.version} + 1`, updatedAt: now })
@@ -161,7 +161,7 @@ export const beginDelivery = (
       .onConflictDoNothing()
       .returning({ runId: scheduleDeliveries.runId }),
     counted: kind === 'email' ? [countMail(db, { companyId, runId, email: subject, sentAt: now })] : [],
-    used: countUse(db, { companyId, at: now }, 'mails', 1, AFTER_CHANGE),
+    used: countUse(db, { companyId, at: now }, 'mails', 1, HAS_CHANGED_ROWS),
   };
 };
 

@@ -8,7 +8,7 @@ import { logError } from '../../platform/log.ts';
 import { prepareMailAfterChange } from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
-import { recordRefusal, sendTo, toOutcome } from './delivery.ts';
+import { recordRefusal, sendToRecipients, toOutcome } from './delivery.ts';
 import { mailPausedSchedule } from './paused.ts';
 import { type ResultReader, resolveResultReader } from './recipients.ts';
 import {
@@ -39,7 +39,7 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
     count += 1
   ) {
     const now = ctx.now();
-    const [run] = await claimRun(ctx.db, companyId, { now, until: now + LEASE_MS });
+    const [run] = await claimRun(ctx.db, companyId, { now, leaseUntil: now + LEASE_MS });
     if (!run) return;
     await attemptRun(ctx, run);
   }
@@ -86,10 +86,14 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
   }
   let isMailLeft = false;
   for (const group of groups.values()) {
-    const renewed = await updateAttempt(ctx.db, scheduleRuns, run, { dueAt: ctx.now() + LEASE_MS });
+    const renewedRun = await updateAttempt(ctx.db, scheduleRuns, run, { dueAt: ctx.now() + LEASE_MS });
     // Another try has begun: it does what is left.
-    if (renewed.length === 0) return 'ended';
-    const sendResult = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS }, group);
+    if (renewedRun.length === 0) return 'ended';
+    const sendResult = await sendToRecipients(
+      ctx,
+      { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS },
+      group,
+    );
     isMailLeft ||= sendResult === 'later';
   }
   return isMailLeft ? 'later' : finishRun(ctx, run, schedule);

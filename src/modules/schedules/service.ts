@@ -1,11 +1,11 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import { dependsOnResource } from '../../access/evaluation.ts';
 import { isAllowed, isRequirementMet, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange, retryOnConcurrentChange } from '../../db/failures.ts';
 import type { RunSubject } from '../../db/schema/schedules.ts';
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
 import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
@@ -84,7 +84,10 @@ const toTarget = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targe
 });
 
 /** Lists a page of the schedules whose targets the caller may schedule and see, the newest first. */
-export async function listSchedules(ctx: PrincipalContext, part: { page: number; perPage: number; search: string }) {
+export async function listSchedules(
+  ctx: PrincipalContext,
+  pageRequest: { page: number; perPage: number; search: string },
+) {
   const { companyId } = ctx.actor;
   const targets = {
     dashboard: readSchedulingScope(ctx, 'dashboard'),
@@ -95,10 +98,10 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
     if (targets[type] !== 'some') return targets[type] === 'all' ? 'all' : [];
     return scheduleTargets.flatMap((target) => (target.type === type && maySchedule(ctx, target) ? [target.id] : []));
   };
-  const searchRequest = { ...part, search: part.search.toLowerCase() };
+  const searchRequest = { ...pageRequest, search: pageRequest.search.toLowerCase() };
   const { records, ...rest } = await readSchedules(ctx.db, companyId, searchRequest, {
-    dashboard: { ids: listTargetIds('dashboard'), denials: findDeniedEverywhere(ctx.actor, 'dashboard') },
-    visualization: { ids: listTargetIds('visualization'), denials: findDeniedEverywhere(ctx.actor, 'visualization') },
+    dashboard: { ids: listTargetIds('dashboard'), denials: findReadDenials(ctx.actor, 'dashboard') },
+    visualization: { ids: listTargetIds('visualization'), denials: findReadDenials(ctx.actor, 'visualization') },
   });
   return { records: records.map((schedule) => hideLastRun(ctx, schedule)), ...rest };
 }
@@ -176,17 +179,17 @@ export async function changeSchedule(
   changes: Partial<ScheduleInput>,
 ): Promise<Schedule> {
   const schedule = await retryOnConcurrentChange(async () => {
-    const present = await findSchedule(ctx, id);
-    const { recipients, ...merged } = { ...present, ...changes };
+    const presentSchedule = await findSchedule(ctx, id);
+    const { recipients, ...merged } = { ...presentSchedule, ...changes };
     requireMaySchedule(ctx, toTarget(merged));
     if (!isOnlyPause(changes)) {
-      for (const checkedSchedule of [present, merged]) requireMaySeeCondition(ctx, checkedSchedule);
+      for (const checkedSchedule of [presentSchedule, merged]) requireMaySeeCondition(ctx, checkedSchedule);
       await requireTargetNotDenied(ctx, toTarget(merged));
     }
     const hasChanged = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
-      names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
+      names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(presentSchedule[name]));
     const isTargetChanged = hasChanged('targetType', 'targetId', 'parameters');
-    const presentRecipientKeys = new Set(present.recipients.map(formatRecipientKey));
+    const presentRecipientKeys = new Set(presentSchedule.recipients.map(formatRecipientKey));
     await validateSchedule(
       ctx,
       { ...merged, recipients },
@@ -261,12 +264,12 @@ const computeNextRun = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>
   schedule.status === 'active' ? findNextOccurrence(schedule, now) : null;
 
 /**
- * Checks a schedule's fields. @param mustCheck whether a recipient has to be checked: a new one, or any if the target has changed
+ * Checks a schedule's fields. @param mustCheckRecipient whether a recipient has to be checked: a new one, or any if the target has changed
  */
 async function validateSchedule(
   ctx: PrincipalContext,
   { targetType, targetId, parameters, cron, timeZone, recipients, condition }: ScheduleInput,
-  mustCheck: (recipient: Recipient) => boolean,
+  mustCheckRecipient: (recipient: Recipient) => boolean,
 ): Promise<void> {
   const item = await loadSharedItem(ctx, targetType, targetId);
   const problems: FieldProblem[] = [];
@@ -283,6 +286,6 @@ async function validateSchedule(
     const message = item.type === 'dashboard' ? 'must be on the dashboard' : 'must be the visualization that is sent';
     problems.push({ field: 'condition.visualization_id', message });
   }
-  problems.push(...(await findRecipientProblems(ctx, item, parameters, recipients, mustCheck)));
-  if (problems.length > 0) throw invalid(problems);
+  problems.push(...(await findRecipientProblems(ctx, item, parameters, recipients, mustCheckRecipient)));
+  if (problems.length > 0) throw invalidInput(problems);
 }

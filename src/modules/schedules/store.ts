@@ -81,7 +81,7 @@ export function replaceRecipients(
   const isPresent = existsSql(schedules, matchesId(schedules, companyId, id), eq(schedules.version, version));
   const condition = and(isPresent, targetExists(scheduleUpdate)) as SQL;
   const recipientsJson = JSON.stringify(recipients);
-  const isTakenOff = and(
+  const isRemovedRecipient = and(
     eq(scheduleRecipients.companyId, companyId),
     eq(scheduleRecipients.scheduleId, id),
     condition,
@@ -95,8 +95,8 @@ export function replaceRecipients(
     isNotNull(scheduleRecipients.unsubscribedAt),
   ) as SQL;
   return [
-    db.delete(scheduleRecipients).where(and(isTakenOff, not(isUnsubscribedAddress))),
-    db.update(scheduleRecipients).set({ position: REMOVED_POSITION }).where(isTakenOff),
+    db.delete(scheduleRecipients).where(and(isRemovedRecipient, not(isUnsubscribedAddress))),
+    db.update(scheduleRecipients).set({ position: REMOVED_POSITION }).where(isRemovedRecipient),
     db
       .insert(scheduleRecipients)
       .select(
@@ -132,11 +132,11 @@ const EXTRA_COLUMNS = {
 
 /** Reads the schedule of an id; undefined if there is none. */
 export async function readSchedule(db: ControlDb, companyId: string, id: string): Promise<Schedule | undefined> {
-  const part = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
+  const pageRequest = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(
     db,
     { table: schedules, filter: matchesId(schedules, companyId, id), extra: EXTRA_COLUMNS },
-    part,
+    pageRequest,
   );
   return records[0];
 }

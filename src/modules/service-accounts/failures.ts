@@ -1,9 +1,13 @@
-import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, invalid } from '../../kernel/failure.ts';
+import { defineDeletedFailure, defineFailure, defineNotFoundFailureBy, invalidInput } from '../../kernel/failure.ts';
 
-export const serviceAccountNotFound = defineNotFoundBy('service_account', ['id', 'principal_id', 'principal.id']);
-export const serviceAccountAlreadyDeleted = defineAlreadyDeleted('service_account');
+export const serviceAccountNotFound = defineNotFoundFailureBy('service_account', [
+  'id',
+  'principal_id',
+  'principal.id',
+]);
+export const serviceAccountAlreadyDeleted = defineDeletedFailure('service_account');
 
-export const keyNotFound = defineNotFoundBy('api_key', ['key_id'], {
+export const keyNotFound = defineNotFoundFailureBy('api_key', ['key_id'], {
   message: 'This service account has no such key.',
 });
 
@@ -18,4 +22,4 @@ export const keyAlreadyRevoked = defineFailure('api_key.already_revoked', 'missi
   },
 });
 
-export const expiryInPast = () => invalid([{ field: 'expires_at', message: 'must be in the future' }]);
+export const expiryInPast = () => invalidInput([{ field: 'expires_at', message: 'must be in the future' }]);

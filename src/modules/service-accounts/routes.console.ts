@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { makeSortedListQuery, queryFlag, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
@@ -59,8 +59,8 @@ export const consoleServiceAccountEndpoints = [
           ctx,
           {
             accountId: query.account_id,
-            includeInactive: query.include_inactive,
-            denials: findDeniedInLists(ctx.actor, 'integration_user'),
+            includesInactive: query.include_inactive,
+            denials: findListDenials(ctx.actor, 'integration_user'),
           },
           toSortedRequest(query),
         ),

@@ -1,4 +1,4 @@
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { makePageQuery } from '../../http/list-query.ts';
@@ -61,7 +61,7 @@ export const consoleApiKeyEndpoints = [
           ctx,
           requireNotDeniedServiceAccount(ctx, 'integration_user', params.id),
           { by: 'created_at', descending: true, page, perPage },
-          findDeniedInLists(ctx.actor, 'api_key'),
+          findListDenials(ctx.actor, 'api_key'),
         ),
         viewConsoleApiKey,
       ),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import {
   INCLUDE_DELETED_OPTION,
@@ -56,9 +56,9 @@ export const serviceAccountEndpoints = [
           ctx,
           {
             accountId: query.account_id,
-            includeInactive: query.include_inactive,
+            includesInactive: query.include_inactive,
             lifecycle: toDeletionFilter(query),
-            denials: findDeniedInLists(ctx.actor, 'service_account'),
+            denials: findListDenials(ctx.actor, 'service_account'),
           },
           toPageRequest(query),
         ),

@@ -49,7 +49,7 @@ export function toKeyCredential(
   { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
   as: { credential: string; actor(keyActor: ServiceAccountActor): ServiceAccountActor } = {
     credential: formatKeyCacheName(accessKey),
-    actor: (known) => known,
+    actor: (foundActor) => foundActor,
   },
 ): PresentedCredential {
   const isKeyActor = (actor: Principal): actor is ServiceAccountActor =>

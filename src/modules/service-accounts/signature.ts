@@ -56,8 +56,9 @@ function checkDate({ sentAt }: SignatureHeaders, now: number): void {
 }
 
 async function checkBodyDigest({ digest }: SignatureHeaders, request: IncomingRequest): Promise<void> {
-  const actual = request.raw.body === null ? EMPTY_BODY_DIGEST : await computeSha256Hex(await request.arrayBuffer());
-  if (actual !== digest) throw bodyDigestMismatch();
+  const actualDigest =
+    request.raw.body === null ? EMPTY_BODY_DIGEST : await computeSha256Hex(await request.arrayBuffer());
+  if (actualDigest !== digest) throw bodyDigestMismatch();
 }
 
 /** Tells whether the key made the request's signature; `verify` compares in constant time. */

@@ -16,18 +16,18 @@ const derivedKeysByMasters = new WeakMap<Record<string, string>, RecentlyUsed<st
  * derived from it is not the one that was issued. `masters` maps version to master secret.
  */
 export async function deriveVerificationKey(
-  masters: Record<string, string>,
+  masterSecrets: Record<string, string>,
   material: KeyDerivationData,
 ): Promise<CryptoKey | undefined> {
-  const derivedKeys = derivedKeysByMasters.get(masters) ?? new RecentlyUsed(MAX_DERIVED_KEYS);
-  derivedKeysByMasters.set(masters, derivedKeys);
+  const derivedKeys = derivedKeysByMasters.get(masterSecrets) ?? new RecentlyUsed(MAX_DERIVED_KEYS);
+  derivedKeysByMasters.set(masterSecrets, derivedKeys);
   const name = `${material.accessKey} ${material.salt} ${material.derivationVersion} ${material.secretDigest}`;
   const cachedKey = derivedKeys.get(name);
   if (cachedKey) return cachedKey;
 
-  const master = findSecret(masters, material.derivationVersion);
-  if (master === undefined) return undefined;
-  const secretKey = await deriveSecret(master, material.accessKey, material.salt);
+  const masterSecret = findSecret(masterSecrets, material.derivationVersion);
+  if (masterSecret === undefined) return undefined;
+  const secretKey = await deriveSecret(masterSecret, material.accessKey, material.salt);
   if ((await computeSha256Hex(secretKey)) !== material.secretDigest) return undefined;
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(secretKey), algorithm, false, ['verify']);

@@ -56,7 +56,7 @@ const ORDER_COLUMNS = {
 /** The filter of a list of service accounts. */
 export interface ServiceAccountFilter {
   accountId?: string;
-  includeInactive: boolean;
+  includesInactive: boolean;
   lifecycle: 'living' | 'all';
   /** Part of the name. */
   search?: string;
@@ -69,7 +69,7 @@ export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER_COLUMNS>;
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
-  { accountId, includeInactive, lifecycle, search = '', denials }: ServiceAccountFilter,
+  { accountId, includesInactive, lifecycle, search = '', denials }: ServiceAccountFilter,
   page: ServiceAccountPageRequest,
 ) =>
   readPage(
@@ -79,7 +79,7 @@ export const readServiceAccounts = (
       filter: and(
         eq(serviceAccounts.companyId, companyId),
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
-        includeInactive ? undefined : eq(serviceAccounts.isActive, true),
+        includesInactive ? undefined : eq(serviceAccounts.isActive, true),
         matchesDeletion(serviceAccounts, lifecycle),
         makeContainsSql([serviceAccounts.name], search),
         isNotDenied(serviceAccounts.id, denials),
@@ -193,7 +193,7 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
 export type UsableKey = NonNullable<Awaited<ReturnType<typeof readKeyAndAccess>>['key']>;
 
 const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
-  const selectOfKey = (column: SQLiteColumn) =>
+  const selectKeyColumn = (column: SQLiteColumn) =>
     sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, value('accessKey'))})`;
   const key = db
     .select({
@@ -232,10 +232,10 @@ const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') 
   return {
     key,
     access: selectAccess(db, {
-      companyId: selectOfKey(apiKeys.companyId),
+      companyId: selectKeyColumn(apiKeys.companyId),
       principalType: 'service_account',
-      principalId: selectOfKey(apiKeys.serviceAccountId),
-      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${matchesId(serviceAccounts, selectOfKey(apiKeys.companyId), selectOfKey(apiKeys.serviceAccountId))})`,
+      principalId: selectKeyColumn(apiKeys.serviceAccountId),
+      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${matchesId(serviceAccounts, selectKeyColumn(apiKeys.companyId), selectKeyColumn(apiKeys.serviceAccountId))})`,
     }),
   };
 });

@@ -3,7 +3,7 @@ import { makeView, toBodyFields } from '../../http/wire.ts';
 import {
   description,
   displayNameSchema,
-  isoMilliseconds,
+  isoMillisecondsSchema,
   metadataSchema,
   timestampSchema,
 } from '../../kernel/fields.ts';
@@ -95,6 +95,6 @@ export const serviceAccountChanges = z
 export const keyInput = z
   .object({
     description: description.default(''),
-    expires_at: isoMilliseconds.optional().meta({ description: 'In the future; a year from now when not sent.' }),
+    expires_at: isoMillisecondsSchema.optional().meta({ description: 'In the future; a year from now when not sent.' }),
   })
   .transform(toBodyFields);

@@ -45,36 +45,39 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  * that both are committed or neither; call `send` with the rows that the statement returned, to write the event to the
  * log and notify the log's followers.
  */
-export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'minuteKey'>, when?: Condition) {
-  const { message, work } = prepareKeepMessage(ctx, event);
-  return prepareMessage(ctx, message, { ...(when && { condition: when }), work: () => work(message) });
+export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'minuteKey'>, condition?: Condition) {
+  const { message, work } = prepareEventMessage(ctx, event);
+  return prepareMessage(ctx, message, { ...(condition && { condition }), work: () => work(message) });
 }
 
 /**
  * Prepares the events of the shares that are revoked with a dashboard or a context, like `prepareShareEvent`. Their statement
  * comes before those that revoke the shares; `when` is the SQL condition on which these are revoked.
  */
-export function prepareRevocations(ctx: Context, group: ShareGroup, when?: Condition) {
-  const { message, work } = prepareKeepMessage(ctx, { type: 'share.revoked', target: { type: 'dashboard', id: null } });
+export function prepareRevocations(ctx: Context, group: ShareGroup, condition?: Condition) {
+  const { message, work } = prepareEventMessage(ctx, {
+    type: 'share.revoked',
+    target: { type: 'dashboard', id: null },
+  });
   const insertMessages = (dueAt: number) =>
-    insertShareMessages(ctx.db, group, { message, now: ctx.now(), dueAt }, when);
+    insertShareMessages(ctx.db, group, { message, now: ctx.now(), dueAt }, condition);
   return prepareMessages(ctx, insertMessages, work);
 }
 
 /** Makes the message that stores an event, and the function that stores it at once. */
-function prepareKeepMessage(ctx: Context, event: NewShareEvent) {
+function prepareEventMessage(ctx: Context, event: NewShareEvent) {
   const record = toEventRecord(ctx, event);
-  const message: KeepMessage = {
+  const message: EventMessage = {
     type: 'share.keep',
     companyId: record.companyId,
     event: { ...record, viewer: record.actorId ?? '' },
   };
-  const storeMessage = (keepMessage: JobMessage) =>
-    storeInLog(ctx.bindings, 'share', (keepMessage as KeepMessage).event);
+  const storeMessage = (storedMessage: JobMessage) =>
+    storeInLog(ctx.bindings, 'share', (storedMessage as EventMessage).event);
   return { message, work: storeMessage };
 }
 
-type KeepMessage = { type: 'share.keep'; companyId: string; event: ShareEvent & Record<string, unknown> };
+type EventMessage = { type: 'share.keep'; companyId: string; event: ShareEvent & Record<string, unknown> };
 
 function toEventRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
   const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
@@ -101,9 +104,9 @@ function toEventRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'vi
   };
 }
 
-async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
-  if (onceAMinute !== undefined) {
-    event.id = await makeEventIdOfMinute(event, onceAMinute);
+async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, minuteKey?: string): Promise<void> {
+  if (minuteKey !== undefined) {
+    event.id = await makeEventIdOfMinute(event, minuteKey);
     if (recordedEventIds.get(event.id)) return;
     recordedEventIds.set(event.id, true);
   }
@@ -116,17 +119,17 @@ async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceA
   }
 }
 
-/** The ids, recorded by this isolate, of events with a `onceAMinute` key. */
+/** The ids, recorded by this isolate, of events with a `minuteKey` key. */
 const recordedEventIds = new RecentlyUsed<string, true>(1000);
 
 /** Makes the id that all events of a key in one minute share, in every isolate, so that only the first is stored. */
 async function makeEventIdOfMinute(
   { companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>,
-  onceKey: string,
+  minuteKey: string,
 ): Promise<string> {
-  const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
-  const digest = await computeSha256Hex([companyId, type, onceKey, minute].join('\n'));
-  return formatIdPrefix(minute) + digest.slice(0, 16);
+  const minuteStart = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
+  const digest = await computeSha256Hex([companyId, type, minuteKey, minuteStart].join('\n'));
+  return formatIdPrefix(minuteStart) + digest.slice(0, 16);
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/sharing.ts';
-import { formatIsoTimestamp, isoMilliseconds, timestampSchema } from '../../kernel/fields.ts';
+import { formatIsoTimestamp, isoMillisecondsSchema, timestampSchema } from '../../kernel/fields.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
 import { SHARE_EVENT_TYPES, TARGET_TYPES } from '../../sharing/share-event.ts';
 import { shareEventNotFound } from './failures.ts';
@@ -15,8 +15,8 @@ const filters = {
   target_type: z.enum(TARGET_TYPES).optional(),
   share_id: id.optional(),
   share_context_id: id.optional(),
-  from: isoMilliseconds.optional().meta({ description: 'The earliest time, included.' }),
-  to: isoMilliseconds.optional().meta({ description: 'The latest time, included.' }),
+  from: isoMillisecondsSchema.optional().meta({ description: 'The earliest time, included.' }),
+  to: isoMillisecondsSchema.optional().meta({ description: 'The latest time, included.' }),
 };
 
 const eventsQuery = makePageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });

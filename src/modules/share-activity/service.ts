@@ -1,10 +1,10 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { getCreatedAt, ID_PATTERN } from '../../kernel/ids.ts';
 import { type Interval, listIntervals } from '../../kernel/time-zones.ts';
 import type { Counts } from '../../logs/analytics.ts';
@@ -40,9 +40,9 @@ export interface EventFilter {
 
 /** Converts the filter into a filter of the log, without events that the caller may not see. */
 function makeLogFilter({ from, to, ...values }: EventFilter, hiddenRecords: readonly DeniedRecords[]): LogFilter {
-  const givenValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  const definedValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
   const deniedRecords = hiddenRecords.filter((records) => !isNothingDenied(records.denied));
-  return { from, to, values: givenValues, ...(deniedRecords.length > 0 && { denied: deniedRecords }) };
+  return { from, to, values: definedValues, ...(deniedRecords.length > 0 && { denied: deniedRecords }) };
 }
 
 /**
@@ -58,15 +58,15 @@ async function readDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]>
     ] as const
   ).map(([value, kind]) => ({
     field: 'details.member_id',
-    denied: findDeniedEverywhere(ctx.actor, kind),
+    denied: findReadDenials(ctx.actor, kind),
     where: { field: 'details.member_type', value },
   }));
   // A download of a dashboard is of one visualization on it.
-  const downloads = {
+  const deniedDownloads = {
     field: 'details.visualization_id',
-    denied: findDeniedEverywhere(ctx.actor, 'shared_visualization'),
+    denied: findReadDenials(ctx.actor, 'shared_visualization'),
   };
-  return [...(await readDeniedViewEvents(ctx)), downloads, ...members];
+  return [...(await readDeniedViewEvents(ctx)), deniedDownloads, ...members];
 }
 
 /** Selects the hidden events among those that are counted as views: events of members and downloads are not counted. */
@@ -78,7 +78,7 @@ async function readDeniedViewEvents(ctx: PrincipalContext): Promise<DeniedRecord
     ] as const
   ).map(([value, kind]) => ({
     field: 'actorId',
-    denied: findDeniedEverywhere(ctx.actor, kind),
+    denied: findReadDenials(ctx.actor, kind),
     where: { field: 'actorKind', value },
   }));
   return [...(await readDeniedTargets(ctx)), ...actors];
@@ -87,8 +87,8 @@ async function readDeniedViewEvents(ctx: PrincipalContext): Promise<DeniedRecord
 /** Selects events about a target that the caller is denied. */
 async function readDeniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
-    dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
-    visualization: findDeniedEverywhere(actor, 'shared_visualization'),
+    dashboard: findReadDenials(actor, 'shared_dashboard'),
+    visualization: findReadDenials(actor, 'shared_visualization'),
   };
   if (Object.values(targets).every(isNothingDenied)) return [];
   const contexts = await selectDeniedContexts(db, actor.companyId, targets);
@@ -116,8 +116,8 @@ export async function listShareEvents(
   page: number,
   perPage: number,
 ): Promise<Page<ShareEvent>> {
-  const unsharable = await requireReadEvents(ctx, filter);
-  return readLog(ctx, 'share', makeLogFilter(filter, [unsharable, ...(await readDeniedEvents(ctx))]), page, perPage);
+  const hiddenRecords = await requireReadEvents(ctx, filter);
+  return readLog(ctx, 'share', makeLogFilter(filter, [hiddenRecords, ...(await readDeniedEvents(ctx))]), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
@@ -149,7 +149,7 @@ const queryLog = <T>(
 ): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, query);
 
 const MAX_INTERVALS = 1000;
-const DEFAULT_DAYS = 30;
+const DEFAULT_RANGE_DAYS = 30;
 
 interface TopEntry {
   key: string;
@@ -177,15 +177,15 @@ export async function readShareAnalytics(
   filter: EventFilter,
   { interval, timeZone }: { interval: Interval; timeZone: string },
 ): Promise<Analytics> {
-  const unsharable = await requireReadEvents(ctx, filter);
+  const hiddenRecords = await requireReadEvents(ctx, filter);
   const to = filter.to ?? ctx.now();
-  const from = filter.from ?? to - DEFAULT_DAYS * DAY_MS;
-  if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
+  const from = filter.from ?? to - DEFAULT_RANGE_DAYS * DAY_MS;
+  if (from > to) throw invalidInput([{ field: 'from', message: 'must not be after `to`' }]);
   const intervalStarts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS + 1);
   if (intervalStarts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = makeLogFilter({ ...filter, from, to }, [unsharable, ...(await readDeniedViewEvents(ctx))]);
+  const range = makeLogFilter({ ...filter, from, to }, [hiddenRecords, ...(await readDeniedViewEvents(ctx))]);
   const analytics = await readAnalytics(ctx, range, intervalStarts);
   const countsByStart = new Map(analytics.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
@@ -220,17 +220,17 @@ type EventSubject = { [F in 'targetType' | 'shareId' | 'shareContextId']?: Share
  * about neither, such as sign-ins, both permissions. @returns the events of a share or a context that are left out, as the caller
  * may not share what they are about
  */
-async function requireReadEvents(ctx: PrincipalContext, subject: EventSubject): Promise<DeniedRecords> {
-  for (const type of await findEffectiveTypes(ctx, subject)) requireAction(ctx.actor, `${type}s:share`, '*');
-  const unsharable = TARGET_TYPES.filter((type) => !isAllowed(ctx.actor, `${type}s:share`, '*'));
-  return { field: 'targetType', denied: { ...NOTHING_DENIED, ids: unsharable } };
+async function requireReadEvents(ctx: PrincipalContext, eventSubject: EventSubject): Promise<DeniedRecords> {
+  for (const type of await findEffectiveTypes(ctx, eventSubject)) requireAction(ctx.actor, `${type}s:share`, '*');
+  const unsharableTypes = TARGET_TYPES.filter((type) => !isAllowed(ctx.actor, `${type}s:share`, '*'));
+  return { field: 'targetType', denied: { ...NOTHING_DENIED, ids: unsharableTypes } };
 }
 
 /** Finds the target types concerned: the one named, that of the share (a dashboard), or those that the context grants. */
-async function findEffectiveTypes(ctx: PrincipalContext, subject: EventSubject): Promise<readonly TargetType[]> {
-  if (subject.targetType) return [subject.targetType];
-  if (subject.shareId) return ['dashboard'];
-  if (!subject.shareContextId) return TARGET_TYPES;
-  const grantedTypes = await selectGrantTypes(ctx.db, ctx.actor.companyId, subject.shareContextId);
+async function findEffectiveTypes(ctx: PrincipalContext, eventSubject: EventSubject): Promise<readonly TargetType[]> {
+  if (eventSubject.targetType) return [eventSubject.targetType];
+  if (eventSubject.shareId) return ['dashboard'];
+  if (!eventSubject.shareContextId) return TARGET_TYPES;
+  const grantedTypes = await selectGrantTypes(ctx.db, ctx.actor.companyId, eventSubject.shareContextId);
   return grantedTypes.length === 0 ? TARGET_TYPES : grantedTypes.map(({ type }) => type);
 }

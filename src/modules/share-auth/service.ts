@@ -99,8 +99,8 @@ export async function verifyPortalCode(
   if (!company || !code?.usedAt || !membership) {
     const { email } = input;
     // A code allows few tries, which are all recorded; tries without a code are unlimited, and recorded once a minute.
-    const onceKey = code ? undefined : email;
-    if (membership) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, onceKey);
+    const minuteKey = code ? undefined : email;
+    if (membership) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, minuteKey);
     throw wrongEmailedCode();
   }
   const startedSession = await beginSession(ctx, companyId, input.email);
@@ -177,9 +177,9 @@ export const authenticateOutsider: AuthenticateToken = async (ctx, token) => {
 function recordAttempt(
   ctx: Context,
   { type, companyId, email }: { type: 'auth.code_requested' | 'auth.failed'; companyId: string; email: string },
-  onceAMinute?: string,
+  minuteKey?: string,
 ): void {
-  recordShareEvent(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, minuteKey: onceAMinute });
+  recordShareEvent(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, minuteKey });
 }
 
 /** Makes a random code of the form `1234-5678`. */

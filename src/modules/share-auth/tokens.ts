@@ -23,15 +23,15 @@ interface PortalClaims {
 export async function issuePortalTokens(
   ctx: Context,
   { id: sub, companyId: company_id, email }: Outsider,
-  refresh: RefreshToken,
+  refreshTokenData: RefreshToken,
 ): Promise<PortalTokens> {
-  const claims = { sub, company_id, sid: refresh.sessionId };
+  const claims = { sub, company_id, sid: refreshTokenData.sessionId };
   const accessClaims = { ...claims, email, jti: ctx.newId(), token_type: 'access' };
   const [accessToken, refreshToken] = await Promise.all([
     signToken(ctx, 'share-portal', accessClaims, makeValidity(ctx, ACCESS_TOKEN_SECONDS)),
-    signToken(ctx, 'share-portal', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
+    signToken(ctx, 'share-portal', { ...claims, jti: refreshTokenData.jti, token_type: 'refresh' }, refreshTokenData),
   ]);
-  const refreshExpiresIn = countSecondsUntil(ctx, refresh.expiresAt);
+  const refreshExpiresIn = countSecondsUntil(ctx, refreshTokenData.expiresAt);
   return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, refreshToken, refreshExpiresIn };
 }
 

@@ -1,13 +1,13 @@
-import { defineFailure, defineNotFound, defineTaken, invalid } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, defineTakenFailure, invalidInput } from '../../kernel/failure.ts';
 
-export const shareContextNotFound = defineNotFound('share_context');
+export const shareContextNotFound = defineNotFoundFailure('share_context');
 
-export const shareContextSlugTaken = defineTaken('share_context', 'slug', {
+export const shareContextSlugTaken = defineTakenFailure('share_context', 'slug', {
   detail: { field: 'slug' },
   sharing: 'SLUG_DUPLICATE',
 });
 
-export const memberNotFound = defineNotFound('share_member', { message: 'There is no such member.' });
+export const memberNotFound = defineNotFoundFailure('share_member', { message: 'There is no such member.' });
 
 export const memberExists = defineFailure('share_member.duplicate', 'conflict', {
   message: 'The context has this member already.',
@@ -15,4 +15,4 @@ export const memberExists = defineFailure('share_member.duplicate', 'conflict', 
 });
 
 export const tooManyMembers = (limit: number) =>
-  invalid([{ field: 'member_type', message: `a context has at most ${limit} members` }]);
+  invalidInput([{ field: 'member_type', message: `a context has at most ${limit} members` }]);

@@ -4,7 +4,7 @@ import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import type { Grant } from './store.ts';
 
-export function requireMayShare(
+export function requireMayShareTargets(
   ctx: PrincipalContext,
   grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
 ): void {
@@ -13,7 +13,7 @@ export function requireMayShare(
 }
 
 /** Throws for callers who are denied something that a context shows. */
-export function requireMaySee(
+export function requireMaySeeTargets(
   ctx: PrincipalContext,
   grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
 ): void {
@@ -23,11 +23,12 @@ export function requireMaySee(
 /** Lists the types of targets that the caller may not share. */
 export function listUnshareableTypes(ctx: PrincipalContext): TargetType[] {
   requireMayShareSomeType(ctx);
-  return TARGET_TYPES.filter((type) => !mayShare(ctx, type));
+  return TARGET_TYPES.filter((type) => !mayShareType(ctx, type));
 }
 
 export function requireMayShareSomeType(ctx: PrincipalContext): void {
-  if (!TARGET_TYPES.some((type) => mayShare(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
+  if (!TARGET_TYPES.some((type) => mayShareType(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
 }
 
-const mayShare = ({ actor }: PrincipalContext, type: TargetType): boolean => isAllowed(actor, `${type}s:share`, '*');
+const mayShareType = ({ actor }: PrincipalContext, type: TargetType): boolean =>
+  isAllowed(actor, `${type}s:share`, '*');

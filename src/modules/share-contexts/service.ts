@@ -1,17 +1,22 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
-import { AFTER_CHANGE } from '../../db/statements.ts';
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { makeSlug } from '../../kernel/text.ts';
 import { findPolicyProblems } from '../../sharing/filter-policy.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
 import { listInputs, loadSharedItem, requireMayShareItem } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { listUnshareableTypes, requireMaySee, requireMayShare, requireMayShareSomeType } from './permission.ts';
+import {
+  listUnshareableTypes,
+  requireMaySeeTargets,
+  requireMayShareSomeType,
+  requireMayShareTargets,
+} from './permission.ts';
 import {
   type ContextSearch,
   type Grant,
@@ -32,14 +37,14 @@ const UNIQUE_FAILURES = { 'share_contexts.slug': shareContextSlugTaken };
 
 /** Lists the dashboards and visualizations that the caller may not see, or not share. */
 const listDeniedTargets = ({ actor }: PrincipalContext) => ({
-  dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
-  visualization: findDeniedEverywhere(actor, 'shared_visualization'),
+  dashboard: findReadDenials(actor, 'shared_dashboard'),
+  visualization: findReadDenials(actor, 'shared_visualization'),
 });
 
 /** Finds the users and groups whom the caller may not see among members. */
 export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
-  internal_user: findDeniedEverywhere(actor, 'user'),
-  group: findDeniedEverywhere(actor, 'group'),
+  internal_user: findReadDenials(actor, 'user'),
+  group: findReadDenials(actor, 'group'),
 });
 
 /** Lists a page of the contexts of which the caller may share everything. */
@@ -55,7 +60,7 @@ export async function listContexts(ctx: PrincipalContext, contextSearch: Context
 /** Returns a context if the caller may share all of its targets and is denied none of them. */
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await requireSharableContext(ctx, id);
-  requireMaySee(ctx, context.grants);
+  requireMaySeeTargets(ctx, context.grants);
   return context;
 }
 
@@ -74,7 +79,7 @@ export async function requireSharableContext(ctx: PrincipalContext, id: string):
     requireMayShareSomeType(ctx);
     throw shareContextNotFound();
   }
-  requireMayShare(ctx, context.grants);
+  requireMayShareTargets(ctx, context.grants);
   return context;
 }
 
@@ -82,7 +87,7 @@ export async function createContext(
   ctx: PrincipalContext,
   input: { name: string; slug?: string; description: string; grants: Grant[] },
 ): Promise<ShareContext> {
-  requireMayShare(ctx, input.grants);
+  requireMayShareTargets(ctx, input.grants);
   const dashboards = await validateGrants(ctx, input.grants);
   const now = ctx.now();
   const record = {
@@ -129,7 +134,7 @@ export async function changeContext(
 /** Replaces the grants of a context. The caller must be allowed to share the old and the new targets. */
 export async function replaceContextGrants(ctx: PrincipalContext, id: string, grants: Grant[]): Promise<ShareContext> {
   const context = await getContext(ctx, id);
-  if (grants.length > 0) requireMayShare(ctx, grants);
+  if (grants.length > 0) requireMayShareTargets(ctx, grants);
   const dashboards = await validateGrants(ctx, grants);
   const changedFields = { version: context.version + 1, updatedAt: ctx.now() };
   const result = { ...context, ...changedFields, grants };
@@ -148,7 +153,7 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
   const context = await requireSharableContext(ctx, id);
   const event = makeContextEvent(ctx, 'context.deleted', context);
-  const revocations = prepareRevocations(ctx, { shareContextId: id }, AFTER_CHANGE);
+  const revocations = prepareRevocations(ctx, { shareContextId: id }, HAS_CHANGED_ROWS);
   const { deleted: deletion, ...rest } = prepareDeletion(ctx.db, context, ctx.now());
   const { deleted, told, revoked } = await commit(ctx.db, {
     deleted: deletion,
@@ -179,7 +184,7 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
     const { filter_policies } = grants[index] as Grant;
     problems.push(...findPolicyProblems(listInputs(item), filter_policies, `grants.${index}.filter_policies`));
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));
 }
 

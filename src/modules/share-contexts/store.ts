@@ -116,11 +116,11 @@ export async function readContext(
   deniedMembers: DeniedMembers,
 ): Promise<ShareContext | undefined> {
   const filter = matchesId(shareContexts, companyId, id);
-  const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
+  const pageRequest = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(
     db,
     { table: shareContexts, filter, extra: selectExtraColumns(deniedMembers) },
-    part,
+    pageRequest,
   );
   return records[0];
 }

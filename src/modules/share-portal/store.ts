@@ -1,6 +1,6 @@
 import { and, count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import { getCallerSubject, isBindingOfPrincipal } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
@@ -58,8 +58,8 @@ export async function readOwnContexts(
     eq(shareContexts.companyId, actor.companyId),
     isCallerMember(actor, sql`share_contexts.id`),
   ) as SQL;
-  const part = { by: shareContexts.createdAt, descending: true, page, perPage };
-  const contextPage = await readPage(db, { table: shareContexts, filter }, part);
+  const pageRequest = { by: shareContexts.createdAt, descending: true, page, perPage };
+  const contextPage = await readPage(db, { table: shareContexts, filter }, pageRequest);
   return { ...contextPage, records: contextPage.records.map((context) => ({ ...context, contextId: context.id })) };
 }
 
@@ -81,7 +81,7 @@ export async function readOwnDashboards(
     eq(shareGrants.targetType, 'dashboard'),
     contextId === undefined ? undefined : eq(shareGrants.contextId, contextId),
     isCallerMember(actor, sql`share_grants.context_id`),
-    isNotDenied(shareGrants.targetId, findDeniedInLists(actor, 'dashboard')),
+    isNotDenied(shareGrants.targetId, findListDenials(actor, 'dashboard')),
   );
   const { id, name, slug, description } = dashboards;
   const { counted, records } = await readTogether(db, {

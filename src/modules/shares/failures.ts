@@ -1,6 +1,6 @@
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 
-export const shareNotFound = defineNotFound('share');
+export const shareNotFound = defineNotFoundFailure('share');
 
 /** A revoked share cannot be changed or activated again. */
 export const shareRevoked = defineFailure('share.revoked', 'conflict', {

@@ -1,4 +1,4 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -6,7 +6,7 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import type { Condition } from '../../db/statements.ts';
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { type FilterPolicy, findPolicyProblems, type Input } from '../../sharing/filter-policy.ts';
@@ -28,11 +28,11 @@ import {
   type DashboardShare,
   hasDashboard,
   insertShare,
+  markShareRevoked,
   readShare,
   readShares,
   type ShareSearch,
   updateShare,
-  updateToRevoked,
 } from './store.ts';
 
 export { selectActiveShares } from './store.ts';
@@ -81,7 +81,7 @@ async function loadShares(
   ctx: PrincipalContext,
   shareSearch: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
-  const denials = findDeniedEverywhere(ctx.actor, 'shared_dashboard');
+  const denials = findReadDenials(ctx.actor, 'shared_dashboard');
   const page = await readShares(ctx.db, ctx.actor.companyId, { ...shareSearch, denials });
   return { ...page, records: await addViews(ctx, page.records) };
 }
@@ -206,7 +206,7 @@ export async function revokeShare(ctx: PrincipalContext, id: string): Promise<vo
   // The deletion of its dashboard has recorded it.
   const event = makeShareEvent(ctx, 'share.revoked', share, {}, hasDashboard(share));
   const { recorded } = await commit(ctx.db, {
-    revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
+    revoked: markShareRevoked(ctx.db, share.companyId, id, ctx.now()),
     recorded: event.statement,
   });
   event.send(recorded);
@@ -245,7 +245,7 @@ function validateTerms(
   if (terms.expiresAt != null && terms.expiresAt !== storedExpiry && terms.expiresAt <= ctx.now()) {
     problems.push({ field: 'expires_at', message: 'must be in the future' });
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
 }
 
 async function addViews(ctx: PrincipalContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
@@ -285,7 +285,7 @@ export const listFilterCandidates = (ctx: PrincipalContext, dashboardId: string)
 export const listEmbedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   listCandidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
 
-async function listCandidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
+async function listCandidates(ctx: PrincipalContext, dashboardId: string, isCandidate: (input: Input) => boolean) {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
   const accessFailures = findAccessFailures(
@@ -293,6 +293,6 @@ async function listCandidates(ctx: PrincipalContext, dashboardId: string, fits: 
     listVisualizations(item).map(({ id }) => id),
   );
   return listInputs(item, accessFailures)
-    .filter(fits)
+    .filter(isCandidate)
     .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: getOptionsSource(item, slug) }));
 }

@@ -53,8 +53,8 @@ export const readShares = (
 /** Reads a share; undefined if there is none. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
   const filter = matchesId(dashboardShares, companyId, id);
-  const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, part);
+  const pageRequest = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
+  const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, pageRequest);
   return records[0];
 }
 
@@ -98,7 +98,7 @@ const contextExists = (companyId: string, id: string): SQL =>
   existsSql(shareContexts, matchesId(shareContexts, companyId, id));
 
 /** Revokes a share that is not revoked yet. */
-export const updateToRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
+export const markShareRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(dashboardShares)
     .set({ revokedAt: now, updatedAt: now })

@@ -150,11 +150,11 @@ function recordEvent(
   type: 'share.resolved' | 'share.executed' | 'share.downloaded' | 'share.denied',
   share: OpenedShare['share'],
   details: Record<string, unknown> = {},
-  onceAMinute?: string,
+  minuteKey?: string,
 ): void {
   recordShareEvent(ctx, {
     type,
-    minuteKey: onceAMinute,
+    minuteKey,
     companyId: share.companyId,
     actor: { kind: 'viewer', id: null, email: null },
     target: { type: 'dashboard', id: share.dashboardId },

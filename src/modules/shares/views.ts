@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { makeView, toBodyFields } from '../../http/wire.ts';
-import { displayNameSchema, isoMilliseconds, timestampSchema } from '../../kernel/fields.ts';
+import { displayNameSchema, isoMillisecondsSchema, timestampSchema } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPoliciesField, originField, viewEmbedOptions } from '../viewing/service.ts';
 import { getShareStatus, type ShareWithViews } from './service.ts';
 
@@ -15,7 +15,7 @@ const termFields = {
     .max(64)
     .nullable()
     .meta({ description: 'If set, only members of this share context may see the dashboard.' }),
-  expires_at: isoMilliseconds.nullable().meta({ description: 'When the share stops working; null for never.' }),
+  expires_at: isoMillisecondsSchema.nullable().meta({ description: 'When the share stops working; null for never.' }),
   embed_options: z
     .object({
       allowed_origins: z.array(originField).max(MAX_ORIGINS),

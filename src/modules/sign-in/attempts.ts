@@ -14,7 +14,7 @@ const MAX_WRONG_GUESSES = 10;
  * The number of wrong passwords for one email from all networks, after which passwords are tried only from networks known for the
  * email.
  */
-const MAX_WRONG_FROM_ALL_NETWORKS = 100;
+const MAX_WRONG_GUESSES_PER_EMAIL = 100;
 const GUESS_WINDOW_MS = 15 * MINUTE_MS;
 const KNOWN_NETWORK_MS = 30 * DAY_MS;
 
@@ -34,12 +34,12 @@ export async function attemptGuess<T>(ctx: Context, guess: Guess, work: () => Pr
   const { ATTEMPT_LIMITER } = ctx.bindings;
   const { windowMs = GUESS_WINDOW_MS } = guess;
   const id = ctx.newId();
-  const begunGuess = await callObject(
+  const guessPermission = await callObject(
     ATTEMPT_LIMITER,
     guess.name,
     async (limiter) => await limiter.begin(id, guess.maxWrong, windowMs),
   );
-  if (!begunGuess.allowed) throw tooManyAttempts(Math.ceil(begunGuess.retryAfterMs / 1000));
+  if (!guessPermission.allowed) throw tooManyAttempts(Math.ceil(guessPermission.retryAfterMs / 1000));
   let isWrong = false;
   try {
     return await work();
@@ -56,7 +56,7 @@ export interface PasswordAttempt {
   /** Lower-case. */
   email: string;
   /** True if the user has signed in from this network within 30 days. */
-  isKnownHere: boolean;
+  isNetworkKnown: boolean;
 }
 
 /**
@@ -66,7 +66,7 @@ export interface PasswordAttempt {
  */
 export function attemptPassword<T>(
   ctx: Context,
-  { companyId, email, isKnownHere }: PasswordAttempt,
+  { companyId, email, isNetworkKnown }: PasswordAttempt,
   work: () => Promise<T>,
 ) {
   const passwordGuess = { name: `password:${companyId}:${email}`, wrong: wrongCredentials };
@@ -75,8 +75,8 @@ export function attemptPassword<T>(
     name: `${passwordGuess.name}:${getCallerNetwork(ctx)}`,
     maxWrong: MAX_WRONG_GUESSES,
   };
-  const emailGuess = { ...passwordGuess, maxWrong: MAX_WRONG_FROM_ALL_NETWORKS };
-  return attemptGuess(ctx, networkGuess, () => (isKnownHere ? work() : attemptGuess(ctx, emailGuess, work)));
+  const emailGuess = { ...passwordGuess, maxWrong: MAX_WRONG_GUESSES_PER_EMAIL };
+  return attemptGuess(ctx, networkGuess, () => (isNetworkKnown ? work() : attemptGuess(ctx, emailGuess, work)));
 }
 
 /** Selects a row if the user of the email has signed in from the caller's network within 30 days. */

@@ -1,7 +1,7 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
 import { countChangedRows } from '../../db/client.ts';
-import { AFTER_CHANGE } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
 import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
@@ -30,7 +30,7 @@ export async function changePassword(
       mail: mail.statement,
       sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, {
         exceptSessionId: sessionId,
-        condition: AFTER_CHANGE,
+        condition: HAS_CHANGED_ROWS,
       }),
       grants: endUserGrants(ctx.db, { companyId, userId: id }, { passwordHash, now }),
       resets: endPasswordResets(ctx.db, user, now),

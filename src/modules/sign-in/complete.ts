@@ -11,7 +11,7 @@ import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
 /** The lifetime of a pending sign-in, in seconds, by what it waits for. */
-const PENDING_SECONDS: Record<PendingSignIn['purpose'], number> = { login: 300, setup: 600 };
+const PENDING_SIGN_IN_SECONDS: Record<PendingSignIn['purpose'], number> = { login: 300, setup: 600 };
 
 /**
  * The prefix of the pending token of a single sign-on. If the company requires single sign-on after the first factor
@@ -44,7 +44,7 @@ export type SignInResult = StartedSession | PendingSecondFactor | PasskeyNeeded;
 export async function completeSignIn(
   ctx: Context,
   user: User,
-  alongside: Statement[] = [],
+  extraStatements: Statement[] = [],
   { isSso = false }: { isSso?: boolean } = {},
 ): Promise<SignInResult> {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
@@ -58,13 +58,13 @@ export async function completeSignIn(
   });
   if (company) requireActiveCompany(company);
   const tokenPrefix = isSso ? SSO_TOKEN_PREFIX : '';
-  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { tokenPrefix, extraStatements: alongside });
+  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { tokenPrefix, extraStatements });
   if (company?.require2fa) {
     // Else whoever knows the password could set up an authenticator of their own, and sign in past the passkey.
     if (passkeys.length > 0) return { purpose: 'passkey' };
-    return askForSecondFactor(ctx, user, 'setup', { tokenPrefix, extraStatements: alongside });
+    return askForSecondFactor(ctx, user, 'setup', { tokenPrefix, extraStatements });
   }
-  return { ...(await beginSession(ctx, user, alongside)), user };
+  return { ...(await beginSession(ctx, user, extraStatements)), user };
 }
 
 async function askForSecondFactor(
@@ -75,7 +75,7 @@ async function askForSecondFactor(
 ): Promise<PendingSecondFactor> {
   const now = ctx.now();
   const pendingToken = `${tokenPrefix}${newSecretToken()}`;
-  const pending = insertPending(ctx.db, {
+  const pendingInsert = insertPending(ctx.db, {
     digest: await computeSha256Hex(pendingToken),
     companyId: user.companyId,
     userId: user.id,
@@ -83,11 +83,11 @@ async function askForSecondFactor(
     sessionEpoch: user.sessionEpoch,
     tries: 0,
     createdAt: now,
-    expiresAt: now + PENDING_SECONDS[purpose] * 1000,
+    expiresAt: now + PENDING_SIGN_IN_SECONDS[purpose] * 1000,
     endedAt: null,
   });
-  await commit(ctx.db, { pending, alongside: extraStatements });
-  return { purpose, pendingToken, expiresIn: PENDING_SECONDS[purpose] };
+  await commit(ctx.db, { pending: pendingInsert, alongside: extraStatements });
+  return { purpose, pendingToken, expiresIn: PENDING_SIGN_IN_SECONDS[purpose] };
 }
 
 interface FoundPendingSignIn {
@@ -102,10 +102,10 @@ interface FoundPendingSignIn {
 export async function requirePendingSignIn<T extends FoundPendingSignIn>(
   ctx: Context,
   pendingToken: string,
-  select: (db: ControlDb, digest: string, now: number) => PromiseLike<T[]>,
+  selectPendingSignIn: (db: ControlDb, digest: string, now: number) => PromiseLike<T[]>,
 ): Promise<T & { digest: string; needsNoSso: boolean }> {
   const digest = await computeSha256Hex(pendingToken);
-  const [found] = await select(ctx.db, digest, ctx.now());
+  const [found] = await selectPendingSignIn(ctx.db, digest, ctx.now());
   if (!found) throw pendingSignInEnded();
   const { user, company } = found;
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });

@@ -4,7 +4,7 @@ import { computeKeyedDigest, computeKeyedDigests } from '../../platform/keyed-di
 import { checkCode, type PasswordlessCode, replaceCode } from './passwordless-store.ts';
 
 /** The number of minutes for which a mailed code is valid. */
-export const CODE_MINUTES = 10;
+export const CODE_VALIDITY_MINUTES = 10;
 
 /** The company, purpose and address of a code. The email is lower-case. */
 export type CodeScope = Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'>;
@@ -18,7 +18,7 @@ export async function prepareCode(ctx: Context, scope: CodeScope, code: string) 
     DIGEST_LABELS[scope.purpose],
     formatScopedCode(scope, code),
   );
-  const expiresAt = ctx.now() + CODE_MINUTES * MINUTE_MS;
+  const expiresAt = ctx.now() + CODE_VALIDITY_MINUTES * MINUTE_MS;
   return { statement: replaceCode(ctx.db, { ...scope, digest, tries: 0, expiresAt, usedAt: null }) };
 }
 

@@ -3,8 +3,8 @@ import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
-import { AFTER_CHANGE } from '../../db/statements.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { User } from '../users/service.ts';
 import { attemptGuess, makeSecondFactorGuess } from './attempts.ts';
 import { createBackupCodes } from './backup-codes.ts';
@@ -15,7 +15,7 @@ import { countTry, endPending, selectPendingSetup } from './pending-store.ts';
 import { useProofAfterChange } from './proof-store.ts';
 import { type Reauthentication, runWithReauthentication } from './reauthentication.ts';
 import { confirmFactor, replaceFactor, selectFactor } from './second-factor-store.ts';
-import { prepareConsequences } from './security-mails.ts';
+import { prepareSecurityConsequences } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
 import { createTotpSecret, makeOtpauthUrl } from './totp.ts';
 
@@ -40,7 +40,7 @@ export async function setUpSecondFactor(
     return view;
   }
   const caller = requireUser(ctx);
-  await requireNotEnabled(caller);
+  await requireNoEnabledFactor(caller);
   return runWithReauthentication(caller, null, reauthentication, async (proof) => {
     const { statement, view } = await prepareFactor(ctx, caller.actor, { requiresProof: true });
     const results = await commit(ctx.db, { proof, factor: statement });
@@ -54,7 +54,7 @@ export interface EnabledSecondFactor {
   /** The codes in plain text: they cannot be read again. */
   backupCodes: string[];
   /** The session, where enabling the factor completed a pending sign-in. */
-  signedIn?: StartedSession;
+  startedSession?: StartedSession;
 }
 
 /** Enables the authenticator that was set up, if one of its codes is right, and completes a sign-in that waited for it. */
@@ -69,7 +69,12 @@ export async function enableSecondFactor(
   const backupCodes = await runWithReauthentication(caller, null, reauthentication, (proof) =>
     attemptGuess(ctx, makeSecondFactorGuess(factor.companyId, factor.userId), async () => {
       const { codes, storedCodes } = await createBackupCodes(ctx, factor.id);
-      const consequences = prepareConsequences(ctx, caller.actor, 'second_factor_enabled', caller.actor.sessionId);
+      const consequences = prepareSecurityConsequences(
+        ctx,
+        caller.actor,
+        'second_factor_enabled',
+        caller.actor.sessionId,
+      );
       const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
         proof,
         use: useProofAfterChange(ctx.db, factor, await computeProof(ctx, factor, { totp: code })),
@@ -100,8 +105,8 @@ async function enableAndSignIn(
     const proof = await computeProof(ctx, factor, { totp: code });
     // Enabling ends every sign-in under way but this one.
     const enabledUser = { ...user, sessionEpoch: user.sessionEpoch + 1 };
-    const session = await prepareSession(ctx, enabledUser, { condition: AFTER_CHANGE });
-    const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
+    const session = await prepareSession(ctx, enabledUser, { condition: HAS_CHANGED_ROWS });
+    const consequences = prepareSecurityConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, { purpose: 'setup', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),
@@ -117,7 +122,7 @@ async function enableAndSignIn(
     }
     if (countChangedRows(results.session) === 0) throw wrongSecondFactor();
     consequences.send();
-    return { backupCodes: codes, signedIn: { ...(await session.tokens()), user } };
+    return { backupCodes: codes, startedSession: { ...(await session.tokens()), user } };
   });
 }
 
@@ -129,15 +134,15 @@ async function prepareFactor(
 ) {
   const id = ctx.newId();
   const secret = createTotpSecret();
-  const encrypted = await encryptSecret(ctx, secret, { id, companyId });
-  const record = { id, companyId, userId, secret: encrypted, confirmedAt: null, createdAt: ctx.now() };
+  const encryptedSecret = await encryptSecret(ctx, secret, { id, companyId });
+  const record = { id, companyId, userId, secret: encryptedSecret, confirmedAt: null, createdAt: ctx.now() };
   return {
     statement: replaceFactor(ctx.db, record, { requiresProof }),
     view: { secret, otpauthUrl: makeOtpauthUrl(secret, email) },
   };
 }
 
-async function requireNotEnabled({ db, actor }: UserContext): Promise<void> {
+async function requireNoEnabledFactor({ db, actor }: UserContext): Promise<void> {
   const [factor] = await selectFactor(db, actor.companyId, actor.id);
   if (factor && factor.confirmedAt !== null) throw secondFactorEnabled();
 }
@@ -158,6 +163,6 @@ function requireUser(ctx: EnrolmentContext): UserContext {
 /** Requires a code, which the body's schema leaves optional, so that a bad token is answered before a missing code. */
 function requireTotp(totp: string | undefined): string {
   if (totp === undefined)
-    throw invalid([{ field: 'totp_token', message: 'is required: a code from the authenticator' }]);
+    throw invalidInput([{ field: 'totp_token', message: 'is required: a code from the authenticator' }]);
   return totp;
 }

@@ -1,5 +1,5 @@
 import { companySuspended } from '../../access/failures.ts';
-import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailureBy } from '../../kernel/failure.ts';
 
 /** The email or the password is wrong. The answer is the same for an unknown email. */
 export const wrongCredentials = defineFailure('sign_in.wrong_credentials', 'invalid', {
@@ -78,6 +78,6 @@ export const cannotResetOwnersFactor = defineFailure('second_factor.of_owner', '
   message: 'Only administrators may reset the second factor of the owner.',
 });
 
-export const sessionNotFound = defineNotFoundBy('session', ['id'], {
+export const sessionNotFound = defineNotFoundFailureBy('session', ['id'], {
   message: 'You have no such session, or it has ended.',
 });

@@ -2,7 +2,7 @@ import { and, eq, gte, isNull, lt } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { signInNetworks } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, insertWhen } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS, insertWhen } from '../../db/statements.ts';
 
 /** Selects a row if the user of an email has signed in from a network since a time. */
 export const selectKnownNetwork = (
@@ -25,7 +25,7 @@ export const selectKnownNetwork = (
 
 /** Records the network of a sign-in, if the statement before it in the batch changed a row. */
 export const recordNetwork = (db: ControlDb, record: typeof signInNetworks.$inferSelect) =>
-  insertWhen(db, signInNetworks, record, AFTER_CHANGE).onConflictDoUpdate({
+  insertWhen(db, signInNetworks, record, HAS_CHANGED_ROWS).onConflictDoUpdate({
     target: [signInNetworks.userId, signInNetworks.network],
     set: { signedInAt: record.signedInAt },
   });

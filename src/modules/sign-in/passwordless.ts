@@ -11,7 +11,7 @@ import {
 } from '../mails/service.ts';
 import { markEmailVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireSsoOptionalForEmail, type SignInResult } from './complete.ts';
-import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
+import { CODE_VALIDITY_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
 
 /** Requests a code by mail. The user is read after the answer, which therefore does not reveal whether there is one. */
@@ -41,7 +41,7 @@ export async function mailCode(ctx: SendingContext, { companyId, email }: MailRe
       name: user.name,
       company: await readMailedCompany(ctx, company),
       code,
-      minutes: CODE_MINUTES,
+      minutes: CODE_VALIDITY_MINUTES,
     }),
   );
 }

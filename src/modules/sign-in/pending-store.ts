@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { pendingSecondFactors, secondFactors } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, existsSql } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type PendingSignIn = typeof pendingSecondFactors.$inferSelect;
@@ -87,4 +87,4 @@ export const endPending = (db: ControlDb, digest: string, now: number) =>
   db
     .update(pendingSecondFactors)
     .set({ endedAt: now })
-    .where(and(eq(pendingSecondFactors.digest, digest), AFTER_CHANGE));
+    .where(and(eq(pendingSecondFactors.digest, digest), HAS_CHANGED_ROWS));

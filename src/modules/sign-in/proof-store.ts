@@ -2,7 +2,7 @@ import { and, eq, gte, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb, Statement } from '../../db/client.ts';
 import { backupCodes, sessions, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, existsSql, insertWhen, matchesId, matchesUndeletedId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 
 type User = typeof users.$inferSelect;
 
@@ -36,7 +36,7 @@ export const useProof = (
 
 /** Uses a code, only if the previous statement of the batch changed a row. */
 export const useProofAfterChange = (db: ControlDb, factor: { companyId: string; id: string }, proof: CodeProof) =>
-  useProof(db, factor, proof, AFTER_CHANGE);
+  useProof(db, factor, proof, HAS_CHANGED_ROWS);
 
 /** Proves the user by password: changes a row if the verified password is still the user's. */
 export const usePassword = (db: ControlDb, user: User, now: number): Statement =>

@@ -16,7 +16,7 @@ export interface Reauthentication {
 }
 
 /** The maximum age of the session of a caller who has neither password nor second factor. */
-const FRESH_SESSION_MS = 10 * MINUTE_MS;
+const MAX_FRESH_SESSION_AGE_MS = 10 * MINUTE_MS;
 
 /**
  * Runs `work` once the caller has authenticated again: an access token alone may be stolen, and must not change how its user
@@ -47,7 +47,7 @@ export async function runWithReauthentication<T>(
   if (factor) throw wrongSecondFactor();
   const now = ctx.now();
   return (
-    (await work(useFreshSession(ctx.db, user, { sessionId, since: now - FRESH_SESSION_MS, now }))) ??
+    (await work(useFreshSession(ctx.db, user, { sessionId, since: now - MAX_FRESH_SESSION_AGE_MS, now }))) ??
     throwError(reauthenticationRequired())
   );
 }
@@ -76,9 +76,9 @@ export async function runWithPassword<T>(
     user: selectUser(ctx.db, companyId, id),
     known: selectCallerNetworkKnown(ctx, companyId, email),
   });
-  return attemptPassword(ctx, { companyId, email, isKnownHere: known.length > 0 }, async () => {
-    const { isRight } = await verifyPassword(password, user?.passwordHash ?? null);
-    if (!isRight || !user) throw wrongCredentials();
+  return attemptPassword(ctx, { companyId, email, isNetworkKnown: known.length > 0 }, async () => {
+    const { isCorrect } = await verifyPassword(password, user?.passwordHash ?? null);
+    if (!isCorrect || !user) throw wrongCredentials();
     return work(user);
   });
 }

@@ -4,7 +4,7 @@ import { computeHmacSha256, computeSha256Hex, toHex } from '../../platform/secre
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
 /** The lifetime of a session's refresh token. */
-const REFRESH_TOKEN_MS = 7 * DAY_MS;
+const REFRESH_TOKEN_LIFETIME_MS = 7 * DAY_MS;
 /** The longest life of a session, however often it is refreshed. */
 const MAX_SESSION_MS = 30 * DAY_MS;
 /** The time after a refresh token's first use in which a retry gets the same answer, unless its successor was used. */
@@ -30,7 +30,12 @@ export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | '
 export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
   prepareClaimedRotation(ctx, claims, {
     rotate: (key, digests, { now, retryUntil }) =>
-      rotateSession(ctx.db, key, digests, { now, retryUntil, refreshMs: REFRESH_TOKEN_MS, sessionMs: MAX_SESSION_MS }),
+      rotateSession(ctx.db, key, digests, {
+        now,
+        retryUntil,
+        refreshMs: REFRESH_TOKEN_LIFETIME_MS,
+        sessionMs: MAX_SESSION_MS,
+      }),
     end: (companyId, id, now) => endSession(ctx.db, companyId, id, now),
   });
 
@@ -78,7 +83,7 @@ export async function createSession(ctx: Context, { companyId, userId }: { compa
     sessionId: ctx.newId(),
     jti: crypto.randomUUID(),
     issuedAt: now,
-    expiresAt: now + REFRESH_TOKEN_MS,
+    expiresAt: now + REFRESH_TOKEN_LIFETIME_MS,
   };
   const record: Session = {
     id: token.sessionId,

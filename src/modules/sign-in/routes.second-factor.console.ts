@@ -69,9 +69,12 @@ const enabledFactorView = z.union([
   backupCodesView,
 ]);
 
-const viewEnabledFactor = ({ backupCodes, signedIn }: EnabledSecondFactor): z.input<typeof enabledFactorView> => ({
+const viewEnabledFactor = ({
+  backupCodes,
+  startedSession,
+}: EnabledSecondFactor): z.input<typeof enabledFactorView> => ({
   backup_codes: backupCodes,
-  ...(signedIn && viewStartedSession(signedIn)),
+  ...(startedSession && viewStartedSession(startedSession)),
 });
 
 const PENDING_TOKEN_DESCRIPTION =

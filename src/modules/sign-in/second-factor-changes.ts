@@ -17,13 +17,13 @@ import {
   type SecondFactor,
   selectFactor,
 } from './second-factor-store.ts';
-import { prepareConsequences } from './security-mails.ts';
+import { prepareSecurityConsequences } from './security-mails.ts';
 
 /** Disables the caller's second factor. */
 export async function disableSecondFactor(ctx: UserContext, reauthentication: Reauthentication): Promise<void> {
   const factor = await readEnabledFactor(ctx);
   await runWithReauthentication(ctx, factor, reauthentication, async (proof) => {
-    const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
+    const consequences = prepareSecurityConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...removeFactor(ctx.db, factor, ctx.now()),
@@ -41,7 +41,7 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
   const factor = await readEnabledFactor(ctx);
   return runWithReauthentication(ctx, factor, reauthentication, async (proof) => {
     const { codes, storedCodes } = await createBackupCodes(ctx, factor.id);
-    const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
+    const consequences = prepareSecurityConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...addBackupCodes(ctx.db, factor, storedCodes),
@@ -72,7 +72,7 @@ export async function resetSecondFactor(ctx: PrincipalContext, userId: string): 
   if (user.isOwner && !isAdministrator(ctx.actor.access)) throw cannotResetOwnersFactor();
   requireMayGrant(ctx.actor, toAccessSources(companyId, user.isOwner, access));
   const removedFactors = removeAllFactors(ctx.db, user, ctx.now());
-  const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
+  const consequences = prepareSecurityConsequences(ctx, user, 'second_factor_reset');
   const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
     user: removedFactors.user,
     ...consequences.statements,

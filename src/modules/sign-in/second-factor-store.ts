@@ -4,7 +4,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { passkeys } from '../../db/schema/passkeys.ts';
 import { backupCodes, pendingSecondFactors, secondFactors, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { AFTER_CHANGE, existsSql, insertWhen, makeIdListSql, matchesId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen, makeIdListSql, matchesId } from '../../db/statements.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
 type User = typeof users.$inferSelect;
@@ -28,13 +28,13 @@ export const selectFactor = (db: ControlDb, companyId: string, userId: string) =
  * to store it only if the statement before it in the batch changed a row
  */
 export const replaceFactor = (db: ControlDb, record: SecondFactor, { requiresProof }: { requiresProof: boolean }) =>
-  insertWhen(db, secondFactors, record, requiresProof ? AFTER_CHANGE : sql`true`).onConflictDoUpdate({
+  insertWhen(db, secondFactors, record, requiresProof ? HAS_CHANGED_ROWS : sql`true`).onConflictDoUpdate({
     target: secondFactors.userId,
     set: { id: record.id, secret: record.secret, createdAt: record.createdAt },
     setWhere: isNull(secondFactors.confirmedAt),
   });
 
-const isStored = ({ companyId, id }: SecondFactor): SQL =>
+const isStoredFactor = ({ companyId, id }: SecondFactor): SQL =>
   existsSql(secondFactors, matchesId(secondFactors, companyId, id));
 
 /** The SQL of the next epoch of a user's sessions, which ends every sign-in in progress. */
@@ -48,12 +48,14 @@ export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: Stored
   confirm: db
     .update(secondFactors)
     .set({ confirmedAt: now })
-    .where(and(matchesId(secondFactors, factor.companyId, factor.id), isNull(secondFactors.confirmedAt), AFTER_CHANGE)),
+    .where(
+      and(matchesId(secondFactors, factor.companyId, factor.id), isNull(secondFactors.confirmedAt), HAS_CHANGED_ROWS),
+    ),
   enable: db
     .update(users)
     .set({ mfaEnabled: true, updatedAt: now, sessionEpoch: nextSessionEpoch })
-    .where(and(matchesId(users, factor.companyId, factor.userId), AFTER_CHANGE)),
-  backupCodes: insertBackupCodes(db, factor, codes, AFTER_CHANGE),
+    .where(and(matchesId(users, factor.companyId, factor.userId), HAS_CHANGED_ROWS)),
+  backupCodes: insertBackupCodes(db, factor, codes, HAS_CHANGED_ROWS),
 });
 
 /**
@@ -64,8 +66,8 @@ export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: Store
   user: db
     .update(users)
     .set({ sessionEpoch: nextSessionEpoch })
-    .where(and(matchesId(users, factor.companyId, factor.userId), isStored(factor), AFTER_CHANGE)),
-  backupCodes: insertBackupCodes(db, factor, codes, AFTER_CHANGE),
+    .where(and(matchesId(users, factor.companyId, factor.userId), isStoredFactor(factor), HAS_CHANGED_ROWS)),
+  backupCodes: insertBackupCodes(db, factor, codes, HAS_CHANGED_ROWS),
 });
 
 const isCodeOfFactor = ({ companyId, id }: SecondFactor): SQL =>
@@ -147,20 +149,20 @@ export const removeAllFactors = (db: ControlDb, { companyId, id }: Pick<User, 'c
 export const removeFactor = (db: ControlDb, factor: SecondFactor, now: number) => ({
   remove: db
     .delete(secondFactors)
-    .where(and(matchesId(secondFactors, factor.companyId, factor.id), isConfirmed, AFTER_CHANGE)),
+    .where(and(matchesId(secondFactors, factor.companyId, factor.id), isConfirmed, HAS_CHANGED_ROWS)),
   disable: db
     .update(users)
     .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextSessionEpoch })
-    .where(and(matchesId(users, factor.companyId, factor.userId), AFTER_CHANGE)),
+    .where(and(matchesId(users, factor.companyId, factor.userId), HAS_CHANGED_ROWS)),
 });
 
 /** Deletes the backup codes and used time steps of a second factor that is deleted. */
 export const deleteFactorRemains = (db: ControlDb, factor: SecondFactor) => {
-  const isGone = not(isStored(factor));
+  const isDeletedFactor = not(isStoredFactor(factor));
   const stepsOfFactor = and(eq(usedTotpSteps.companyId, factor.companyId), eq(usedTotpSteps.factorId, factor.id));
   return [
-    db.delete(backupCodes).where(and(isCodeOfFactor(factor), isGone)),
-    db.delete(usedTotpSteps).where(and(stepsOfFactor, isGone)),
+    db.delete(backupCodes).where(and(isCodeOfFactor(factor), isDeletedFactor)),
+    db.delete(usedTotpSteps).where(and(stepsOfFactor, isDeletedFactor)),
   ] as const;
 };
 

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
-import { AFTER_CHANGE } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { attemptGuess, makeSecondFactorGuess } from './attempts.ts';
 import { requirePendingSignIn, type StartedSession } from './complete.ts';
 import { computeProof, type SecondFactorCode } from './factor-codes.ts';
@@ -20,7 +20,7 @@ export async function logInWithSecondFactor(
   return attemptGuess(ctx, makeSecondFactorGuess(user.companyId, user.id), async () => {
     const now = ctx.now();
     const proof = await computeProof(ctx, factor, input.code);
-    const session = await prepareSession(ctx, user, { condition: AFTER_CHANGE });
+    const session = await prepareSession(ctx, user, { condition: HAS_CHANGED_ROWS });
     const results = await commit(ctx.db, {
       count: countTry(ctx.db, digest, now, { purpose: 'login', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { AFTER_CHANGE } from '../../db/statements.ts';
+import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import {
   composeSecurityMail,
   type MailRequest,
@@ -37,7 +37,7 @@ export async function mailSecurityChange(
  * Prepares the consequences of a change of how a user signs in, if the statement before it in the batch changed a row: a mail to
  * the user, and the end of all their sessions except `exceptSession`.
  */
-export function prepareConsequences(
+export function prepareSecurityConsequences(
   ctx: Context,
   { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,
   change: SecurityChange,
@@ -49,7 +49,7 @@ export function prepareConsequences(
       mail: mail.statement,
       sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), {
         exceptSessionId: exceptSession,
-        condition: AFTER_CHANGE,
+        condition: HAS_CHANGED_ROWS,
       }),
     },
     send: mail.send,

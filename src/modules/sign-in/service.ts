@@ -25,7 +25,7 @@ export {
   type SignInResult,
   type StartedSession,
 } from './complete.ts';
-export { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
+export { CODE_VALIDITY_MINUTES as CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 export { sessionsEnded, signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './failures.ts';
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
@@ -37,7 +37,11 @@ export {
   type RefreshToken,
 } from './rotation.ts';
 export { countBackupCodes } from './second-factor-store.ts';
-export { mailSecurityChange, prepareConsequences, prepareSecurityMail } from './security-mails.ts';
+export {
+  mailSecurityChange,
+  prepareSecurityConsequences as prepareConsequences,
+  prepareSecurityMail,
+} from './security-mails.ts';
 export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';
 export {
   ACCESS_TOKEN_SECONDS,
@@ -64,10 +68,10 @@ export async function logIn(
     known: selectCallerNetworkKnown(ctx, company.id, input.email),
   });
   requireSsoOptional(company, user);
-  const passwordAttempt = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
+  const passwordAttempt = { companyId: company.id, email: input.email, isNetworkKnown: known.length > 0 };
   return attemptPassword(ctx, passwordAttempt, async () => {
     const verdict = await verifyPassword(input.password, user?.passwordHash ?? null);
-    if (!verdict.isRight || !user) throw wrongCredentials();
+    if (!verdict.isCorrect || !user) throw wrongCredentials();
     const hashUpgrade = verdict.isOutdated
       ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))]
       : [];

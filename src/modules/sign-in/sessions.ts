@@ -59,11 +59,11 @@ export async function prepareSession(ctx: Context, user: User, { condition }: { 
  * Begins a session, unless the user was deactivated, or all their sessions were ended, since `user` was read. `alongside` is
  * committed in the same unit.
  */
-export async function beginSession(ctx: Context, user: User, alongside: Statement[] = []): Promise<TokenPair> {
+export async function beginSession(ctx: Context, user: User, extraStatements: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);
   const { company, ...results } = await commit(ctx.db, {
     ...session.statements,
-    alongside,
+    alongside: extraStatements,
     company: selectCompany(ctx.db, user.companyId),
   });
   for (const companyRow of company) requireActiveCompany(companyRow);
@@ -133,8 +133,8 @@ export async function endSessionsOfUser(ctx: PrincipalContext, userId: string): 
 
 const toSessionOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
 
-async function makeTokenPair(ctx: Context, user: User, refresh: RefreshToken): Promise<TokenPair> {
-  const { sessionId: sid, jti } = refresh;
+async function makeTokenPair(ctx: Context, user: User, refreshTokenData: RefreshToken): Promise<TokenPair> {
+  const { sessionId: sid, jti } = refreshTokenData;
   const [token, refreshToken] = await Promise.all([
     signAccessToken(ctx, {
       user_id: user.id,
@@ -144,12 +144,12 @@ async function makeTokenPair(ctx: Context, user: User, refresh: RefreshToken): P
       is_owner: user.isOwner,
       sid,
     }),
-    signRefreshToken(ctx, { sub: user.id, company_id: user.companyId, sid, jti }, refresh),
+    signRefreshToken(ctx, { sub: user.id, company_id: user.companyId, sid, jti }, refreshTokenData),
   ]);
   return {
     token,
     expiresIn: ACCESS_TOKEN_SECONDS,
     refreshToken,
-    refreshExpiresIn: countSecondsUntil(ctx, refresh.expiresAt),
+    refreshExpiresIn: countSecondsUntil(ctx, refreshTokenData.expiresAt),
   };
 }

@@ -66,8 +66,8 @@ export const viewStartedSession = (startedSession: StartedSession): z.input<type
 export function viewSignInResult(result: SignInResult): z.input<typeof signInResultView> {
   if ('token' in result) return viewStartedSession(result);
   if (result.purpose === 'passkey') return { requires_2fa: true, methods: ['passkey'] };
-  const pending = { pending_2fa_token: result.pendingToken, expires_in: result.expiresIn };
+  const pendingFields = { pending_2fa_token: result.pendingToken, expires_in: result.expiresIn };
   return result.purpose === 'setup'
-    ? { requires_2fa_setup: true, ...pending }
-    : { requires_2fa: true, ...pending, methods: ['totp', 'backup_code'] };
+    ? { requires_2fa_setup: true, ...pendingFields }
+    : { requires_2fa: true, ...pendingFields, methods: ['totp', 'backup_code'] };
 }

@@ -1,8 +1,8 @@
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { findUrlProblem, isThisMachine } from '../../kernel/public-address.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
+import { findUrlProblem, isLocalHostname } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { findTrustProblem } from '../../platform/openid.ts';
 import { type Company, getActiveCompanyBySlug } from '../companies/service.ts';
@@ -78,7 +78,7 @@ async function storeConfiguration(
   if (input.provider.type === 'oidc' && clientSecret === null) {
     problems.push({ field: 'client_secret', message: 'is needed for a new issuer or client_id' });
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   const now = ctx.now();
   const { provider, redirectUris, jitProvisioning } = input;
   const record = { companyId, provider, clientSecret, redirectUris, jitProvisioning, createdAt: now, updatedAt: now };
@@ -118,7 +118,7 @@ export async function createProtocol(ctx: Context, company: Company, configurati
     ...provider,
     clientSecret: await decrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, makeSecretContext(company.id)),
     callbackUrl: serviceProvider.callbackUrl,
-    allowPrivate: ctx.config.ALLOW_PRIVATE_ISSUERS,
+    allowPrivateHosts: ctx.config.ALLOW_PRIVATE_ISSUERS,
   });
 }
 
@@ -157,8 +157,8 @@ export async function reencryptClientSecrets(ctx: Context): Promise<number> {
       reencrypt(keys, clientSecret, makeSecretContext(companyId)),
     ),
   );
-  const replaceStatements = outdatedConfigurations.map((old, index) =>
-    replaceClientSecret(ctx.db, old, secrets[index] ?? null),
+  const replaceStatements = outdatedConfigurations.map((outdatedConfiguration, index) =>
+    replaceClientSecret(ctx.db, outdatedConfiguration, secrets[index] ?? null),
   );
   if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
   return replaceStatements.length;
@@ -169,8 +169,8 @@ export const loadSaml = () => import('./saml.ts');
 
 const makeSecretContext = (companyId: string) => `sso-client:${companyId}`;
 
-function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
-  const checkAddress = (field: string, url: string) => ({ field, message: findUrlProblem(url, allowPrivate) });
+function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivateHosts: boolean): FieldProblem[] {
+  const checkAddress = (field: string, url: string) => ({ field, message: findUrlProblem(url, allowPrivateHosts) });
   const providerProblems =
     provider.type === 'oidc'
       ? [
@@ -186,7 +186,7 @@ function findProblems({ provider, redirectUris }: ConfigurationInput, allowPriva
         ];
   const redirectUriProblems = redirectUris.map((uri, index) => ({
     field: `redirect_uris.${index}`,
-    message: findRedirectUriProblem(uri, allowPrivate),
+    message: findRedirectUriProblem(uri, allowPrivateHosts),
   }));
   return [...providerProblems, ...redirectUriProblems].filter(
     (problem): problem is FieldProblem => problem.message !== null,
@@ -194,11 +194,11 @@ function findProblems({ provider, redirectUris }: ConfigurationInput, allowPriva
 }
 
 /** Finds the problem of a redirect URI, to which browsers go with a code: it must be https, or plain http on the same machine. */
-function findRedirectUriProblem(uri: string, allowPrivate: boolean): string | null {
+function findRedirectUriProblem(uri: string, allowPrivateHosts: boolean): string | null {
   if (uri === '') return 'must not be empty';
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);
-  if (protocol !== 'https:' && !(protocol === 'http:' && (isThisMachine(hostname) || allowPrivate))) {
+  if (protocol !== 'https:' && !(protocol === 'http:' && (isLocalHostname(hostname) || allowPrivateHosts))) {
     return 'must be an https URL, or http on the same machine';
   }
   return hash !== '' || username !== '' || password !== '' ? 'must have no fragment, user name or password' : null;

@@ -1,4 +1,4 @@
-import { defineFailure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalidInput } from '../../kernel/failure.ts';
 
 export const ssoNotConfigured = defineFailure('sso.not_configured', 'missing', {
   message: 'Single sign-on is not configured for this company.',
@@ -6,7 +6,7 @@ export const ssoNotConfigured = defineFailure('sso.not_configured', 'missing', {
 });
 
 export const redirectUriNotAllowed = () =>
-  invalid(
+  invalidInput(
     [{ field: 'redirect_uri', message: 'must be one of the configured redirect_uris, exactly' }],
     'The redirect_uri is not one of those configured for the company.',
   );

@@ -42,15 +42,15 @@ export function createOidcProtocol(provider: {
   clientSecret: string;
   callbackUrl: string;
   trustEmail?: boolean;
-  allowPrivate: boolean;
+  allowPrivateHosts: boolean;
 }): Protocol {
   const client: Client = { client_id: provider.clientId };
-  const { callbackUrl, trustEmail = false, allowPrivate } = provider;
+  const { callbackUrl, trustEmail = false, allowPrivateHosts } = provider;
   return {
     async beginSignIn(state) {
-      const server = await discoverProvider(provider.issuer, allowPrivate);
+      const server = await discoverProvider(provider.issuer, allowPrivateHosts);
       const expectation: Expectation = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() };
-      const url = getAuthorizationEndpoint(server, allowPrivate);
+      const url = getAuthorizationEndpoint(server, allowPrivateHosts);
       const parameters = {
         response_type: 'code',
         client_id: provider.clientId,
@@ -67,7 +67,7 @@ export function createOidcProtocol(provider: {
 
     async finishSignIn(state, expected, answer) {
       const { nonce, codeVerifier } = JSON.parse(expected) as Expectation;
-      const server = await discoverProvider(provider.issuer, allowPrivate);
+      const server = await discoverProvider(provider.issuer, allowPrivateHosts);
       const tokenAnswer = await authorizationCodeGrantRequest(
         server,
         client,
@@ -75,15 +75,15 @@ export function createOidcProtocol(provider: {
         validateGrant(server, client, answer, state),
         callbackUrl,
         codeVerifier,
-        makeProviderRequestOptions(allowPrivate),
+        makeProviderRequestOptions(allowPrivateHosts),
       );
       const tokens = await processAuthorizationCodeResponse(server, client, tokenAnswer, {
         expectedNonce: nonce,
         requireIdToken: true,
       });
       requireCanonicalJwt(tokens.id_token ?? '');
-      await validateApplicationLevelSignature(server, tokenAnswer, makeProviderRequestOptions(allowPrivate));
-      return toIdentity(await readClaims(server, client, tokens, allowPrivate), trustEmail);
+      await validateApplicationLevelSignature(server, tokenAnswer, makeProviderRequestOptions(allowPrivateHosts));
+      return toIdentity(await readClaims(server, client, tokens, allowPrivateHosts), trustEmail);
     },
   };
 }
@@ -120,13 +120,18 @@ async function readClaims(
   server: AuthorizationServer,
   client: Client,
   tokens: TokenEndpointResponse,
-  allowPrivate: boolean,
+  allowPrivateHosts: boolean,
 ): Promise<Claims> {
   const claims = getValidatedIdTokenClaims(tokens);
   if (!claims) throw new Error('The token endpoint answered no ID token.');
   const isComplete = claims.email !== undefined && isEmailVerified(claims) !== undefined;
   if (isComplete || !server.userinfo_endpoint) return claims;
-  const answer = await userInfoRequest(server, client, tokens.access_token, makeProviderRequestOptions(allowPrivate));
+  const answer = await userInfoRequest(
+    server,
+    client,
+    tokens.access_token,
+    makeProviderRequestOptions(allowPrivateHosts),
+  );
   const userInfoClaims: Claims = await processUserInfoResponse(server, client, claims.sub, answer);
   // What it says of another address than the token has is not about this one.
   return claims.email === undefined || claims.email === userInfoClaims.email

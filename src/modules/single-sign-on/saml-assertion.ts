@@ -35,14 +35,14 @@ export interface VerifiedAssertion {
  */
 export function readAssertion(
   assertion: XmlElement,
-  expected: { issuer: string; requestId: string; recipient: string; now: number; skew: number },
+  expectedValues: { issuer: string; requestId: string; recipient: string; now: number; skew: number },
 ): VerifiedAssertion {
   if (!isNamed(assertion, ASSERTION_NAMESPACE, 'Assertion') || readAttribute(assertion, 'Version') !== '2.0') {
     throw new Error('This is no assertion of SAML 2.0.');
   }
   const id = readAttribute(assertion, 'ID');
   if (!id) throw new Error('The assertion has no ID.');
-  if (readText(requireOnlyChild(assertion, ASSERTION_NAMESPACE, 'Issuer')) !== expected.issuer) {
+  if (readText(requireOnlyChild(assertion, ASSERTION_NAMESPACE, 'Issuer')) !== expectedValues.issuer) {
     throw new Error('The assertion is from another issuer.');
   }
   const conditions = listChildElements(requireOnlyChild(assertion, ASSERTION_NAMESPACE, 'Conditions'));
@@ -56,7 +56,7 @@ export function readAssertion(
   if (identifiers.length !== 1) throw new Error('The subject has not exactly one identifier.');
   return {
     id,
-    until: readConfirmationEnd(subject, expected),
+    until: readConfirmationEnd(subject, expectedValues),
     nameId: readText(requireOnlyChild(subject, ASSERTION_NAMESPACE, 'NameID')),
     attributes: readAttributes(assertion),
   };
@@ -65,19 +65,19 @@ export function readAssertion(
 /** Reads the end (ms) of the bearer confirmation for this recipient and request. */
 function readConfirmationEnd(
   subject: XmlElement,
-  expected: { requestId: string; recipient: string; now: number; skew: number },
+  expectedValues: { requestId: string; recipient: string; now: number; skew: number },
 ): number {
   for (const confirmation of listChildrenNamed(subject, ASSERTION_NAMESPACE, 'SubjectConfirmation')) {
     const [data] = listChildrenNamed(confirmation, ASSERTION_NAMESPACE, 'SubjectConfirmationData');
     if (!data || readAttribute(confirmation, 'Method') !== BEARER_METHOD) continue;
-    const until = Date.parse(readAttribute(data, 'NotOnOrAfter') ?? '') + expected.skew;
+    const until = Date.parse(readAttribute(data, 'NotOnOrAfter') ?? '') + expectedValues.skew;
     const notBefore = readAttribute(data, 'NotBefore');
-    const hasBegun = notBefore === null || Date.parse(notBefore) <= expected.now + expected.skew;
+    const hasBegun = notBefore === null || Date.parse(notBefore) <= expectedValues.now + expectedValues.skew;
     if (
-      readAttribute(data, 'Recipient') === expected.recipient &&
-      readAttribute(data, 'InResponseTo') === expected.requestId &&
+      readAttribute(data, 'Recipient') === expectedValues.recipient &&
+      readAttribute(data, 'InResponseTo') === expectedValues.requestId &&
       hasBegun &&
-      expected.now < until
+      expectedValues.now < until
     ) {
       return until;
     }

@@ -26,11 +26,11 @@ const SIGNATURE_NAMESPACE = 'http://www.w3.org/2000/09/xmldsig#';
  * parsers read differently and SAML does not use: document types, comments, CDATA, processing instructions. Also rejects
  * signatures with algorithms that are not accepted. @throws Error
  */
-export function readSamlResponse(encoded: string | null): XmlElement {
-  if (encoded === null || encoded.length > Math.ceil(MAX_XML_BYTES / 3) * 4 + 4096) {
+export function readSamlResponse(encodedResponse: string | null): XmlElement {
+  if (encodedResponse === null || encodedResponse.length > Math.ceil(MAX_XML_BYTES / 3) * 4 + 4096) {
     throw new SignInRefusal('invalid_response', 'There is no SAMLResponse, or it is too large.');
   }
-  const xml = decodeResponse(encoded);
+  const xml = decodeResponse(encodedResponse);
   const problem =
     (/<!/.test(xml) && 'a document type, a comment or CDATA') ||
     (/<\?(?!xml\s)/.test(xml) && 'a processing instruction') ||
@@ -52,7 +52,7 @@ export function readSamlResponse(encoded: string | null): XmlElement {
  */
 export function checkResponse(
   root: XmlElement,
-  expected: { issuer: string; destination: string; requestId: string },
+  expectedValues: { issuer: string; destination: string; requestId: string },
 ): void {
   if (!isNamed(root, PROTOCOL_NAMESPACE, 'Response') || readAttribute(root, 'Version') !== '2.0') {
     throw new Error('This is no response of SAML 2.0.');
@@ -62,28 +62,28 @@ export function checkResponse(
     'Value',
   );
   if (status !== SUCCESS_STATUS) throw new SignInRefusal('access_denied', new Error(`The provider reports ${status}.`));
-  if (readAttribute(root, 'InResponseTo') !== expected.requestId)
+  if (readAttribute(root, 'InResponseTo') !== expectedValues.requestId)
     throw new Error('The response answers another request.');
   // A response that is not signed itself may leave out destination and issuer: its assertion has both.
   const isSigned = listChildrenNamed(root, SIGNATURE_NAMESPACE, 'Signature').length > 0;
   const destination = readAttribute(root, 'Destination');
-  if (destination === null ? isSigned : destination !== expected.destination) {
+  if (destination === null ? isSigned : destination !== expectedValues.destination) {
     throw new Error('The response is for another destination.');
   }
   const issuers = listChildrenNamed(root, ASSERTION_NAMESPACE, 'Issuer');
   if (
     issuers.length > 1 ||
     (issuers.length === 0 && isSigned) ||
-    issuers.some((it) => readText(it) !== expected.issuer)
+    issuers.some((it) => readText(it) !== expectedValues.issuer)
   ) {
     throw new Error('The response is from another issuer.');
   }
 }
 
-function decodeResponse(encoded: string): string {
+function decodeResponse(encodedResponse: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      Uint8Array.fromBase64(encoded.replaceAll(/\s/g, '')),
+      Uint8Array.fromBase64(encodedResponse.replaceAll(/\s/g, '')),
     );
   } catch {
     throw new SignInRefusal('invalid_response', 'The SAMLResponse is not base64 of UTF-8.');

@@ -51,8 +51,8 @@ export function createSamlProtocol(provider: {
       const signedAssertion = profile?.getAssertionXml?.();
       if (signedAssertion === undefined) throw new Error('The response holds no assertion.');
       // node-saml has verified signature, audience and time; the rest is verified here, from what was signed.
-      const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
-      const assertion = readAssertion(parseXml(signedAssertion), expected);
+      const expectedValues = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
+      const assertion = readAssertion(parseXml(signedAssertion), expectedValues);
       return {
         ...toIdentity(assertion, provider.attributes),
         singleUseAssertion: { id: assertion.id, until: assertion.until },

@@ -40,7 +40,7 @@ export const selectConfigurationsUnderOlderKey = (db: ControlDb, prefix: string,
 /** Stores a client secret encrypted again under another key, unless it was changed since it was read. */
 export const replaceClientSecret = (
   db: ControlDb,
-  old: Pick<Configuration, 'companyId' | 'clientSecret'>,
+  oldConfiguration: Pick<Configuration, 'companyId' | 'clientSecret'>,
   secret: string | null,
 ) =>
   db
@@ -48,8 +48,8 @@ export const replaceClientSecret = (
     .set({ clientSecret: secret })
     .where(
       and(
-        eq(ssoConfigurations.companyId, old.companyId),
-        sql`${ssoConfigurations.clientSecret} is ${old.clientSecret}`,
+        eq(ssoConfigurations.companyId, oldConfiguration.companyId),
+        sql`${ssoConfigurations.clientSecret} is ${oldConfiguration.clientSecret}`,
       ),
     );
 

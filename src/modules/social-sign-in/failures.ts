@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 
 /** The token is not valid. Deliberately vague about the reason. */
 export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthenticated', {
@@ -19,7 +19,7 @@ export const providerKeysUnreadable = defineFailure('social.provider_keys_unread
   message: 'The keys of the identity provider could not be read.',
 });
 
-export const socialProviderNotFound = defineNotFound('social_provider', {
+export const socialProviderNotFound = defineNotFoundFailure('social_provider', {
   message: 'The company has no such social provider.',
 });
 

@@ -82,13 +82,13 @@ function findIssuingProvider(providers: SocialProvider[], { iss, aud }: JWTPaylo
   return providers.find(({ issuer, audience }) => issuer === iss && audiences.includes(audience));
 }
 
-async function fetchKeySet({ issuer, jwksUri }: SocialProvider, allowPrivate: boolean): Promise<KeySet> {
-  const keySetUrl = jwksUri ?? (await discoverProvider(issuer, allowPrivate)).jwks_uri;
+async function fetchKeySet({ issuer, jwksUri }: SocialProvider, allowPrivateHosts: boolean): Promise<KeySet> {
+  const keySetUrl = jwksUri ?? (await discoverProvider(issuer, allowPrivateHosts)).jwks_uri;
   if (!keySetUrl) throw new errors.JWKSInvalid('The provider names no jwks_uri.');
-  const key = `${allowPrivate} ${keySetUrl}`;
+  const key = `${allowPrivateHosts} ${keySetUrl}`;
   const cachedKeySet = keySets.get(key);
   if (cachedKeySet) return cachedKeySet;
-  const keySet = createRemoteJWKSet(new URL(keySetUrl), { [customFetch]: createOutboundFetch(allowPrivate) });
+  const keySet = createRemoteJWKSet(new URL(keySetUrl), { [customFetch]: createOutboundFetch(allowPrivateHosts) });
   keySets.set(key, keySet);
   return keySet;
 }

@@ -4,7 +4,7 @@ import { requireAdministrator } from '../../access/requirements.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { findUrlProblem } from '../../kernel/public-address.ts';
 import { discoverProvider, findTrustProblem, getAuthorizationEndpoint } from '../../platform/openid.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
@@ -49,7 +49,7 @@ export async function putSocialProviders(
   const problems = providers.flatMap((provider, index) =>
     findProblems(provider, index, ctx.config.ALLOW_PRIVATE_ISSUERS),
   );
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   const notices = await prepareNoticesToAdministrators(ctx, 'social_changed');
   const record = { companyId: ctx.actor.companyId, providers, updatedAt: ctx.now() };
   await commit(ctx.db, { configuration: putSocialConfiguration(ctx.db, record), notices: notices.statements });
@@ -81,12 +81,14 @@ export async function beginProviderSignIn(
   const company = await getActiveCompanyBySlug(ctx, companySlug);
   requireActiveCompany(company);
   // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.
-  const provider = (await readProviders(ctx, company.id)).find((configured) => configured.issuer === issuer);
+  const provider = (await readProviders(ctx, company.id)).find(
+    (configuredProvider) => configuredProvider.issuer === issuer,
+  );
   if (!provider) throw socialProviderNotFound();
-  const { ALLOW_PRIVATE_ISSUERS: allowPrivate } = ctx.config;
-  const server = await discoverProvider(issuer, allowPrivate);
+  const { ALLOW_PRIVATE_ISSUERS: allowPrivateHosts } = ctx.config;
+  const server = await discoverProvider(issuer, allowPrivateHosts);
   if (!server.response_types_supported?.includes('id_token')) throw providerNeedsClientSecret();
-  const url = getAuthorizationEndpoint(server, allowPrivate);
+  const url = getAuthorizationEndpoint(server, allowPrivateHosts);
   const [state, nonce] = [generateRandomState(), generateRandomNonce()];
   const parameters = {
     response_type: 'id_token',
@@ -152,8 +154,8 @@ async function useToken(ctx: Context, user: User, { issuer, subject }: IdTokenCl
   requireSameIdentity(pinned as UserIdentity, identity);
 }
 
-function requireSameIdentity(pinned: UserIdentity, { issuer, subject }: UserIdentity): void {
-  if (pinned.issuer !== issuer || pinned.subject !== subject) throw identityMismatch();
+function requireSameIdentity(pinnedIdentity: UserIdentity, { issuer, subject }: UserIdentity): void {
+  if (pinnedIdentity.issuer !== issuer || pinnedIdentity.subject !== subject) throw identityMismatch();
 }
 
 /**
@@ -183,14 +185,14 @@ async function readProviders(ctx: Context, companyId: string): Promise<SocialPro
 function findProblems(
   { issuer, jwksUri, trustEmail = false }: SocialProvider,
   index: number,
-  allowPrivate: boolean,
+  allowPrivateHosts: boolean,
 ): FieldProblem[] {
   const addressProblems = [
-    { field: `providers.${index}.issuer`, message: findUrlProblem(issuer, allowPrivate) },
+    { field: `providers.${index}.issuer`, message: findUrlProblem(issuer, allowPrivateHosts) },
     { field: `providers.${index}.trust_email`, message: findTrustProblem(issuer, trustEmail) },
     {
       field: `providers.${index}.jwks_uri`,
-      message: jwksUri === null ? null : findUrlProblem(jwksUri, allowPrivate),
+      message: jwksUri === null ? null : findUrlProblem(jwksUri, allowPrivateHosts),
     },
   ];
   return addressProblems.filter((problem): problem is FieldProblem => problem.message !== null);

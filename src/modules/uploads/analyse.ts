@@ -22,7 +22,7 @@ import {
 } from './inference/index.ts';
 import type { JobError, JobProgress, Source, UploadJob, WorkedJob } from './job.ts';
 import { finishAnalysis } from './job-store.ts';
-import { JobProblem, Superseded, tableDeleted } from './problems.ts';
+import { JobProblem, SupersededError, tableDeleted } from './problems.ts';
 import { type Reanalysis, toOptionProblem } from './reading-options.ts';
 import { sumBytes } from './receive.ts';
 import { deleteConvertedTexts, findUnconvertedIndex, type Item, listSources, prepareItem, toItems } from './sources.ts';
@@ -119,8 +119,8 @@ async function tryNextBlock(
     return { state: { ...previousState, widening: { ...widening, file: file + 1, position: null } }, bytes: 0 };
   const size = Math.min(Math.max(getBlockBytes(ctx.config), wants), reading.end - from.offset);
   const block = await readBlock(ctx.files, source, from.offset, size);
-  const checked = checkValues(reading, inference, doubts, from, block.bytes, block.isLast);
-  return { state: { ...previousState, widening: { file, ...checked } }, bytes: block.bytes.length };
+  const checkResult = checkValues(reading, inference, doubts, from, block.bytes, block.isLast);
+  return { state: { ...previousState, widening: { file, ...checkResult } }, bytes: block.bytes.length };
 }
 
 /** Ends an analysis with a problem. A failed reanalysis does not fail the job, which waits again with its previous schema. */
@@ -136,7 +136,8 @@ async function endAnalysisWithError(work: JobWork<AnalysisState | FetchState>, e
     reading,
     progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
   };
-  if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now())))) throw new Superseded();
+  if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now()))))
+    throw new SupersededError();
   await tryDeleteConvertedTexts(
     ctx,
     { jobId: job.id, analysisNumber: reanalysis.number, onlyThisAnalysis: true },
@@ -232,7 +233,8 @@ async function saveSchema(
     rows_total: schema.total_row_count_estimate,
   };
   const outcome = { schema, reading: { sources: texts, ...reading }, progress };
-  if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now())))) throw new Superseded();
+  if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now()))))
+    throw new SupersededError();
   if (state.look)
     await tryDeleteConvertedTexts(
       ctx,

@@ -41,6 +41,8 @@ function isIgnored(name: string): boolean {
   const parts = name.split('/');
   const baseName = parts.at(-1) ?? '';
   return (
-    baseName === '' || parts.includes('__MACOSX') || parts.some((part) => part.startsWith('.') && !/^\.\.?$/.test(part))
+    baseName === '' ||
+    parts.includes('__MACOSX') ||
+    parts.some((segment) => segment.startsWith('.') && !/^\.\.?$/.test(segment))
   );
 }

@@ -12,7 +12,7 @@ import {
 } from './inference/index.ts';
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
-import { ROW_ID } from './upsert-sql.ts';
+import { ROW_ID_COLUMN } from './upsert-sql.ts';
 
 /** The progress of a load; stored with its job. */
 export interface LoadState {
@@ -68,17 +68,24 @@ export function listLoadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   );
   const ids = job.reading?.ids;
   if (ids === undefined) return columns;
-  return [{ name: ROW_ID, display_name: 'id', type: 'text', nullable: false, source_index: ids }, ...columns];
+  return [{ name: ROW_ID_COLUMN, display_name: 'id', type: 'text', nullable: false, source_index: ids }, ...columns];
 }
 
 /** Plans how each file of a confirmed job is loaded. @param zone the edges of the confirmed time zone, where they matter */
 export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {
   const { found, files } = requireReading(job);
   const columns = listLoadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
-    const inferred = found[source];
-    if (!inferred) throw new Error('a confirmed column is not in the files');
+    const inferredColumn = found[source];
+    if (!inferredColumn) throw new Error('a confirmed column is not in the files');
     const mayBeNull = nullable && !job.key?.includes(name);
-    return { name, type, nullable: mayBeNull, source, inferredType: inferred.type, hasNulls: inferred.nullable };
+    return {
+      name,
+      type,
+      nullable: mayBeNull,
+      source,
+      inferredType: inferredColumn.type,
+      hasNulls: inferredColumn.nullable,
+    };
   });
   return files.map((file) => planLoad(file, columns, zone));
 }

@@ -1,4 +1,4 @@
-import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import type { InferredColumn, InferredSchema } from './inference/index.ts';
 import type { Confirmation, ConfirmedColumn, ConfirmedSchema, PlannedEvolution } from './job.ts';
 
@@ -23,7 +23,7 @@ class ColumnMatcher {
   }
 
   throwProblems(): void {
-    if (this.problems.length > 0) throw invalid(this.problems, 'The columns do not match those of the files.');
+    if (this.problems.length > 0) throw invalidInput(this.problems, 'The columns do not match those of the files.');
   }
 }
 
@@ -58,8 +58,8 @@ function findSource(
 ): InferredColumn | undefined {
   if (column.source_index !== undefined)
     return inferredColumns.find((source) => source.source_index === column.source_index);
-  const sameNamed = inferredColumns.find((source) => source.name === column.name);
-  return sameNamed ?? (count === inferredColumns.length ? inferredColumns[index] : undefined);
+  const sameNamedColumn = inferredColumns.find((source) => source.name === column.name);
+  return sameNamedColumn ?? (count === inferredColumns.length ? inferredColumns[index] : undefined);
 }
 
 /**
@@ -115,14 +115,14 @@ export function matchTableColumns(
   const filledNames = matchedColumns.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
   const mustBeFilled = ({ name, nullable }: InferredColumn) => (keyColumns ? keyColumns.includes(name) : !nullable);
   const missingColumns = schema.columns.filter((column) => mustBeFilled(column) && !filledNames.includes(column.name));
-  const formatMissing = (name: string) =>
+  const formatMissingColumn = (name: string) =>
     keyColumns
       ? `"${name}" is part of the key, so the files must fill it`
       : `"${name}" cannot be null in the table, so the files must fill it`;
-  const problems = missingColumns.map(({ name }) => ({ field: 'columns', message: formatMissing(name) }));
+  const problems = missingColumns.map(({ name }) => ({ field: 'columns', message: formatMissingColumn(name) }));
   if (filledNames.length === 0)
     problems.push({ field: 'columns', message: 'must include at least one column that the files fill' });
-  if (problems.length > 0) throw invalid(problems, 'The columns do not match those of the table.');
+  if (problems.length > 0) throw invalidInput(problems, 'The columns do not match those of the table.');
   const isChanged = evolution.added.length + evolution.widened.length > 0;
   return { columns: matchedColumns, ...(isChanged && { evolution }) };
 }

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { JobError } from './job.ts';
-import { Superseded } from './problems.ts';
+import { SupersededError } from './problems.ts';
 import { formatStagingTable } from './staging.ts';
 import * as store from './store.ts';
 
@@ -20,7 +20,7 @@ export async function failLockedJob(
   if (tableId) await tx.execute(`DROP TABLE IF EXISTS ${formatStagingTable(tableId)}`);
 }
 
-/** Ends a job as failed, if its work is still at `step`. @throws Superseded when it is not */
+/** Ends a job as failed, if its work is still at `step`. @throws SupersededError when it is not */
 export async function failJobAtStep(
   database: TenantSql,
   ctx: CompanyContext,
@@ -30,7 +30,7 @@ export async function failJobAtStep(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     const lockedJob = await store.lockJob(tx, { id: jobId, companyId: ctx.actor.companyId });
-    if (lockedJob?.step !== step) throw new Superseded();
+    if (lockedJob?.step !== step) throw new SupersededError();
     await failLockedJob(tx, ctx, jobId, lockedJob.state, error);
   });
 }

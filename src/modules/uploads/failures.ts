@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFound, invalid } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, invalidInput } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
 /**
@@ -7,7 +7,7 @@ export const MAX_FILES = 10;
  */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
-export const jobNotFound = defineNotFound('upload_job', { portuguese: 'Upload não encontrado.' });
+export const jobNotFound = defineNotFoundFailure('upload_job', { portuguese: 'Upload não encontrado.' });
 
 export const notWaitingConfirm = defineFailure('upload_job.not_waiting_confirm', 'invalid', {
   message: 'The upload job is not waiting for its confirm.',
@@ -63,13 +63,13 @@ export const malformedForm = defineFailure('upload.malformed_form', 'malformed',
   detail: (message: string) => ({ message }),
 });
 
-export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append, replace or upsert' }]);
+export const wrongMode = () => invalidInput([{ field: 'mode', message: 'must be append, replace or upsert' }]);
 
-export const wrongEvolve = () => invalid([{ field: 'evolve', message: 'must be none, add or widen' }]);
+export const wrongEvolve = () => invalidInput([{ field: 'evolve', message: 'must be none, add or widen' }]);
 
 /** Makes the failure for a load that would give the table too many columns. */
-export const tooManyTableColumns = (max: number) =>
-  invalid([{ field: 'columns', message: `would be more than ${max} columns in the table` }]);
+export const tooManyTableColumns = (maxColumns: number) =>
+  invalidInput([{ field: 'columns', message: `would be more than ${maxColumns} columns in the table` }]);
 
 export const noFiles = defineFailure('upload.no_files', 'invalid', {
   message: 'No file was sent.',
@@ -99,7 +99,7 @@ export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
   'managed-tables': 'UPLOAD_FILE_TYPE',
 });
 
-export const uploadNotFound = defineNotFound('resumable_upload', { portuguese: 'Upload não encontrado.' });
+export const uploadNotFound = defineNotFoundFailure('resumable_upload', { portuguese: 'Upload não encontrado.' });
 
 /** The maximum size of a file of a resumable upload. Bytes. */
 export const MAX_RESUMABLE_BYTES = 5 * 1024 ** 3;
@@ -157,7 +157,7 @@ export const wrongTusVersion = defineFailure('resumable_upload.version', 'invali
 export const wrongUploadHeader = defineFailure('resumable_upload.header', 'malformed', {
   message: 'A header of the upload is missing or malformed.',
   portuguese: 'Um cabeçalho do upload está ausente ou malformado.',
-  detail: (field: string, expected: string) => ({ field, expected }),
+  detail: (field: string, expectedFormat: string) => ({ field, expected: expectedFormat }),
   'managed-tables': 'UPLOAD_HEADER',
 });
 

@@ -2,7 +2,12 @@ import type { CompanyContext } from '../../context.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { waitForStorage } from '../../platform/file-storage.ts';
-import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutsideFile } from '../../platform/outside-file.ts';
+import {
+  MAX_REDIRECTS,
+  OutsideFetchError,
+  type OutsideResponse,
+  openOutsideFile,
+} from '../../platform/outside-file.ts';
 import { readQuota } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
 import { runWithinFileQuota } from './file-quota.ts';
@@ -10,7 +15,7 @@ import { finishFetch } from './job-store.ts';
 import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
 import {
   JobProblem,
-  Superseded,
+  SupersededError,
   sourceChanged,
   sourceTooLarge,
   sourceTypeUnknown,
@@ -184,9 +189,9 @@ class Download {
           answer.close();
         }
         if (this.#state.total === null || this.#offset >= this.#state.total) return await this.#finish();
-        throw new OutsideFailed('lost');
+        throw new OutsideFetchError('lost');
       } catch (error) {
-        if (!(error instanceof OutsideFailed)) throw error;
+        if (!(error instanceof OutsideFetchError)) throw error;
         await this.#retryOrFail(error, this.#offset > offset);
       }
     }
@@ -199,7 +204,7 @@ class Download {
   }
 
   /** Retries after a lost connection, after a short pause, or fails. */
-  async #retryOrFail({ problem }: OutsideFailed, hasReceivedBytes: boolean): Promise<void> {
+  async #retryOrFail({ problem }: OutsideFetchError, hasReceivedBytes: boolean): Promise<void> {
     if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw toUnreachableProblem(problem);
     this.#connections += 1;
     this.#empty = hasReceivedBytes ? 0 : this.#empty + 1;
@@ -235,7 +240,7 @@ class Download {
       ...(isResumed && { range: `bytes=${this.#offset}-`, 'if-range': etag }),
     };
     const { config } = this.#work.ctx;
-    const limits = { allowPrivate: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
+    const limits = { allowPrivateHosts: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
     const answer = await openOutsideFile(url, headers, limits);
     try {
       if (isResumed) this.#requireContinuation(answer, etag, url);
@@ -349,7 +354,7 @@ class Download {
     const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
     const at = formatIsoTimestamp(ctx.now());
     await runWithinFileQuota(ctx, database, file.size_bytes, async (tx) => {
-      if (!(await finishFetch(tx, job, job.step, { files: [file], progress }, at))) throw new Superseded();
+      if (!(await finishFetch(tx, job, job.step, { files: [file], progress }, at))) throw new SupersededError();
     });
     job.step += 1;
   }
@@ -376,5 +381,5 @@ const toStrongEtag = (etag: string | null): string | null => (etag !== null && /
 
 const toStatusProblem = (status: number): Error =>
   RETRYABLE_STATUSES.has(status)
-    ? new OutsideFailed('lost')
+    ? new OutsideFetchError('lost')
     : new JobProblem(sourceUnreachable(`o servidor respondeu com o código ${status}`));

@@ -38,7 +38,7 @@ export const measureCompanySizes = async (ctx: CompanyContext, tx: TenantTx): Pr
 });
 
 /** The advisory lock, an arbitrary number, under which the files of the company are counted until the transaction commits. */
-const FILE_COUNT_LOCK = 519_204_879;
+const FILE_COUNT_LOCK_ID = 519_204_879;
 
 /**
  * Rejects a transaction of an upload that leaves the company with more bytes of files than its quota. Call it last: until the
@@ -47,7 +47,7 @@ const FILE_COUNT_LOCK = 519_204_879;
 export async function requireFileQuota(ctx: CompanyContext, tx: TenantTx, bytes: number): Promise<void> {
   const limit = await readQuota(ctx, 'file_bytes');
   if (limit === undefined) return;
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK]);
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK_ID]);
   const usedBytes = await readFileBytes(ctx, tx);
   if (usedBytes > limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: usedBytes - bytes });
 }

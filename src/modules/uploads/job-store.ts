@@ -51,11 +51,11 @@ export async function claimJob<State>(
 }
 
 /** Releases a job that was claimed until `until`, unless a later delivery has claimed it meanwhile. */
-export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Promise<void> {
+export async function releaseJob(tx: TenantTx, key: JobKey, leaseUntil: string): Promise<void> {
   await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${JOB_KEY_CONDITION} AND turn_until = $3`, [
     key.id,
     key.companyId,
-    until,
+    leaseUntil,
   ]);
 }
 
@@ -103,11 +103,11 @@ export async function finishFetch(
  * The SQLSTATE of a division by zero, with which the guard of {@link buildGuardedAdvance} fails, for SQL has no plainer way to
  * fail.
  */
-export const DIVISION_BY_ZERO = '22012';
+export const DIVISION_BY_ZERO_CODE = '22012';
 
 /**
  * Builds the statements of `advanceJob`, split to run before and after a COPY; together in one message they are one transaction
- * and one round trip. The guard fails with {@link DIVISION_BY_ZERO} when another delivery has done that step.
+ * and one round trip. The guard fails with {@link DIVISION_BY_ZERO_CODE} when another delivery has done that step.
  */
 export function buildGuardedAdvance(
   key: JobKey,

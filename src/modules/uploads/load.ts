@@ -19,8 +19,8 @@ import {
 } from './chunks.ts';
 import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
-import { buildGuardedAdvance, DIVISION_BY_ZERO } from './job-store.ts';
-import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
+import { buildGuardedAdvance, DIVISION_BY_ZERO_CODE } from './job-store.ts';
+import { JobProblem, rowsDiffer, SupersededError } from './problems.ts';
 import { publishRows } from './publish.ts';
 import { sumBytes } from './receive.ts';
 import { formatStagingTable } from './staging.ts';
@@ -66,8 +66,8 @@ async function continueLoad(work: JobWork<LoadState>): Promise<boolean> {
 /** Reads the edges of the confirmed time zone, where a column may have values beyond them; null elsewhere. */
 async function readZoneEdges({ database, job }: JobWork<LoadState>): Promise<ZoneEdges | null> {
   const zone = requireConfirmed(job).time_zone;
-  const mayMatter = zone !== null && listLoadedColumns(job).some(({ type }) => type === 'datetime');
-  return mayMatter ? findZoneEdges(database, zone) : null;
+  const mayZoneMatter = zone !== null && listLoadedColumns(job).some(({ type }) => type === 'datetime');
+  return mayZoneMatter ? findZoneEdges(database, zone) : null;
 }
 
 /** Creates the staging table without a primary key: adding it at the end is faster than keeping it during the load. */
@@ -106,18 +106,18 @@ async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => v
     ...buildCopyStatements(formatStagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
     advance.advanceSql,
   ];
-  const copiedRows = await copyIn(database, text.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
-    throwChunkProblem(work, chunk, error),
+  const copiedRowCount = await copyIn(database, text.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS, onSent).catch(
+    (error) => throwChunkProblem(work, chunk, error),
   );
   job.step += 1;
-  if (copiedRows !== chunk.rowCount) throw new JobProblem(rowsDiffer(copiedRows, chunk.rowCount));
+  if (copiedRowCount !== chunk.rowCount) throw new JobProblem(rowsDiffer(copiedRowCount, chunk.rowCount));
   return state;
 }
 
 /** Throws the problem of a chunk that Postgres rejected, as exactly as it can be found. */
 async function throwChunkProblem(work: JobWork<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
-  if (error.code === DIVISION_BY_ZERO) throw new Superseded();
+  if (error.code === DIVISION_BY_ZERO_CODE) throw new SupersededError();
   if (!isDataError(error.code)) throw error;
   requireFittingValues(chunk);
   throw toRowProblem(chunk, (await findRefusedRow(work, chunk)) ?? error);
@@ -132,19 +132,19 @@ async function findRefusedRow({ database, job }: JobWork<LoadState>, chunk: Chun
       async (tx) => {
         await tx.execute(buildGenerateRowIds(tableId));
         await copyIn(tx, copyStatements.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS);
-        throw TRIAL_ROLLBACK;
+        throw TRIAL_ROLLBACK_ERROR;
       },
       { statementTimeoutMs: CHUNK_TIMEOUT_MS },
     );
   } catch (error) {
     if (isPostgresError(error)) return error;
-    if (error !== TRIAL_ROLLBACK) throw error;
+    if (error !== TRIAL_ROLLBACK_ERROR) throw error;
   }
   return undefined;
 }
 
 /** Thrown to roll back a trial in which Postgres took every row. */
-const TRIAL_ROLLBACK = new Error('no row was refused');
+const TRIAL_ROLLBACK_ERROR = new Error('no row was refused');
 
 function toProgress(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
   const { sources } = requireReading(job);

@@ -33,7 +33,7 @@ export const MAX_PARQUET_MEMORY_BYTES = 64 * 1024 * 1024;
 /** The maximum number of bytes of the text of a file; a small file with repeated values can yield a very long text. */
 const MAX_TEXT_BYTES = 10 * 1024 ** 3;
 /** The number of bytes of text that are passed to the storage at a time. */
-const PASS_BYTES = 1024 * 1024;
+const TEXT_WRITE_BYTES = 1024 * 1024;
 
 /**
  * Continues writing the rows of a file as a text, about `bytesPerCall` bytes of it. @returns the progress afterwards, and the facts
@@ -47,19 +47,19 @@ export async function continueParquet(
   const output = new SegmentWriter(bucket, newKey);
   const writer = new RecordWriter();
   let ownBytes = 0;
-  const passText = async () => {
+  const writeText = async () => {
     ownBytes += writer.endedBytes;
     if (from.written + ownBytes > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
     await output.write(writer.takeLines());
   };
   const isFull = async () => {
-    if (writer.endedBytes > PASS_BYTES || ownBytes + writer.endedBytes > bytesPerCall) await passText();
+    if (writer.endedBytes > TEXT_WRITE_BYTES || ownBytes + writer.endedBytes > bytesPerCall) await writeText();
     return ownBytes > bytesPerCall;
   };
   try {
     const footer = await readFooter(read, size, MAX_COLUMNS);
     const { state, isDone } = await readParquet(read, footer, from.state, writer, isFull);
-    await passText();
+    await writeText();
     await output.flush();
     const reading = { state, text: [...from.text, ...output.segments], written: from.written + ownBytes };
     return { reading, facts: isDone ? toRecordFacts(name, footer, state) : null };

@@ -18,10 +18,10 @@ export class JobProblem extends Error {
 }
 
 /** Thrown where another delivery of the message has done the work, or the job has ended: nothing is left to do. */
-export class Superseded extends Error {
+export class SupersededError extends Error {
   constructor() {
     super('another delivery has done this step, or the job has ended');
-    this.name = 'Superseded';
+    this.name = 'SupersededError';
   }
 }
 
@@ -182,9 +182,9 @@ export const rowRefused = (file: string, place: { line: number; column?: string;
  * Makes the error for a load with another number of rows than the analysis: the job fails, as a table that lacks rows
  * would be worse.
  */
-export const rowsDiffer = (loaded: number, expected: number): JobError => ({
+export const rowsDiffer = (loadedCount: number, expectedCount: number): JobError => ({
   code: 'ROWS_DIFFER',
-  message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,
+  message: `Foram lidas ${loadedCount} linhas, mas a análise encontrou ${expectedCount}. Envie os arquivos novamente.`,
 });
 
 const makeFileProblem = (code: string, file: string, message: string): JobError => ({ code, message, file });
@@ -199,12 +199,12 @@ export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
  * Makes the error for a file that is no workbook. A `.xlsx` is never read as another format, so that nothing is
  * guessed; `ending` is the extension with which the file may be sent again.
  */
-export const notWorkbook = (file: string, content: OtherContent | 'texto', ending?: '.csv' | '.xls') =>
+export const notWorkbook = (file: string, content: OtherContent | 'texto', fileExtension?: '.csv' | '.xls') =>
   makeFileProblem(
     'WORKBOOK_UNREADABLE',
     file,
     `O conteúdo de "${file}" é ${content}, e não uma planilha .xlsx. Salve-o como .xlsx no Excel${
-      ending ? `, ou envie-o com a extensão ${ending}` : ''
+      fileExtension ? `, ou envie-o com a extensão ${fileExtension}` : ''
     }.`,
   );
 
@@ -310,8 +310,8 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
     more_after_end: ['JSON_MALFORMED', () => 'não é JSON válido: há conteúdo depois do fim da lista'],
     not_object: [
       'JSON_NOT_OBJECT',
-      (at, form) =>
-        `deve ter um objeto ${form === 'lines' ? 'em cada linha' : 'em cada item da lista'}, mas há outro valor ${at}`,
+      (at, jsonForm) =>
+        `deve ter um objeto ${jsonForm === 'lines' ? 'em cada linha' : 'em cada item da lista'}, mas há outro valor ${at}`,
     ],
     not_array: [
       'JSON_NOT_ARRAY',
@@ -330,10 +330,10 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
   };
 
 /** Converts the fault of a JSON file to a problem. For an array, `line` counts its items. */
-export function toJsonProblem(file: string, form: JsonForm, { fault, line, memberName }: JsonProblem): JobProblem {
+export function toJsonProblem(file: string, jsonForm: JsonForm, { fault, line, memberName }: JsonProblem): JobProblem {
   const [code, sentence] = JSON_FAULTS[fault];
-  const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
-  const message = `O arquivo "${file}" ${sentence(at, form, memberName ?? '')}.`;
+  const at = jsonForm === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
+  const message = `O arquivo "${file}" ${sentence(at, jsonForm, memberName ?? '')}.`;
   return new JobProblem({ code, message, file, line, ...(memberName !== undefined && { column: memberName }) });
 }
 

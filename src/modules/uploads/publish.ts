@@ -28,13 +28,13 @@ import {
   JobProblem,
   nameTaken,
   rowsDiffer,
-  Superseded,
+  SupersededError,
   tableChanged,
   tableDeleted,
   tooLongForIndex,
   tooManyColumnsOverTime,
 } from './problems.ts';
-import { locateRow, RowRefused, toLocatedProblem } from './refused-row.ts';
+import { locateRow, RowRefusedError, toLocatedProblem } from './refused-row.ts';
 import {
   buildAppendRows,
   buildSelectLongest,
@@ -54,15 +54,15 @@ const VACUUM_TIMEOUT_MS = 2 * 60_000;
 /**
  * Moves the rows of a complete load into their table, and ends the job, in one transaction. Readers see all rows or none, and
  * never wait: rows that are replaced are deleted, not truncated, and kept for an undo. Only a load that changes columns makes
- * readers wait, like any change of columns. @throws JobProblem when the name is taken, or the table has changed; Superseded
+ * readers wait, like any change of columns. @throws JobProblem when the name is taken, or the table has changed; SupersededError
  */
 export async function publishRows(work: JobWork<LoadState>, state: LoadState, progress: JobProgress): Promise<void> {
   const { ctx, database, job } = work;
-  const expectedRows = job.inferredSchema?.total_row_count_estimate ?? 0;
-  if (state.rows !== expectedRows) throw new JobProblem(rowsDiffer(state.rows, expectedRows));
-  const moveAndFinish = async (tx: TenantTx, announceTables: AnnounceTables) => {
+  const expectedRowCount = job.inferredSchema?.total_row_count_estimate ?? 0;
+  if (state.rows !== expectedRowCount) throw new JobProblem(rowsDiffer(state.rows, expectedRowCount));
+  const moveRowsAndFinish = async (tx: TenantTx, announceTables: AnnounceTables) => {
     const lockedJob = await lockJob(tx, job);
-    if (lockedJob?.step !== job.step) throw new Superseded();
+    if (lockedJob?.step !== job.step) throw new SupersededError();
     const fillTable = job.mode === 'create' ? createTable : moveRows;
     const publishedLoad = await fillTable(tx, work, state, announceTables);
     await finishLoad(tx, job, { ...publishedLoad, progress }, formatIsoTimestamp(ctx.now()));
@@ -70,9 +70,9 @@ export async function publishRows(work: JobWork<LoadState>, state: LoadState, pr
   const tables = [job.userTableId ?? state.table_id, requireConfirmed(job).display_name];
   const changesOnlyRows = job.mode === 'append' && !requireConfirmed(job).evolution;
   const listChangedTables = () => (changesOnlyRows ? [] : tables);
-  const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS, room: 'adds' } as const;
-  await runShapeChange(ctx, database, moveAndFinish, listChangedTables, options).catch(async (error: unknown) => {
-    if (error instanceof RowRefused) throw await toLocatedProblem(ctx, job, state, error);
+  const options = { statementTimeoutMs: PUBLISH_TIMEOUT_MS, spaceEffect: 'adds' } as const;
+  await runShapeChange(ctx, database, moveRowsAndFinish, listChangedTables, options).catch(async (error: unknown) => {
+    if (error instanceof RowRefusedError) throw await toLocatedProblem(ctx, job, state, error);
     throw (await findIndexProblem(work, state, error)) ?? error;
   });
   if (job.mode === 'append' || job.mode === 'create') return;
@@ -81,7 +81,7 @@ export async function publishRows(work: JobWork<LoadState>, state: LoadState, pr
 
 /** Frees the disk space of rows that were replaced; without this, Postgres frees it later. */
 export async function vacuumTable({ actor }: CompanyContext, database: TenantSql, name: string): Promise<void> {
-  await database.executeAlone(buildVacuum(name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
+  await database.executeOutsideTransaction(buildVacuum(name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
     logError('vacuum_failed', error, { company_id: actor.companyId });
   });
 }
@@ -150,13 +150,13 @@ async function moveRows(
   announceTables: AnnounceTables,
 ): Promise<PublishedLoad> {
   const { ctx, job } = work;
-  const { table: currentTable, evolving } = await lockUnchangedTable(tx, work);
+  const { table: currentTable, missingEvolution } = await lockUnchangedTable(tx, work);
   announceTables(currentTable.displayName);
   const { reader } = makeTenantNames(job.companyId);
   // They are kept as they were, in columns of the types of before.
-  const removedRows =
+  const removedRowCount =
     job.mode === 'replace' ? await tx.execute(buildKeepRows(currentTable.displayName, job.id, reader)) : 0;
-  const { table, evolved } = await evolveColumns(tx, ctx, currentTable, evolving);
+  const { table, evolved } = await evolveColumns(tx, ctx, currentTable, missingEvolution);
   if (job.mode === 'upsert') {
     const result = await upsertRows(tx, work, state, table);
     await tx.execute(`DROP TABLE ${formatStagingTable(state.table_id)}`);
@@ -168,7 +168,7 @@ async function moveRows(
   const addedRowsPrefix = generatedId?.beginning as string;
   await tx.execute(buildAppendRows(table.displayName, state.table_id, names, addedRowsPrefix));
   await tx.execute(`DROP TABLE ${formatStagingTable(state.table_id)}`);
-  await changeRowCount(tx, ctx, table.id, state.rows - removedRows);
+  await changeRowCount(tx, ctx, table.id, state.rows - removedRowCount);
   return { userTableId: table.id, addedRows: addedRowsPrefix, ...evolved };
 }
 
@@ -188,8 +188,8 @@ async function evolveColumns(
   if (addedColumns.length + widened.length === 0) return { table };
   if (table.columns.length + addedColumns.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsOverTime);
   try {
-    const evolved = { added: addedColumns.map(({ name }) => name), widened };
-    return { table: await evolveTable(tx, ctx, table, addedColumns, widened), evolved: { evolved } };
+    const appliedEvolution = { added: addedColumns.map(({ name }) => name), widened };
+    return { table: await evolveTable(tx, ctx, table, addedColumns, widened), evolved: { evolved: appliedEvolution } };
   } catch (error) {
     throw isPostgresError(error) && error.code === '54011' ? new JobProblem(tooManyColumnsOverTime) : error;
   }
@@ -202,7 +202,7 @@ async function evolveColumns(
 async function lockUnchangedTable(
   tx: TenantTx,
   { ctx, job }: JobWork<LoadState>,
-): Promise<{ table: ManagedTable; evolving: MissingEvolution }> {
+): Promise<{ table: ManagedTable; missingEvolution: MissingEvolution }> {
   const { columns, evolution } = requireConfirmed(job);
   const table = await lockTable(tx, ctx, job.userTableId ?? '', evolution ? 'shape' : 'rows').catch(
     (error: unknown) => {
@@ -223,5 +223,5 @@ async function lockUnchangedTable(
     return column.nullable === nullable;
   });
   if (!areColumnsUnchanged) throw new JobProblem(tableChanged);
-  return { table, evolving: missingEvolution };
+  return { table, missingEvolution };
 }

@@ -1,8 +1,8 @@
 import { MultipartMalformed, type PartHeaders, parseBoundary } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { SentBody } from '../../kernel/files.ts';
-import { describeUnknownFields, MAX_UNKNOWN } from '../../kernel/members.ts';
+import { describeUnknownFields, UNKNOWN_FIELD_LIMITS } from '../../kernel/members.ts';
 import { limitCombiningMarks } from '../../kernel/text.ts';
 import { awaitWithinTime } from '../../kernel/time-limit.ts';
 import { storageUnavailable, waitForStorage } from '../../platform/file-storage.ts';
@@ -73,26 +73,29 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
   if (!boundary || !stream) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
   const reader = new MultipartReader(stream, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
-  const form: UploadForm = { files: [], mode: null, evolve: null, keys: [] };
+  const uploadForm: UploadForm = { files: [], mode: null, evolve: null, keys: [] };
   const unknownFields: string[] = [];
   try {
-    for (let part = await reader.readNextHeaders(); part; part = await reader.readNextHeaders()) {
-      if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
-      else if ((part.name === 'mode' || part.name === 'evolve') && part.filename === null) {
-        if (form[part.name] !== null) throw invalid([{ field: part.name, message: 'must be sent once' }]);
-        form[part.name] = await readFieldText(reader);
-      } else if (part.name === 'key' && part.filename === null) {
-        if (form.keys.length < MAX_KEY_FIELDS) form.keys.push(await readFieldText(reader));
-      } else if (unknownFields.length < MAX_UNKNOWN.names) unknownFields.push(part.name);
+    for (let partHeaders = await reader.readNextHeaders(); partHeaders; partHeaders = await reader.readNextHeaders()) {
+      if (isFile(partHeaders)) await receiveFile(partHeaders, reader, bucket, prefix, uploadForm);
+      else if ((partHeaders.name === 'mode' || partHeaders.name === 'evolve') && partHeaders.filename === null) {
+        if (uploadForm[partHeaders.name] !== null)
+          throw invalidInput([{ field: partHeaders.name, message: 'must be sent once' }]);
+        uploadForm[partHeaders.name] = await readFieldText(reader);
+      } else if (partHeaders.name === 'key' && partHeaders.filename === null) {
+        if (uploadForm.keys.length < MAX_KEY_FIELDS) uploadForm.keys.push(await readFieldText(reader));
+      } else if (unknownFields.length < UNKNOWN_FIELD_LIMITS.names) unknownFields.push(partHeaders.name);
     }
-    if (form.files.length === 0) throw noFiles();
-    if (unknownFields.length > 0) throw invalid(describeUnknownFields(unknownFields));
-    return form;
+    if (uploadForm.files.length === 0) throw noFiles();
+    if (unknownFields.length > 0) throw invalidInput(describeUnknownFields(unknownFields));
+    return uploadForm;
   } catch (error) {
-    await discardFiles(bucket, form.files);
-    const drained = reader.discardBody(MAX_DRAINED_BYTES);
+    await discardFiles(bucket, uploadForm.files);
+    const discardPromise = reader.discardBody(MAX_DRAINED_BYTES);
     // Whoever waited for the store has waited long enough.
-    await (storageUnavailable.matches(error) ? awaitWithinTime(MAX_DRAIN_MS, drained).catch(() => {}) : drained);
+    await (storageUnavailable.matches(error)
+      ? awaitWithinTime(MAX_DRAIN_MS, discardPromise).catch(() => {})
+      : discardPromise);
     throw error instanceof MultipartMalformed ? malformedForm(error.message) : error;
   }
 }
@@ -141,29 +144,29 @@ export const sumBytes = (files: { size_bytes: number }[]): number =>
   files.reduce((sum, file) => sum + file.size_bytes, 0);
 
 async function receiveFile(
-  part: PartHeaders,
+  partHeaders: PartHeaders,
   reader: MultipartReader,
   bucket: R2Bucket,
   prefix: string,
-  form: UploadForm,
+  uploadForm: UploadForm,
 ): Promise<void> {
-  if (!part.filename) {
+  if (!partHeaders.filename) {
     // A browser's "no file chosen" has neither a name nor content.
     const { bytes } = await reader.readBlock(1);
     if (bytes.length > 0) throw wrongFileType('', FORM_EXTENSIONS);
     return;
   }
-  const name = toSafeFileName(part.filename);
-  if (form.files.length === MAX_FILES) throw tooManyFiles();
+  const name = toSafeFileName(partHeaders.filename);
+  if (uploadForm.files.length === MAX_FILES) throw tooManyFiles();
   if (!hasAcceptedExtension(name, FORM_EXTENSIONS)) throw wrongFileType(name, FORM_EXTENSIONS);
   const file: StoredFile = {
     original_name: name,
-    storage_path: `${prefix}/${form.files.length}`,
+    storage_path: `${prefix}/${uploadForm.files.length}`,
     size_bytes: 0,
-    mime_type: normalizeMediaType(part.mediaType),
+    mime_type: normalizeMediaType(partHeaders.mediaType),
   };
-  form.files.push(file);
-  await storePart(reader, bucket, file, MAX_UPLOAD_BYTES - sumBytes(form.files));
+  uploadForm.files.push(file);
+  await storePart(reader, bucket, file, MAX_UPLOAD_BYTES - sumBytes(uploadForm.files));
 }
 
 /** Stores the part of the form that is being read in R2, piece by piece, under the keys of {@link listSegments}. */
@@ -216,9 +219,9 @@ export function toSafePath(sentPath: string): string {
   let path = '';
   const names = sentPath.split(/[/\\]/).map(toSafeFileName);
   for (const name of names.reverse().filter((safeName) => safeName !== '')) {
-    const longer = path === '' ? name : `${name}/${path}`;
-    if (longer.length > MAX_PATH_LENGTH) break;
-    path = longer;
+    const longerPath = path === '' ? name : `${name}/${path}`;
+    if (longerPath.length > MAX_PATH_LENGTH) break;
+    path = longerPath;
   }
   return path;
 }

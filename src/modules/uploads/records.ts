@@ -3,7 +3,7 @@ import { beginJson, type JsonForm, type JsonState, MAX_OBJECT_BYTES, readJson } 
 import type { RecordFacts } from '../../formats/records/record-facts.ts';
 import { RecordWriter } from '../../formats/records/writer.ts';
 import { type Encoding, measureEncodedLength, toScannableBytes } from '../../formats/text/decode.ts';
-import { guessEncoding, takeReadable } from '../../formats/text/detect.ts';
+import { guessEncoding, takeReadableBytes } from '../../formats/text/detect.ts';
 import { type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import * as problems from './problems.ts';
@@ -20,8 +20,8 @@ export interface RecordsState {
   text: Segment[];
 }
 
-export const beginRecords = (form: JsonForm): RecordsState => ({
-  form,
+export const beginRecords = (jsonForm: JsonForm): RecordsState => ({
+  form: jsonForm,
   offset: 0,
   encoding: null,
   json: beginJson(),
@@ -74,7 +74,7 @@ export async function continueRecords(
       }
       const text = toScannableBytes(bytes.subarray(markLength), encoding, isLast);
       if (text === null) {
-        const readableBytes = takeReadable(bytes.subarray(markLength), encoding);
+        const readableBytes = takeReadableBytes(bytes.subarray(markLength), encoding);
         const { state } = readJson(from.form, json, readableBytes, false, MAX_COLUMNS, writer);
         throw new JsonProblem('not_utf8', state.line);
       }

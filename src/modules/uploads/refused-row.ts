@@ -8,14 +8,14 @@ import { JobProblem } from './problems.ts';
  * Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `keyValues` the values of its
  * key columns.
  */
-export class RowRefused extends Error {
+export class RowRefusedError extends Error {
   readonly row: number;
   readonly keyValues: string[];
   readonly toProblem: (file: string, line: number, value: string) => JobError;
 
-  constructor(row: number, keyValues: string[], toProblem: RowRefused['toProblem']) {
+  constructor(row: number, keyValues: string[], toProblem: RowRefusedError['toProblem']) {
     super(`row ${row} cannot be brought into the table`);
-    this.name = 'RowRefused';
+    this.name = 'RowRefusedError';
     this.row = row;
     this.keyValues = keyValues;
     this.toProblem = toProblem;
@@ -27,7 +27,7 @@ export async function toLocatedProblem(
   ctx: CompanyContext,
   job: WorkedJob<LoadState>,
   state: LoadState,
-  { row, keyValues, toProblem }: RowRefused,
+  { row, keyValues, toProblem }: RowRefusedError,
 ): Promise<JobProblem> {
   const place = await locateRow(ctx, job, state, row);
   if (!place) throw new Error('a row is not in the chunk that it came in');
@@ -55,7 +55,7 @@ export async function locateRow(
   }
   if (!chunk) return undefined;
   const { plan, startPosition, fileBytes } = chunk;
-  const rowsBefore = row - (chunk.nextState.rows - chunk.rowCount) - 1;
+  const earlierRowCount = row - (chunk.nextState.rows - chunk.rowCount) - 1;
   // The longest piece that ends before the row's record: it begins where that piece's last record ends.
   let [fits, exceeds] = [0, fileBytes.length + 1];
   let { line } = startPosition;
@@ -67,7 +67,7 @@ export async function locateRow(
       fileBytes.subarray(0, length),
       chunk.isLast && length === fileBytes.length,
     );
-    if (piece.rowCount <= rowsBefore) {
+    if (piece.rowCount <= earlierRowCount) {
       fits = length;
       line = piece.nextPosition.line;
     } else exceeds = length;

@@ -80,7 +80,7 @@ const toUpload = (row: UploadRow): ResumableUpload => ({
 });
 
 /** The key of the advisory lock (an arbitrary number) under which the unfinished uploads of the company are counted. */
-const UPLOAD_COUNT_LOCK = 519_204_877;
+const UPLOAD_COUNT_LOCK_ID = 519_204_877;
 
 /**
  * Inserts a new upload, unless the company has `maxUploads` unfinished ones that received a byte after `since`.
@@ -91,8 +91,8 @@ export async function insertUpload(
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
   { maxUploads, since, at }: { maxUploads: number; since: string; at: string },
 ): Promise<boolean> {
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [UPLOAD_COUNT_LOCK]);
-  const insertedRows = await tx.execute(
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [UPLOAD_COUNT_LOCK_ID]);
+  const insertedRowCount = await tx.execute(
     `INSERT INTO console.resumable_uploads
        (id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, key_columns, length, updated_at,
         metadata, pieces, evolve)
@@ -117,7 +117,7 @@ export async function insertUpload(
       upload.evolve,
     ],
   );
-  return insertedRows === 1;
+  return insertedRowCount === 1;
 }
 
 export async function readUpload(tx: TenantTx, key: UploadKey): Promise<ResumableUpload | undefined> {
@@ -159,13 +159,13 @@ export async function saveClaimedProgress(
   key: UploadKey,
   { writer, seconds, received, pieces, at }: ClaimedProgress & { seconds: number },
 ): Promise<boolean> {
-  const updatedRows = await tx.execute(
+  const updatedRowCount = await tx.execute(
     `UPDATE console.resumable_uploads
      SET received = $5, pieces = $6::json, updated_at = $7, writer_until = now() + make_interval(secs => $8)
      WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
     [...listKeyParameters(key), writer, received, JSON.stringify(pieces), at, seconds],
   );
-  return updatedRows === 1;
+  return updatedRowCount === 1;
 }
 
 /** Saves the progress, and ends the claim. @returns false where another request has claimed the upload, or it is deleted */
@@ -174,12 +174,12 @@ export async function endClaim(
   key: UploadKey,
   { writer, received, pieces, at }: ClaimedProgress,
 ): Promise<boolean> {
-  const updatedRows = await tx.execute(
+  const updatedRowCount = await tx.execute(
     `UPDATE console.resumable_uploads SET received = $5, pieces = $6::json, updated_at = $7, writer = NULL
      WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
     [...listKeyParameters(key), writer, received, JSON.stringify(pieces), at],
   );
-  return updatedRows === 1;
+  return updatedRowCount === 1;
 }
 
 /**

@@ -30,7 +30,7 @@ export interface Checksum {
 export interface SentBytes {
   bytes: ReadableStream<Uint8Array> | null;
   /** The number of bytes, where the request declares it; else 0. */
-  announced: number;
+  announcedBytes: number;
   checksum?: Checksum | undefined;
 }
 
@@ -100,10 +100,10 @@ export class UploadWriter {
    * Receives until the sender ends or disconnects: then the received bytes stay, unless there is a checksum. @returns the upload
    * with its new progress
    */
-  async receiveBytes({ bytes, announced, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
+  async receiveBytes({ bytes, announcedBytes, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
     const { received, length } = this.#upload;
     try {
-      if (received + announced > length) throw uploadBeyondLength(length);
+      if (received + announcedBytes > length) throw uploadBeyondLength(length);
       await this.#readRest();
       await this.#receiveAll(bytes, checksum);
       await this.#storePiece();

@@ -206,11 +206,12 @@ export async function appendBytes(
 }
 
 /** Tells whether a request has any byte. Bytes that are read to find this out are discarded. */
-async function hasBytes({ bytes, announced }: SentBytes): Promise<boolean> {
-  if (announced > 0 || bytes === null) return announced > 0;
+async function hasBytes({ bytes, announcedBytes }: SentBytes): Promise<boolean> {
+  if (announcedBytes > 0 || bytes === null) return announcedBytes > 0;
   const reader = bytes.getReader();
   try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) if (part.value.length > 0) return true;
+    for (let readResult = await reader.read(); !readResult.done; readResult = await reader.read())
+      if (readResult.value.length > 0) return true;
     return false;
   } finally {
     reader.releaseLock();
@@ -300,12 +301,12 @@ export async function endUpload(ctx: PrincipalContext, id: string): Promise<void
 
 async function deleteBytes(ctx: PrincipalContext, id: string): Promise<void> {
   const prefix = `${makeUploadPrefix(ctx.actor.companyId, id)}/`;
-  for (let isMore = true; isMore; ) {
+  for (let hasMore = true; hasMore; ) {
     const page = await ctx.files.list({ prefix, limit: KEYS_PER_PAGE });
     await deleteObjects(
       ctx.files,
       page.objects.map(({ key }) => key),
     );
-    isMore = page.truncated;
+    hasMore = page.truncated;
   }
 }

@@ -5,10 +5,10 @@ import { makePageQuery } from '../../http/list-query.ts';
 import { toSentBody } from '../../http/sent-body.ts';
 import { endpoint, listOf, viewList } from '../../http/surfaces/managed-tables.ts';
 import { declareWaiting } from '../../http/waiting.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { tableBusy, tableLocked, tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
 import {
   jobEnded,
@@ -94,7 +94,7 @@ const urlUploadInput = z.object({
 
 /** The failures of a route that receives files. */
 const formFailures = [
-  notProvisioned,
+  databaseNotProvisioned,
   notMultipart,
   malformedForm,
   noFiles,
@@ -147,7 +147,7 @@ export const uploadEndpoints = [
       }),
       createdUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
-      fails: [tableNotFound, invalid, tableBusy, quotaExceeded, ...formFailures, ...tenantSqlFailures],
+      fails: [tableNotFound, invalidInput, tableBusy, quotaExceeded, ...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, request }) => ({
       job_id: await startTableUpload(ctx, params.id, toSentBody(request)),
@@ -170,7 +170,7 @@ export const uploadEndpoints = [
       body: urlUploadInput,
       createdUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
-      fails: [notProvisioned, tableNotFound, tableBusy, wrongFileType, quotaExceeded, ...tenantSqlFailures],
+      fails: [databaseNotProvisioned, tableNotFound, tableBusy, wrongFileType, quotaExceeded, ...tenantSqlFailures],
     },
     async ({ ctx, body }) => ({ job_id: await startUploadFromUrl(ctx, body), status: 'queued' as const }),
   ),
@@ -217,7 +217,7 @@ export const uploadEndpoints = [
         'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
       body: readingOptionsInput,
       returns: ok(z.object({ status: z.literal('queued') })),
-      fails: [jobNotFound, notWaitingConfirm, invalid, ...tenantSqlFailures],
+      fails: [jobNotFound, notWaitingConfirm, invalidInput, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => {
       await reanalyseUpload(ctx, params.jobId, body);

@@ -3,10 +3,10 @@ import type { PrincipalContext } from '../../context.ts';
 import { quotaExceeded } from '../../db/failures.ts';
 import { type HeaderProtocol, noContent, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   checksumMismatch,
@@ -72,7 +72,7 @@ const REQUEST_HEADER_DESCRIPTIONS = {
 
 const bytes = { [BYTES_MEDIA_TYPE]: z.string().meta({ format: 'binary' }) };
 
-const uploadFailures = [wrongTusVersion, uploadNotFound, notProvisioned, ...tenantSqlFailures];
+const uploadFailures = [wrongTusVersion, uploadNotFound, databaseNotProvisioned, ...tenantSqlFailures];
 const byteRouteFailures = [
   wrongUploadHeader,
   wrongUploadType,
@@ -112,7 +112,7 @@ export const resumableUploadEndpoints = [
       fails: [
         ...uploadFailures,
         ...byteRouteFailures,
-        invalid,
+        invalidInput,
         tableNotFound,
         resumableTooLarge,
         tooManyUnfinished,
@@ -244,7 +244,7 @@ function readDescription(headers: Headers): NewUploadRequest {
   const metadata = headers.get('upload-metadata') ?? '';
   const metadataValues = parseMetadata(metadata);
   const fileName = metadataValues.get('filename') ?? '';
-  if (fileName === '') throw invalid([{ field: 'filename', message: 'is required' }]);
+  if (fileName === '') throw invalidInput([{ field: 'filename', message: 'is required' }]);
   return {
     length,
     fileName,
@@ -262,10 +262,10 @@ function readDescription(headers: Headers): NewUploadRequest {
 
 /** Parses metadata of the form `name base64,name base64`. */
 function parseMetadata(header: string): Map<string, string> {
-  const makeHeaderProblem = (expected: string) => wrongUploadHeader('Upload-Metadata', expected);
+  const makeHeaderProblem = (expectedFormat: string) => wrongUploadHeader('Upload-Metadata', expectedFormat);
   if (header.length > MAX_METADATA_LENGTH) throw makeHeaderProblem(`at most ${MAX_METADATA_LENGTH} characters`);
   const metadataValues = new Map<string, string>();
-  for (const pair of header.split(',').filter((part) => part.trim() !== '')) {
+  for (const pair of header.split(',').filter((pairText) => pairText.trim() !== '')) {
     const [name = '', value = '', ...others] = pair.trim().split(' ');
     if (metadataValues.has(name)) throw makeHeaderProblem('each name once');
     const text = others.length === 0 ? decodeText(value) : null;
@@ -292,7 +292,7 @@ function readSentBytes({ body, headers }: Request): SentBytes {
   if (checksumHeader !== null && (!algorithm || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)))
     throw wrongUploadHeader('Upload-Checksum', `${Object.keys(CHECKSUM_ALGORITHMS).join(', ')} and a digest in base64`);
   const announcedBytes = Number(headers.get('content-length') ?? 0);
-  return { bytes: body, announced: announcedBytes, checksum: algorithm && { algorithm, value } };
+  return { bytes: body, announcedBytes, checksum: algorithm && { algorithm, value } };
 }
 
 /** Appends the bytes of a request to an upload. */

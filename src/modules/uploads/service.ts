@@ -1,7 +1,7 @@
-import { findDeniedEverywhere } from '../../access/denials.ts';
+import { findReadDenials } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { SentBody } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -76,7 +76,7 @@ export async function startUpload(ctx: PrincipalContext, sentBody: SentBody): Pr
 export function requireNoTableOptions(sentOptions: { mode?: unknown; evolve?: unknown; key?: unknown }): void {
   const uselessFields = Object.entries(sentOptions).filter(([, value]) => value !== undefined);
   if (uselessFields.length > 0)
-    throw invalid(uselessFields.map(([field]) => ({ field, message: 'is for an existing table' })));
+    throw invalidInput(uselessFields.map(([field]) => ({ field, message: 'is for an existing table' })));
 }
 
 /**
@@ -125,7 +125,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sentBody: UrlUpl
   if (tableId === null) requireNoTableOptions({ mode: sentBody.mode, key: sentBody.key, evolve: sentBody.evolve });
   const mode: UploadMode = tableId === null ? 'create' : (sentBody.mode ?? 'append');
   const problem = findUrlProblem(sentBody.url, ctx.config.ALLOW_PRIVATE_ISSUERS);
-  if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
+  if (problem !== null) throw invalidInput([{ field: 'url', message: problem }]);
   const database = await requireDatabase(ctx);
   if (tableId !== null) await getTable(ctx, tableId);
   requireMayChangeTable(ctx, mode, tableId, evolve);
@@ -184,7 +184,7 @@ export function requireMayChangeTable(
 
 /** Returns the columns of the key of an upsert; null for other modes, which have no key. @throws invalid */
 export function chooseKey(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
-  const makeProblem = (message: string) => invalid([{ field: 'key', message }]);
+  const makeProblem = (message: string) => invalidInput([{ field: 'key', message }]);
   if (mode !== 'upsert') {
     if (keys.length > 0) throw makeProblem('is for the mode upsert');
     return null;
@@ -256,7 +256,7 @@ export async function readJobVersions(ctx: CompanyContext, ids: readonly string[
 export async function listActiveJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
   const database = await openDatabaseToRead(ctx);
   if (!database) return [];
-  return store.readActiveJobs(database, ctx.actor.companyId, findDeniedEverywhere(ctx.actor, 'table'));
+  return store.readActiveJobs(database, ctx.actor.companyId, findReadDenials(ctx.actor, 'table'));
 }
 
 /** Returns a job, if the caller is allowed the action on its table. */
@@ -284,7 +284,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
   const schema = { ...(await findConfirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await isTimeZoneKnown(database, schema.time_zone))) {
-    throw invalid([{ field: 'time_zone', message: 'is not a time zone that the database knows' }]);
+    throw invalidInput([{ field: 'time_zone', message: 'is not a time zone that the database knows' }]);
   }
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   const progress = {
@@ -324,7 +324,7 @@ export async function reanalyseUpload(
   const reading = await store.readReading(database, key);
   if (!reading) throw notWaitingConfirm();
   const problems = findOptionProblems(readingOptions, reading);
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   if (!(await store.startReanalysis(database, key, readingOptions, formatIsoTimestamp(ctx.now()))))
     throw notWaitingConfirm();
@@ -347,7 +347,7 @@ async function findConfirmedTable(
   }
   const name = tableName.safeParse(display_name);
   if (!name.success) {
-    throw invalid(name.error.issues.map(({ message }) => ({ field: 'display_name', message })));
+    throw invalidInput(name.error.issues.map(({ message }) => ({ field: 'display_name', message })));
   }
   const matchedColumns = matchColumns(columns, job.inferredSchema.columns);
   if (await isNameInUse(ctx, name.data)) throw tableNameTaken(name.data);

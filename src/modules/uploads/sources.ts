@@ -218,11 +218,11 @@ async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileIt
  * Prepares a file of records for reading. An error page may have the name of the requested file. @throws JobProblem for other
  * content
  */
-async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<StageResult> {
+async function identifyRecords(ctx: CompanyContext, item: FileItem, jsonForm: JsonForm): Promise<StageResult> {
   const content = detectContent(await readHead(ctx, item));
   const otherContent = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
   if (otherContent) throw new JobProblem(contentUnreadable(item.name, otherContent));
-  return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(form) }], bytes: 0 };
+  return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(jsonForm) }], bytes: 0 };
 }
 
 /** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old workbook. */

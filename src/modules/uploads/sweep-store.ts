@@ -45,24 +45,24 @@ export async function readLoadedDays(tx: TenantTx, companyId: string, from: stri
 }
 
 /** The times (ISO 8601) since which a silent job has not changed. */
-export interface SilentSince {
+export interface SilenceCutoffs {
   /** The time for jobs that wait for their confirmation. */
   waitingCutoff: string;
   /** The time for all other jobs. */
   workingCutoff: string;
 }
 
-const SILENT_SINCE_SQL = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
+const SILENCE_CUTOFF_SQL = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
 
 /** Reads active jobs that are silent (unchanged for too long), the longest silent first. */
 export async function readSilentJobs(
   tx: TenantTx,
   companyId: string,
-  since: SilentSince,
+  since: SilenceCutoffs,
   limit: number,
 ): Promise<SweptJob[]> {
   const rows = await tx.query<SweptRow>(
-    `SELECT ${SWEPT_JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENT_SINCE_SQL}
+    `SELECT ${SWEPT_JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENCE_CUTOFF_SQL}
      ORDER BY updated_at LIMIT $4`,
     [companyId, since.waitingCutoff, since.workingCutoff, limit],
   );
@@ -73,10 +73,10 @@ export async function readSilentJobs(
 export async function measureTimeUntilSilent(
   tx: TenantTx,
   companyId: string,
-  since: SilentSince,
+  since: SilenceCutoffs,
 ): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
-    `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE_SQL})) * 1000)::bigint AS left
+    `SELECT (extract(epoch FROM min(updated_at - ${SILENCE_CUTOFF_SQL})) * 1000)::bigint AS left
      FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}`,
     [companyId, since.waitingCutoff, since.workingCutoff],
   );

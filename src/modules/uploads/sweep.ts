@@ -11,14 +11,14 @@ import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed
 import { failJobAtStep } from './fail-job.ts';
 import { FILE_RETENTION_MS, measureCompanySizes } from './file-quota.ts';
 import { type KeptTable, readKeptTables } from './load-store.ts';
-import { Superseded, waitExpired } from './problems.ts';
+import { SupersededError, waitExpired } from './problems.ts';
 import { makeUploadPrefix, parseJobId } from './receive.ts';
 import { finishCompleteUploads, UPLOAD_EXPIRY_MS } from './resumable.ts';
 import { deleteExpiredUploads, findUnfinishedUploads, readOldestUpload } from './resumable-store.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 import { formatStagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
-import { UNDOABLE_MS } from './undo.ts';
+import { UNDO_WINDOW_MS } from './undo.ts';
 import { buildDropKeptRows } from './undo-rows.ts';
 
 /** The time after which a job that waits for its confirmation expires. */
@@ -106,7 +106,7 @@ async function expireJob(ctx: CompanyContext, database: TenantSql, job: store.Sw
     });
   } catch (error) {
     // It was confirmed or cancelled meanwhile.
-    if (!(error instanceof Superseded)) throw error;
+    if (!(error instanceof SupersededError)) throw error;
   }
 }
 
@@ -127,14 +127,14 @@ async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Pro
 
 /** Drops replaced rows that no undo needs any more, up to `TABLES_PER_RUN` tables. */
 async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  const isNeeded = ({ loadedAt }: KeptTable): boolean => loadedAt !== null && loadedAt + UNDOABLE_MS > ctx.now();
+  const isNeeded = ({ loadedAt }: KeptTable): boolean => loadedAt !== null && loadedAt + UNDO_WINDOW_MS > ctx.now();
   const { companyId } = ctx.actor;
   for (const keptTable of await readKeptTables(database, companyId, TABLES_PER_RUN)) {
     if (isNeeded(keptTable)) break;
     await runLoggingFailure(ctx, { kept: keptTable.jobId }, () => database.execute(buildDropKeptRows(keptTable.jobId)));
   }
   const [next] = await readKeptTables(database, companyId, 1);
-  return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDOABLE_MS) : Number.POSITIVE_INFINITY;
+  return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDO_WINDOW_MS) : Number.POSITIVE_INFINITY;
 }
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {

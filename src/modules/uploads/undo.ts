@@ -38,7 +38,7 @@ import { requireJob, requireJobsDatabase } from './service.ts';
 import { buildDeleteAddedRows, buildDropKeptRows, buildLockKeptRows, buildRestoreKeptRows } from './undo-rows.ts';
 
 /** The time after a load in which the load can be undone, and its replaced rows are kept. Milliseconds. */
-export const UNDOABLE_MS = 30 * DAY_MS;
+export const UNDO_WINDOW_MS = 30 * DAY_MS;
 /** The longest time for an undo, enough to remove and restore the rows of the largest load. Milliseconds. */
 const UNDO_TIMEOUT_MS = 120_000;
 
@@ -48,7 +48,7 @@ export interface UndoResult {
   restored: number;
 }
 
-const computeUndoStart = (ctx: CompanyContext): string => formatIsoTimestamp(ctx.now() - UNDOABLE_MS);
+const computeUndoStart = (ctx: CompanyContext): string => formatIsoTimestamp(ctx.now() - UNDO_WINDOW_MS);
 
 /** Finds the reason why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
 function findRefusal(
@@ -176,9 +176,9 @@ async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTab
   if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
   const isReplace = load.mode === 'replace';
   if (isReplace) await tx.execute(buildLockKeptRows(load.jobId)).catch(makeRefusalHandler('42P01', 'too_old'));
-  const removedRows = await tx.execute(buildDeleteAddedRows(name, load.addedRows));
+  const removedRowCount = await tx.execute(buildDeleteAddedRows(name, load.addedRows));
   if (load.evolved) await revertColumns(tx, ctx, table, load.evolved);
-  let restoredRows = 0;
+  let restoredRowCount = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
     const restoreResult = tx.execute(
@@ -188,18 +188,23 @@ async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTab
         columns.filter((column) => !load.evolved?.added.includes(column.name)),
       ),
     );
-    restoredRows = await restoreResult
+    restoredRowCount = await restoreResult
       .catch(makeRefusalHandler('23505', 'unique_index'))
       .catch(makeRefusalHandler('54000', 'unique_index'));
     await tx.execute(buildDropKeptRows(load.jobId));
   }
-  await changeRowCount(tx, ctx, table.id, restoredRows - removedRows);
-  return { removed: removedRows, restored: restoredRows };
+  await changeRowCount(tx, ctx, table.id, restoredRowCount - removedRowCount);
+  return { removed: removedRowCount, restored: restoredRowCount };
 }
 
 /** Reverts the load's changes to columns. @throws notUndoable where something else needs a changed column */
-async function revertColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
-  const neededColumn = await revertEvolution(tx, ctx, table, evolved).catch(
+async function revertColumns(
+  tx: TenantTx,
+  ctx: PrincipalContext,
+  table: ManagedTable,
+  appliedEvolution: AppliedEvolution,
+) {
+  const neededColumn = await revertEvolution(tx, ctx, table, appliedEvolution).catch(
     makeRefusalHandler('23505', 'unique_index'),
   );
   if (neededColumn) throw notUndoable(neededColumn.reason, neededColumn.column);

@@ -4,7 +4,7 @@ import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../tenant-sql/
 export interface Upsert {
   table: string;
   stagingId: string;
-  /** The key columns: no two staged rows have the same values of them, none of them null; or `ROW_ID` alone. */
+  /** The key columns: no two staged rows have the same values of them, none of them null; or `ROW_ID_COLUMN` alone. */
   keyColumns: string[];
   /** The staged columns that are not in the key. */
   otherColumns: string[];
@@ -13,7 +13,7 @@ export interface Upsert {
 const formatStagingTable = ({ stagingId }: Upsert): string => `${quoteQualified('console', stagingId)} AS staged`;
 const formatTargetTable = ({ table }: Upsert): string => `${quoteQualified('public', table)} AS present`;
 /** The staged column that holds the ids of the table's rows as texts. No column of a table can have this name. */
-export const ROW_ID = '$id';
+export const ROW_ID_COLUMN = '$id';
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
@@ -23,7 +23,9 @@ const UUID_PATTERN = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
  */
 function makeKeyValueSql(source: string, name: string): string {
   const value = `${source}.${quoteIdentifier(name)}`;
-  return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID_PATTERN}' THEN btrim(${value})::uuid END` : value;
+  return name === ROW_ID_COLUMN
+    ? `CASE WHEN btrim(${value}) ~ '${UUID_PATTERN}' THEN btrim(${value})::uuid END`
+    : value;
 }
 
 const makeKeySql = (source: string, keyColumns: string[]): string =>
@@ -32,7 +34,9 @@ const qualifyColumns = (source: string, names: string[]): string =>
   names.map((name) => `${source}.${quoteIdentifier(name)}`).join(', ');
 const makeSameKeySql = ({ keyColumns }: Upsert): string =>
   keyColumns
-    .map((name) => `present.${quoteIdentifier(name === ROW_ID ? 'id' : name)} = ${makeKeyValueSql('staged', name)}`)
+    .map(
+      (name) => `present.${quoteIdentifier(name === ROW_ID_COLUMN ? 'id' : name)} = ${makeKeyValueSql('staged', name)}`,
+    )
     .join(' AND ');
 const makeIsNewSql = (upsert: Upsert): string =>
   `NOT EXISTS (SELECT FROM ${formatTargetTable(upsert)} WHERE ${makeSameKeySql(upsert)})`;
@@ -64,9 +68,11 @@ const makeTextArraySql = (source: string, names: string[]): string =>
  */
 export function buildUpdateExisting(upsert: Upsert): string {
   const { otherColumns } = upsert;
-  const sets = otherColumns.map((name) => `${quoteIdentifier(name)} = staged.${quoteIdentifier(name)}`).join(', ');
-  const differsSql = `ROW(${qualifyColumns('present', otherColumns)}) IS DISTINCT FROM ROW(${qualifyColumns('staged', otherColumns)})`;
-  return `UPDATE ${formatTargetTable(upsert)} SET ${sets} FROM ${formatStagingTable(upsert)} WHERE ${makeSameKeySql(upsert)} AND ${differsSql}`;
+  const assignments = otherColumns
+    .map((name) => `${quoteIdentifier(name)} = staged.${quoteIdentifier(name)}`)
+    .join(', ');
+  const isDifferentSql = `ROW(${qualifyColumns('present', otherColumns)}) IS DISTINCT FROM ROW(${qualifyColumns('staged', otherColumns)})`;
+  return `UPDATE ${formatTargetTable(upsert)} SET ${assignments} FROM ${formatStagingTable(upsert)} WHERE ${makeSameKeySql(upsert)} AND ${isDifferentSql}`;
 }
 
 /**

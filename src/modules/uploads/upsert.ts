@@ -16,14 +16,14 @@ import {
   rowWithoutRequiredValue,
   tooLongForIndex,
 } from './problems.ts';
-import { RowRefused } from './refused-row.ts';
+import { RowRefusedError } from './refused-row.ts';
 import { SELECT_ID_PREFIX_SQL } from './staging.ts';
 import * as sql from './upsert-sql.ts';
 import type { JobWork } from './work.ts';
 
 /**
  * Updates the rows of a locked table whose key is among the staged rows', and inserts the other staged rows. No other request
- * changes rows meanwhile. @throws JobProblem, or RowRefused for a row of the files: the transaction must not be committed then
+ * changes rows meanwhile. @throws JobProblem, or RowRefusedError for a row of the files: the transaction must not be committed then
  */
 export async function upsertRows(
   tx: TenantTx,
@@ -33,7 +33,7 @@ export async function upsertRows(
 ): Promise<LoadResult> {
   const shownKey = job.key ?? [];
   const isKeyedByRowId = isKeyedById(job.key);
-  const key = isKeyedByRowId ? [sql.ROW_ID] : shownKey;
+  const key = isKeyedByRowId ? [sql.ROW_ID_COLUMN] : shownKey;
   const names = listLoadedColumns(job).map(({ name }) => name);
   const otherNames = names.filter((name) => !key.includes(name));
   const upsert: sql.Upsert = {
@@ -58,17 +58,21 @@ export async function upsertRows(
     );
   }
 
-  const updated = otherNames.length > 0 ? await tx.execute(sql.buildUpdateExisting(upsert)) : 0;
-  if (isKeyedByRowId) return { inserted: 0, updated, unchanged: state.rows - updated };
+  const updatedRowCount = otherNames.length > 0 ? await tx.execute(sql.buildUpdateExisting(upsert)) : 0;
+  if (isKeyedByRowId) return { inserted: 0, updated: updatedRowCount, unchanged: state.rows - updatedRowCount };
   const [generatedId] = await tx.query<{ beginning: string }>(SELECT_ID_PREFIX_SQL);
-  const insertedRows = await tx.execute(sql.buildInsertNew(upsert, generatedId?.beginning as string));
-  return { inserted: insertedRows, updated, unchanged: state.rows - insertedRows - updated };
+  const insertedRowCount = await tx.execute(sql.buildInsertNew(upsert, generatedId?.beginning as string));
+  return {
+    inserted: insertedRowCount,
+    updated: updatedRowCount,
+    unchanged: state.rows - insertedRowCount - updatedRowCount,
+  };
 }
 
-/** Throws for the first row that a statement selects, if any. @throws RowRefused */
-async function requireNoRow(tx: TenantTx, select: string, toProblem: RowRefused['toProblem']): Promise<void> {
-  const [found] = await tx.query<{ row: string; key: string[] }>(select);
-  if (found) throw new RowRefused(Number(found.row), found.key, toProblem);
+/** Throws for the first row that a statement selects, if any. @throws RowRefusedError */
+async function requireNoRow(tx: TenantTx, selectSql: string, toProblem: RowRefusedError['toProblem']): Promise<void> {
+  const [found] = await tx.query<{ row: string; key: string[] }>(selectSql);
+  if (found) throw new RowRefusedError(Number(found.row), found.key, toProblem);
 }
 
 /** Creates the table's unique index on the key, unless it exists. */

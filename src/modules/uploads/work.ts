@@ -10,7 +10,7 @@ import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
 import { advanceJob, claimJob, releaseJob } from './job-store.ts';
-import { databaseFullError, JobProblem, quotaWouldBeExceeded, retriesExhausted, Superseded } from './problems.ts';
+import { databaseFullError, JobProblem, quotaWouldBeExceeded, retriesExhausted, SupersededError } from './problems.ts';
 
 /** The maximum number of consecutive deliveries without progress, after which a job fails. */
 const MAX_ATTEMPTS = 12;
@@ -52,13 +52,13 @@ export async function workOnJob<State>(
   if (!claim) return;
   const { job } = claim;
   // Others of the company are at work: the message goes to the end of the queue, behind those of other companies.
-  if (!job) return ctx.jobs.send({ type, companyId, jobId }, computePause(claim.otherJobCount));
+  if (!job) return ctx.jobs.send({ type, companyId, jobId }, computePauseSeconds(claim.otherJobCount));
   try {
     if (job.attempts > MAX_ATTEMPTS) throw new JobProblem(retriesExhausted);
-    const isMoreToDo = await run({ ctx, database, job });
-    if (isMoreToDo) await ctx.jobs.send({ type, companyId, jobId });
+    const hasMoreWork = await run({ ctx, database, job });
+    if (hasMoreWork) await ctx.jobs.send({ type, companyId, jobId });
   } catch (error) {
-    if (error instanceof Superseded) return;
+    if (error instanceof SupersededError) return;
     const problem = toJobError(error);
     if (!problem) throw error;
     await endWithProblem({ ctx, database, job }, problem).catch(ignoreSuperseded);
@@ -72,7 +72,7 @@ export async function workOnJob<State>(
 
 /**
  * Fails a job, if its work is still at its step.
- * @throws Superseded when it is not
+ * @throws SupersededError when it is not
  */
 export const failWork = ({ ctx, database, job }: JobWork<unknown>, problem: JobError): Promise<void> =>
   failJobAtStep(database, ctx, job.id, job.step, problem);
@@ -80,10 +80,11 @@ export const failWork = ({ ctx, database, job }: JobWork<unknown>, problem: JobE
 /**
  * Computes the pause of a waiting job's message, so that about two messages of a company return per second, however many wait.
  */
-const computePause = (waitingJobs: number): number => Math.min(Math.ceil(waitingJobs / 2), MAX_PAUSE_SECONDS);
+const computePauseSeconds = (waitingJobCount: number): number =>
+  Math.min(Math.ceil(waitingJobCount / 2), MAX_PAUSE_SECONDS);
 
 /**
- * Saves the progress of the work, in its own statement or in the transaction that did the work. @throws Superseded when another
+ * Saves the progress of the work, in its own statement or in the transaction that did the work. @throws SupersededError when another
  * delivery has done this step
  */
 export async function saveProgress<State>(
@@ -93,7 +94,7 @@ export async function saveProgress<State>(
   tx: TenantTx = database,
 ): Promise<void> {
   if (!(await advanceJob(tx, job, job.step, { state, progress }, formatIsoTimestamp(ctx.now()))))
-    throw new Superseded();
+    throw new SupersededError();
 }
 
 function toJobError(error: unknown): JobError | undefined {
@@ -105,5 +106,5 @@ function toJobError(error: unknown): JobError | undefined {
 }
 
 function ignoreSuperseded(error: unknown): void {
-  if (!(error instanceof Superseded)) throw error;
+  if (!(error instanceof SupersededError)) throw error;
 }

@@ -2,7 +2,7 @@ import { type ReleasePermit, Semaphore } from '../../platform/semaphore.ts';
 import { LEASE_MS } from './work.ts';
 
 /** The maximum number of bytes in memory of a workbook that is converted at the same time as other workbooks. */
-const MAX_SMALL_BYTES = 8 * 1024 * 1024;
+const MAX_SMALL_WORKBOOK_BYTES = 8 * 1024 * 1024;
 
 /**
  * The semaphore for larger workbooks, which are converted one at a time in an isolate: shared texts of cells are held in memory,
@@ -14,7 +14,7 @@ const largeWorkbookSemaphore = new Semaphore({ permits: 1, maxWaiting: 100, wait
 /** A function that waits until `bytes` bytes of memory are free. */
 export type ReserveMemory = (bytes: number) => Promise<void>;
 
-class MemoryUnavailable extends Error {}
+class MemoryUnavailableError extends Error {}
 
 /**
  * Runs work that holds the texts or cells of one workbook in memory. @param work reserves memory before it reads them @returns
@@ -24,12 +24,12 @@ export async function runWithWorkbookLimit<T>(work: (reserveMemory: ReserveMemor
   let release: ReleasePermit | null = null;
   try {
     return await work(async (bytes) => {
-      if (bytes <= MAX_SMALL_BYTES || release) return;
+      if (bytes <= MAX_SMALL_WORKBOOK_BYTES || release) return;
       release = await largeWorkbookSemaphore.acquire();
-      if (!release) throw new MemoryUnavailable();
+      if (!release) throw new MemoryUnavailableError();
     });
   } catch (error) {
-    if (error instanceof MemoryUnavailable) return null;
+    if (error instanceof MemoryUnavailableError) return null;
     throw error;
   } finally {
     (release as ReleasePermit | null)?.();

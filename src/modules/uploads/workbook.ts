@@ -9,7 +9,7 @@ import {
   NO_CHOICE,
   type SheetChoice,
   SheetUnknown,
-  toNames,
+  toSheetNames,
 } from '../../formats/workbook/choice.ts';
 import { joinHeaderRows } from '../../formats/workbook/first-rows.ts';
 import {
@@ -199,14 +199,14 @@ async function convertSheet(
   } catch (error) {
     if (!(error instanceof EarlierColumnFound)) throw error;
     const firstColumn = state.shifts < MAX_SHIFTS ? error.column : 0;
-    const restart = { rows: beginSheet(firstColumn), shifts: state.shifts + 1, text: [], header: null, joined: 0 };
-    return { ...state, ...restart, written };
+    const restartState = { rows: beginSheet(firstColumn), shifts: state.shifts + 1, text: [], header: null, joined: 0 };
+    return { ...state, ...restartState, written };
   }
   await writer.flush();
   const text = [...state.text, ...writer.segments];
   if (!rows.done) return { ...state, written, rows, text, header, joined };
   const { name } = workbook.sheets[state.sheet] as PackedSheet;
-  const names = toNames(workbook.sheets.map((sheet) => sheet.name));
+  const names = toSheetNames(workbook.sheets.map((sheet) => sheet.name));
   const convertedSheet = { text, sheet: { name, width: rows.width, header, ...names } };
   const counts = { filled: rows.filled - joined, narrow: rows.narrow };
   if (environment.sheet !== undefined && counts.filled === 0)

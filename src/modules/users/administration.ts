@@ -1,5 +1,5 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
-import { findDeniedEverywhere, findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials, findReadDenials } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { writeWithoutEscalation } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -49,19 +49,19 @@ import {
 export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denials'>, page: UserPageRequest) {
   const denials = isAccountHidden(ctx, filter.accountId)
     ? EVERYTHING_DENIED
-    : findDeniedInLists(ctx.actor, 'organization_user');
+    : findListDenials(ctx.actor, 'organization_user');
   return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denials }, page);
 }
 
 /** Lists a page of the company's users that are not deleted, with the groups they are in. */
 export function listUsersWithGroups(ctx: PrincipalContext, userSearch: UserSearch) {
-  const denials = { users: findDeniedInLists(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
+  const denials = { users: findListDenials(ctx.actor, 'user'), groups: findReadDenials(ctx.actor, 'group') };
   return readUsersWithGroups(ctx.db, ctx.actor.companyId, denials, userSearch);
 }
 
 /** Finds a user of the company who is not deleted, with the groups they are in. */
 export async function findUserWithGroups(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
-  const denials = findDeniedEverywhere(ctx.actor, 'group');
+  const denials = findReadDenials(ctx.actor, 'group');
   const [user] = await selectUserWithGroups(ctx.db, ctx.actor.companyId, id, denials);
   if (!user) throw userNotFound();
   return user;
@@ -136,7 +136,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     makeAffectedPrincipals(companyId, id),
     {
       found: selectUser(ctx.db, companyId, id),
-      updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
+      updated: parts.map((batch) => updateUser(ctx.db, companyId, id, now, batch, changes)),
       invitation: isActive === false ? [endInvitation(ctx.db, companyId, id)] : [],
       sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
       resets: changes.email === undefined ? [] : [endPasswordResets(ctx.db, { companyId, id }, now, changes.email)],

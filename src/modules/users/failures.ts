@@ -1,15 +1,20 @@
-import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken } from '../../kernel/failure.ts';
+import {
+  defineDeletedFailure,
+  defineFailure,
+  defineNotFoundFailureBy,
+  defineTakenFailure,
+} from '../../kernel/failure.ts';
 
-export const userNotFound = defineNotFoundBy('user', ['id', 'principal_id', 'principal.id', 'member_id']);
-export const userAlreadyDeleted = defineAlreadyDeleted('user');
+export const userNotFound = defineNotFoundFailureBy('user', ['id', 'principal_id', 'principal.id', 'member_id']);
+export const userAlreadyDeleted = defineDeletedFailure('user');
 
-export const emailTaken = defineTaken('user', 'email', {
+export const emailTaken = defineTakenFailure('user', 'email', {
   message: 'Another user has this email address.',
   console: { status: 400, code: 'USER_EMAIL_DUPLICATE' },
   directory: { code: 'uniqueness', details: { field: 'userName', reason: 'taken' } },
 });
 
-export const externalIdTaken = defineTaken('user', 'external_id', {
+export const externalIdTaken = defineTakenFailure('user', 'external_id', {
   message: 'Another user has this externalId.',
   directory: { code: 'uniqueness', details: { field: 'externalId', reason: 'taken' } },
 });

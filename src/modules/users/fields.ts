@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { consistsOfKnownWords, isCommonPassword } from './passwords.ts';
 
 const MAX_PASSWORD_LENGTH = 128;
 /** The maximum number of UTF-16 units in which a password of the maximum length can be typed, with each character decomposed. */
-const MAX_TYPED_LENGTH = 8 * MAX_PASSWORD_LENGTH;
+const MAX_TYPED_PASSWORD_LENGTH = 8 * MAX_PASSWORD_LENGTH;
 
 /** Makes the schema of a password of at least `minimum` characters, counted in NFC, the form in which it is hashed. */
 const makePasswordField = (minimum: number) =>
   z
     .string()
     // Nothing else is asked of a longer one: to normalize marks takes the square of their number.
-    .max(MAX_TYPED_LENGTH, { error: `must have at most ${MAX_PASSWORD_LENGTH} characters`, abort: true })
+    .max(MAX_TYPED_PASSWORD_LENGTH, { error: `must have at most ${MAX_PASSWORD_LENGTH} characters`, abort: true })
     .superRefine((password, context) => {
       const { length } = [...password.normalize('NFC')];
       const addIssue = (message: string) => context.addIssue({ code: 'custom', message });
       if (length < minimum) addIssue(`must have at least ${minimum} characters`);
       if (length > MAX_PASSWORD_LENGTH) addIssue(`must have at most ${MAX_PASSWORD_LENGTH} characters`);
     })
-    .meta({ minLength: minimum, maxLength: MAX_TYPED_LENGTH });
+    .meta({ minLength: minimum, maxLength: MAX_TYPED_PASSWORD_LENGTH });
 
 /** Makes the schema of a password that someone chooses: `minimum` to 128 characters, not one of the most common. */
 export const makeNewPasswordField = (minimum: number) =>
@@ -47,7 +47,7 @@ export function requireUnlikeOwner(password: string, { email, name, company }: P
   const address = email.replace(/\.[^.@]*$/, '');
   if (!consistsOfKnownWords(password, [address, name, company.name, company.slug])) return;
   const message = 'is too similar to the name, email or company; choose another';
-  throw invalid([{ field, message }]);
+  throw invalidInput([{ field, message }]);
 }
 
 const address = z.string().trim().pipe(z.email().max(254));

@@ -12,7 +12,7 @@ import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, invitations, userCounts, users } from '../../db/schema/users.ts';
 import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
-import { AFTER_CHANGE, existsSql, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
 export type User = typeof users.$inferSelect;
@@ -46,7 +46,7 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ lastLoginAt: now })
-    .where(and(matchesId(users, user.companyId, user.id), AFTER_CHANGE));
+    .where(and(matchesId(users, user.companyId, user.id), HAS_CHANGED_ROWS));
 
 /**
  * Invalidates sign-ins that are in progress, so that they get no session; to be combined with the statement that ends the
@@ -318,7 +318,9 @@ export const selectOpenInvitation = (db: ControlDb, companyId: string, userId: s
  * again.
  */
 export const endInvitation = (db: ControlDb, companyId: string, userId: string) =>
-  db.delete(invitations).where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId), AFTER_CHANGE));
+  db
+    .delete(invitations)
+    .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId), HAS_CHANGED_ROWS));
 
 /** Marks a user who is not deleted and not the owner as deleted. */
 export const softDeleteUser = (db: ControlDb, companyId: string, id: string, now: number) =>

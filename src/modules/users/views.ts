@@ -28,10 +28,10 @@ const viewConsoleUserRecord = makeView(consoleUserView);
 export const viewConsoleUser = ({ user, groupIds }: UserInGroups) =>
   viewConsoleUserRecord({ ...user, status: getUserStatus(user), groupIds, groups: undefined });
 
-/** Makes the view of a user in a list. @param expanded whether the groups themselves are shown beside their ids */
-export const viewUserOfList = (expanded: boolean) => (user: UserWithGroups) => ({
+/** Makes the view of a user in a list. @param isExpanded whether the groups themselves are shown beside their ids */
+export const viewUserOfList = (isExpanded: boolean) => (user: UserWithGroups) => ({
   ...viewConsoleUser({ user, groupIds: user.groups.map(({ id }) => id) }),
-  ...(expanded && { groups: user.groups.map(({ id, name, slug }) => ({ _id: id, name, slug })) }),
+  ...(isExpanded && { groups: user.groups.map(({ id, name, slug }) => ({ _id: id, name, slug })) }),
 });
 
 /** A user who was invited. */

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { makePreparedJson, type PreparedResponse } from '../../kernel/files.ts';
 import { readText } from '../../platform/bounded.ts';
@@ -31,7 +31,7 @@ import { listVisualizations, type SharedItem } from './shared-item.ts';
 /** The time for which the last result is stored, to be shown while the database wakes: from one working day to the next. */
 const LAST_RESULT_SECONDS = 24 * 60 * 60;
 /** The maximum number of connections that one execution uses: see `ViewerGate`. */
-const VIEWER_CONNECTIONS = 2;
+const MAX_VIEWER_CONNECTIONS = 2;
 /** The maximum age of a cached result that a request for fresh results still gets, however often it is repeated. Milliseconds. */
 const FRESH_RESULT_MS = 5_000;
 /** The maximum number of characters of a cached answer. */
@@ -126,7 +126,7 @@ function bindParameters(
 
 function requireSameVisualization(visualization: Visualization, wantedId: string | undefined): Visualization {
   if (wantedId === undefined || wantedId === visualization.id) return visualization;
-  throw invalid([{ field: 'visualization_id', message: 'must be the visualization that the token shows' }]);
+  throw invalidInput([{ field: 'visualization_id', message: 'must be the visualization that the token shows' }]);
 }
 
 /** Finds the result of a visualization in an answer, unless it failed there. */
@@ -169,11 +169,13 @@ async function respondToExecution(
     const executions = await runItem(workContext, item, values, limits);
     const text = formatResponse(item, executions);
     // Failures are not cached, as they may be gone by the next request; and a large result is not held twice in memory.
-    const isCacheable = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
+    const isCacheable = executions.every(
+      (listedExecution) => 'result' in listedExecution || listedExecution.failure.kind === 'forbidden',
+    );
     if (text.length <= MAX_CACHED_LENGTH && isCacheable) {
       const cachedExecutions = executions.map((execution) => ({ ...execution, cached: true }));
       const tables = listTables(executions);
-      const hasErrors = executions.some((each) => 'failure' in each);
+      const hasErrors = executions.some((listedExecution) => 'failure' in listedExecution);
       await storeResponse(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
       const storeOptions = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
       lastResults.storeResult(
@@ -195,10 +197,10 @@ async function respondToExecution(
         }),
       ),
     );
-  const cached = await findResponse(maxAge);
+  const foundResponse = await findResponse(maxAge);
   const { locale } = ctx.caller();
-  if (cached && (locale === DEFAULT_LOCALE || !cached.hasErrors)) return cached;
-  const text = cached ? await readText(cached.body) : await computeOnce();
+  if (foundResponse && (locale === DEFAULT_LOCALE || !foundResponse.hasErrors)) return foundResponse;
+  const text = foundResponse ? await readText(foundResponse.body) : await computeOnce();
   return makePreparedJson(locale === DEFAULT_LOCALE ? text : translateErrors(text, locale));
 }
 
@@ -222,7 +224,7 @@ async function runItem(
   limits: ExecutionLimits,
 ): Promise<Execution[]> {
   if (item.type === 'dashboard')
-    return runDashboard(ctx, item, values, { ...limits, maxConnections: VIEWER_CONNECTIONS });
+    return runDashboard(ctx, item, values, { ...limits, maxConnections: MAX_VIEWER_CONNECTIONS });
   const { visualization } = item;
   const failure = limits.refusals.get(visualization.id);
   if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];
@@ -236,7 +238,7 @@ const listTables = (executions: readonly Execution[]): string[] => [
   ),
 ];
 
-function formatResponse(item: SharedItem, executions: readonly Execution[], more = {}): string {
+function formatResponse(item: SharedItem, executions: readonly Execution[], extraFields = {}): string {
   const results = executions.map((execution) => viewExecution(execution));
-  return JSON.stringify({ ...(item.type === 'dashboard' ? { results } : { result: results[0] }), ...more });
+  return JSON.stringify({ ...(item.type === 'dashboard' ? { results } : { result: results[0] }), ...extraFields });
 }

@@ -2,7 +2,7 @@ import { accessDenied } from '../../access/failures.ts';
 import { defineFailure } from '../../kernel/failure.ts';
 import { downloadsDisabled, filterDisabled, filterNotFound, policyViolation } from '../../sharing/failures.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 
 export const originNotAllowed = defineFailure('share.origin_not_allowed', 'forbidden', {
@@ -15,7 +15,7 @@ export const tooManyViewers = defineFailure('viewing.busy', 'unavailable', {
   detail: { retryAfter: 5 },
 });
 
-const databaseFailures = [notProvisioned, ...tenantSqlFailures, tooManyViewers];
+const databaseFailures = [databaseNotProvisioned, ...tenantSqlFailures, tooManyViewers];
 
 /** The failures of `executeForViewer`, besides bad parameters. */
 export const executionFailures = [policyViolation, ...databaseFailures];

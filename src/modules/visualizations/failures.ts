@@ -1,7 +1,7 @@
-import { defineFailure, defineNotFound, defineTaken } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, defineTakenFailure } from '../../kernel/failure.ts';
 
-export const visualizationNotFound = defineNotFound('visualization');
-export const visualizationSlugTaken = defineTaken('visualization', 'slug', { detail: { field: 'slug' } });
+export const visualizationNotFound = defineNotFoundFailure('visualization');
+export const visualizationSlugTaken = defineTakenFailure('visualization', 'slug', { detail: { field: 'slug' } });
 
 export const visualizationInUse = defineFailure('visualization.in_use', 'conflict', {
   message: 'The visualization is on a dashboard, or published by an endpoint of the Data API. Remove it there first.',

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { Failure, invalidInput } from '../../kernel/failure.ts';
 import { makeViewerRules } from '../../sharing/rules.ts';
 import { computeBoundValues } from '../../sharing/values.ts';
 import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
@@ -17,7 +17,7 @@ export async function previewVisualization(
   { sql, parameters, values: sentValues }: Preview,
 ): Promise<PreviewResult> {
   const problems = findDefinitionProblems({ sql, parameters });
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   const visualization = { id: '', sql, parameters };
   try {
     const values = computeBoundValues(
@@ -48,5 +48,5 @@ function nameValuesField(failure: Failure): Failure {
     field: field.replace(/^parameters(?=\.|$)/, 'values'),
     message,
   }));
-  return invalid(renamedProblems).addCause(failure);
+  return invalidInput(renamedProblems).addCause(failure);
 }

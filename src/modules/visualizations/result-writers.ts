@@ -2,7 +2,7 @@ import { formatCsvLine } from '../../formats/csv/write.ts';
 import { escapeFormula } from '../../formats/formulas.ts';
 import { MAX_CELL_CHARACTERS, WorkbookWriter } from '../../formats/workbook/write.ts';
 import { isTooLong, toWrittenCell } from '../../formats/workbook/written-cells.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { Cell, ResultColumn, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 
 /** The formats in which a result can be written. */
@@ -35,10 +35,10 @@ export const createResultWriter = ({
   escapesFormulas = false,
 }: WritingOptions): ResultWriter => WRITER_FACTORIES[format](escapesFormulas, title);
 
-const WRITER_FACTORIES: Record<ResultFormat, (safe: boolean, title: string) => ResultWriter> = {
-  json: () => encodeWriter(createJsonWriter()),
-  ndjson: () => encodeWriter(createLinesWriter()),
-  csv: (safe) => encodeWriter(createCsvWriter(safe)),
+const WRITER_FACTORIES: Record<ResultFormat, (escapesFormulas: boolean, title: string) => ResultWriter> = {
+  json: () => toResultWriter(createJsonWriter()),
+  ndjson: () => toResultWriter(createLinesWriter()),
+  csv: (escapesFormulas) => toResultWriter(createCsvWriter(escapesFormulas)),
   xlsx: createWorkbookWriter,
 };
 
@@ -76,18 +76,18 @@ function* splitPieces(
   yield writer.end(facts);
 }
 
-function requireFittingCells(columns: readonly ResultColumn[], rows: readonly Cell[][], safe = false): void {
+function requireFittingCells(columns: readonly ResultColumn[], rows: readonly Cell[][], escapesFormulas = false): void {
   const at = columns.findIndex(({ type }, index) =>
-    rows.some((row) => isTooLong(toWrittenCell(row[index] ?? null, type, safe))),
+    rows.some((row) => isTooLong(toWrittenCell(row[index] ?? null, type, escapesFormulas))),
   );
   if (at < 0) return;
   const message = `cannot be xlsx: "${columns[at]?.name}" has a text of more than ${MAX_CELL_CHARACTERS} characters, which no cell can hold`;
-  throw invalid([{ field: 'format', message }]);
+  throw invalidInput([{ field: 'format', message }]);
 }
 
 const encoder = new TextEncoder();
 
-const encodeWriter = ({ begin, rows, end }: TextWriter): ResultWriter => ({
+const toResultWriter = ({ begin, rows, end }: TextWriter): ResultWriter => ({
   begin: (columns) => encoder.encode(begin(columns)),
   rows: (rowBatch) => encoder.encode(rows(rowBatch)),
   end: (facts) => encoder.encode(end(facts)),
@@ -120,21 +120,21 @@ function createLinesWriter(): TextWriter {
   };
 }
 
-function createCsvWriter(safe: boolean): TextWriter {
+function createCsvWriter(escapesFormulas: boolean): TextWriter {
   let isText: boolean[] = [];
   const formatField = (cell: Cell, at: number) =>
-    safe && isText[at] ? escapeFormula(String(cell ?? '')) : String(cell ?? '');
+    escapesFormulas && isText[at] ? escapeFormula(String(cell ?? '')) : String(cell ?? '');
   return {
     begin(columns) {
       isText = columns.map(({ type }) => type === 'text');
-      return formatCsvLine(columns.map(({ name }) => (safe ? escapeFormula(name) : name)));
+      return formatCsvLine(columns.map(({ name }) => (escapesFormulas ? escapeFormula(name) : name)));
     },
     rows: (rows) => rows.map((row) => formatCsvLine(row.map(formatField))).join(''),
     end: () => '',
   };
 }
 
-function createWorkbookWriter(safe: boolean, title: string): ResultWriter {
+function createWorkbookWriter(escapesFormulas: boolean, title: string): ResultWriter {
   let workbook: WorkbookWriter;
   let types: string[] = [];
   return {
@@ -142,12 +142,14 @@ function createWorkbookWriter(safe: boolean, title: string): ResultWriter {
       types = columns.map(({ type }) => type);
       workbook = new WorkbookWriter(
         title,
-        columns.map(({ name }) => (safe ? escapeFormula(name) : name)),
+        columns.map(({ name }) => (escapesFormulas ? escapeFormula(name) : name)),
       );
       return workbook.writeRows();
     },
     rows: (rows) =>
-      workbook.writeRows(rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, safe)))),
+      workbook.writeRows(
+        rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, escapesFormulas))),
+      ),
     end: () => workbook.endFile(),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalidInput } from '../../kernel/failure.ts';
 import { resultCellSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES, makeFileHeaders, PreparedResponse } from '../../kernel/files.ts';
 import { policyViolation } from '../../sharing/failures.ts';
@@ -38,21 +38,25 @@ export const previewSchema = executionSchema
 
 /**
  * Converts an execution to the API's format.
- * @param explain whether the reader wrote the SQL or may change it: only then is the database's own message included
+ * @param showsDatabaseError whether the reader wrote the SQL or may change it: only then is the database's own message included
  * @param locale the reader's language
  */
 export function viewExecution(
   execution: Execution,
-  explain = false,
+  showsDatabaseError = false,
   locale: Locale = DEFAULT_LOCALE,
 ): z.input<typeof executionSchema> {
   const { visualizationId, durationMs, cached } = execution;
-  const timing = { duration_ms: durationMs, cached };
+  const timingFields = { duration_ms: durationMs, cached };
   if ('failure' in execution) {
-    return { visualization_id: visualizationId, error: viewFailure(execution.failure, explain, locale), ...timing };
+    return {
+      visualization_id: visualizationId,
+      error: viewFailure(execution.failure, showsDatabaseError, locale),
+      ...timingFields,
+    };
   }
   const { columns, rows, truncated } = execution.result;
-  return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timing };
+  return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timingFields };
 }
 
 /** Views the result of SQL that is not saved. */
@@ -64,15 +68,19 @@ export function viewPreview({
   return { columns, rows, row_count: rows.length, truncated, duration_ms: durationMs, cached };
 }
 
-function viewFailure(failure: Failure, explain: boolean, locale: Locale): { error_code: string; message: string } {
-  const { kind, message: english, detail } = limitFailure(failure, explain);
+function viewFailure(
+  failure: Failure,
+  showsDatabaseError: boolean,
+  locale: Locale,
+): { error_code: string; message: string } {
+  const { kind, message: english, detail } = redactFailure(failure, showsDatabaseError);
   const message = translate(english, locale);
   if (kind === 'forbidden') {
     return { error_code: policyViolation.matches(failure) ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message };
   }
   if (kind === 'unavailable') {
-    const unreachable = translate('The database cannot be reached at the moment.', locale);
-    return { error_code: 'SERVICE_UNAVAILABLE', message: unreachable };
+    const unreachableMessage = translate('The database cannot be reached at the moment.', locale);
+    return { error_code: 'SERVICE_UNAVAILABLE', message: unreachableMessage };
   }
   if (detail.problems) {
     const problems = detail.problems.map(({ field, message: problem }) => `${field} ${translate(problem, locale)}`);
@@ -93,13 +101,17 @@ export const translateErrors = (json: string, locale: Locale): string =>
 
 /**
  * Reduces an execution's failure to what its reader may see.
- * @param explain whether to include the database's message
+ * @param showsDatabaseError whether to include the database's message
  */
-function limitFailure(failure: Failure, explain: boolean): Failure {
+function redactFailure(failure: Failure, showsDatabaseError: boolean): Failure {
   if (failure.kind === 'forbidden' || failure.kind === 'unavailable') return failure;
   if (failure.detail.problems)
-    return explain ? failure : invalid([], 'A parameter has a value that does not fit.').addCause(failure);
-  return executionFailed((explain ? getDatabaseMessage(failure) : undefined) ?? failure.message).addCause(failure);
+    return showsDatabaseError
+      ? failure
+      : invalidInput([], 'A parameter has a value that does not fit.').addCause(failure);
+  return executionFailed((showsDatabaseError ? getDatabaseMessage(failure) : undefined) ?? failure.message).addCause(
+    failure,
+  );
 }
 
 /** The formats in which the result of an execution can be downloaded. */
@@ -131,7 +143,7 @@ export const widgetQuery = fileQuery.extend({
 /** Rejects the id of a visualization where no file is requested: then all visualizations are run. */
 export function requireFormat(visualizationId: string | undefined): void {
   if (visualizationId !== undefined)
-    throw invalid([{ field: 'visualization_id', message: 'is only accepted with format' }]);
+    throw invalidInput([{ field: 'visualization_id', message: 'is only accepted with format' }]);
 }
 
 /** Returns the response header that marks a truncated result; no header for a complete result. */
@@ -139,15 +151,15 @@ export const buildTruncationHeader = ({ truncated }: { truncated: boolean }): Re
   truncated ? { 'X-Truncated': 'true' } : {};
 
 /**
- * Builds a file of the result of an execution. @param explain whether the reader wrote the SQL or may change it @throws the
+ * Builds a file of the result of an execution. @param showsDatabaseError whether the reader wrote the SQL or may change it @throws the
  * failure of an execution that failed, reduced to what its reader may see
  */
 export function buildFile(
   execution: Execution,
   { name, format, escapesFormulas }: { name: string; format: ResultFormat; escapesFormulas: boolean },
-  explain = false,
+  showsDatabaseError = false,
 ): PreparedResponse {
-  if ('failure' in execution) throw limitFailure(execution.failure, explain);
+  if ('failure' in execution) throw redactFailure(execution.failure, showsDatabaseError);
   const { result } = execution;
   const body = writeResultFile({ format, title: name, escapesFormulas }, result);
   return new PreparedResponse(body, { ...makeFileHeaders(name, format), ...buildTruncationHeader(result) });

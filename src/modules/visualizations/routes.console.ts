@@ -8,7 +8,7 @@ import { makeView } from '../../http/wire.ts';
 import { timestampSchema } from '../../kernel/fields.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { notProvisioned } from '../managed-database/failures.ts';
+import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import {
   chartField,
   newVisualizationInput,
@@ -107,7 +107,7 @@ export const visualizationEndpoints = [
       body: previewInput,
       exactNumbers: true,
       returns: ok(z.object({ result: previewSchema })),
-      fails: [previewFailed, notProvisioned, ...tenantSqlFailures],
+      fails: [previewFailed, databaseNotProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, body }) => ({ result: viewPreview(await previewVisualization(ctx, body)) }),
   ),
@@ -168,16 +168,20 @@ export const visualizationEndpoints = [
       body: executionInput,
       exactNumbers: true,
       returns: prepared(executedView, ...fileMediaTypes),
-      fails: [visualizationNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
+      fails: [visualizationNotFound, executionFailed, databaseNotProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, query: { format, safe }, body }) => {
       requireNotDenied(ctx, [params.id]);
       const { visualization, execution } = await executeVisualization(ctx, params.id, body.parameters);
       // Who may change the SQL is told what the database says about it.
-      const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);
+      const showsDatabaseError = isAllowed(ctx.actor, 'visualizations:update', params.id);
       if (format)
-        return buildFile(execution, { name: visualization.name, format, escapesFormulas: safe === 'true' }, explain);
-      const result = viewExecution(execution, explain, ctx.caller().locale);
+        return buildFile(
+          execution,
+          { name: visualization.name, format, escapesFormulas: safe === 'true' },
+          showsDatabaseError,
+        );
+      const result = viewExecution(execution, showsDatabaseError, ctx.caller().locale);
       return Response.json({ result } satisfies z.input<typeof executedView>);
     },
   ),

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { Failure, invalidInput } from '../../kernel/failure.ts';
 import { countCharactersBefore } from '../../kernel/text.ts';
 import { pauseBeforeRetry } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
@@ -122,9 +122,9 @@ async function runOnConnections(
   executions: Execution[],
   maxConnections: number,
 ): Promise<void> {
-  const wantedConnections = Math.min(maxConnections, runState.remainingRuns.length);
+  const wantedConnectionCount = Math.min(maxConnections, runState.remainingRuns.length);
   const openedConnections: TenantSql[] = [];
-  while (openedConnections.length < wantedConnections) {
+  while (openedConnections.length < wantedConnectionCount) {
     const sql = await (openedConnections.length === 0
       ? connectOrRecordFailure(ctx, runState)
       : openAnotherReadonlyDatabase(ctx));
@@ -193,9 +193,9 @@ async function runOnConnection(
 }
 
 /** Runs the statements of pending runs on one connection, all sent at once. @returns the outcome of each */
-async function executeAll(sql: TenantSql, pending: PendingRun[], runState: RunState): Promise<Execution[]> {
+async function executeAll(sql: TenantSql, pendingRuns: PendingRun[], runState: RunState): Promise<Execution[]> {
   const startedAt = performance.now();
-  const preparedStatements = pending.map(([, run]) => prepareOrCatchFailure(run, runState));
+  const preparedStatements = pendingRuns.map(([, run]) => prepareOrCatchFailure(run, runState));
   const statements = preparedStatements.filter(
     (preparedStatement): preparedStatement is LimitedStatement => !(preparedStatement instanceof Failure),
   );
@@ -207,7 +207,7 @@ async function executeAll(sql: TenantSql, pending: PendingRun[], runState: RunSt
           ? { failure: preparedStatement }
           : await settleResult(results[statements.indexOf(preparedStatement)] as PendingResult);
       const durationMs = Math.round(performance.now() - startedAt);
-      const { visualization } = (pending[index] as PendingRun)[1];
+      const { visualization } = (pendingRuns[index] as PendingRun)[1];
       return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
     }),
   );
@@ -264,9 +264,9 @@ function chooseParameterValues(parameters: readonly Parameter[], values: BoundVa
     parameters.map((parameter): [string, BoundValue] => {
       const { slug, kind, required } = parameter;
       const value = values.has(slug) ? (values.get(slug) as BoundValue) : getDefault(parameter);
-      if (value === null && required) throw invalid([{ field: `parameters.${slug}`, message: 'is required' }]);
+      if (value === null && required) throw invalidInput([{ field: `parameters.${slug}`, message: 'is required' }]);
       if (value !== null && !canTakeValue(kind, value)) {
-        throw invalid([
+        throw invalidInput([
           { field: `parameters.${slug}`, message: `must be a ${kind}: the filter with this name is of another kind` },
         ]);
       }

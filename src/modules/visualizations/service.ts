@@ -1,8 +1,8 @@
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { makeSlug } from '../../kernel/text.ts';
 import { type Input, listAttributes } from '../../sharing/filter-policy.ts';
@@ -66,9 +66,16 @@ export { selectVisualization, selectVisualizations };
 const UNIQUE_FAILURES = { 'visualizations.slug': visualizationSlugTaken };
 
 /** Lists a page of the company's visualizations, newest first. */
-export function listVisualizations(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  const denials = findDeniedInLists(ctx.actor, 'visualization');
-  return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denials });
+export function listVisualizations(
+  ctx: CompanyContext,
+  pageRequest: { page: number; perPage: number; search: string },
+) {
+  const denials = findListDenials(ctx.actor, 'visualization');
+  return readVisualizations(ctx.db, ctx.actor.companyId, {
+    ...pageRequest,
+    search: pageRequest.search.toLowerCase(),
+    denials,
+  });
 }
 
 export async function getVisualization(ctx: CompanyContext, id: string): Promise<Visualization> {
@@ -151,7 +158,7 @@ export function listVisualizationInputs({
     appliesTo: [id],
     skips: [],
     viewerAttributes: listAttributes(parameter),
-    unbound: [],
+    unboundIds: [],
   }));
 }
 
@@ -184,7 +191,7 @@ async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void
   const publications = await selectPublication(ctx.db, ctx.actor.companyId, id);
   if (publications.length === 0) return;
   const message = 'must not include one named "format" while a Data API endpoint publishes the visualization';
-  throw invalid([{ field: 'parameters', message }]);
+  throw invalidInput([{ field: 'parameters', message }]);
 }
 
 /**
@@ -195,10 +202,10 @@ async function requireDashboardsCanHold(ctx: CompanyContext, newVisualization: V
   const [beside] = await selectMaxOtherLength(ctx.db, newVisualization.companyId, newVisualization.id);
   if ((beside?.length ?? 0) + measureLength(newVisualization) <= MAX_DASHBOARD_LENGTH) return;
   const message = `is too long for a dashboard that it is on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
-  throw invalid([{ field: 'sql', message }]);
+  throw invalidInput([{ field: 'sql', message }]);
 }
 
 function validateDefinition(definition: Parameters<typeof findDefinitionProblems>[0]): void {
   const problems = findDefinitionProblems(definition);
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
 }

@@ -20,11 +20,15 @@ export async function listDeliveries(
   ctx: PrincipalContext,
   endpointId: string,
   filter: DeliveryFilter,
-  part: { page: number; perPage: number },
+  pageRequest: { page: number; perPage: number },
 ): Promise<Page<Delivery>> {
   await getEndpoint(ctx, endpointId);
-  const { total, records } = await callSender(ctx, endpointId, async (sender) => await sender.list(filter, part));
-  return { total, records: records as Delivery[], ...part };
+  const { total, records } = await callSender(
+    ctx,
+    endpointId,
+    async (sender) => await sender.list(filter, pageRequest),
+  );
+  return { total, records: records as Delivery[], ...pageRequest };
 }
 
 export async function getDelivery(

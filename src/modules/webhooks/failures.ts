@@ -1,8 +1,8 @@
-import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../kernel/failure.ts';
 
-export const endpointNotFound = defineNotFound('webhook_endpoint');
+export const endpointNotFound = defineNotFoundFailure('webhook_endpoint');
 
-export const deliveryNotFound = defineNotFound('webhook_delivery');
+export const deliveryNotFound = defineNotFoundFailure('webhook_delivery');
 
 export const tooManyEndpoints = defineFailure('webhook_endpoint.limit', 'conflict', {
   message: 'The company has the maximum number of webhook endpoints. Delete one first.',

@@ -4,8 +4,8 @@ import { accepted, created, declareVersion, noContent, ok } from '../../http/end
 import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { invalid } from '../../kernel/failure.ts';
-import { formatIsoTimestamp, isoMilliseconds } from '../../kernel/fields.ts';
+import { invalidInput } from '../../kernel/failure.ts';
+import { formatIsoTimestamp, isoMillisecondsSchema } from '../../kernel/fields.ts';
 import { DELIVERY_STATUSES } from '../../objects/webhook-sender.ts';
 import {
   getDelivery,
@@ -44,8 +44,8 @@ import {
 const UPDATE_ACCESS = { access: 'webhooks:update', only: 'administrators' } as const;
 
 const timeRangeFields = {
-  from: isoMilliseconds.meta({ description: 'The earliest time, included.' }),
-  to: isoMilliseconds.meta({ description: 'The latest time, included.' }),
+  from: isoMillisecondsSchema.meta({ description: 'The earliest time, included.' }),
+  to: isoMillisecondsSchema.meta({ description: 'The latest time, included.' }),
 };
 
 /** The response with all event types, which is always the same; cached once an isolate has built it. */
@@ -162,8 +162,8 @@ export const consoleWebhookEndpoints = [
       fails: [endpointNotFound, concurrentChange],
     },
     async ({ ctx, params }) => {
-      const { secret, formerUntil } = await rotateSecret(ctx, params.id);
-      return { secret, former_until: formatIsoTimestamp(formerUntil) };
+      const { secret, formerExpiresAt } = await rotateSecret(ctx, params.id);
+      return { secret, former_until: formatIsoTimestamp(formerExpiresAt) };
     },
   ),
   endpoint(
@@ -224,7 +224,7 @@ export const consoleWebhookEndpoints = [
       operationId: 'sendFailedWebhookDeliveries',
       summary: 'Send the failed deliveries of a webhook endpoint again',
       description: 'Those that were first to be sent at `since` or later, and whose tries have ended.',
-      body: z.object({ since: isoMilliseconds }),
+      body: z.object({ since: isoMillisecondsSchema }),
       returns: accepted(z.object({ count: z.int() })),
       fails: [endpointNotFound, endpointNotActive],
     },
@@ -258,7 +258,7 @@ export const consoleWebhookEndpoints = [
       fails: [endpointNotFound, endpointNotActive, noAuditStream],
     },
     async ({ ctx, params, body }) => {
-      if (body.from > body.to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
+      if (body.from > body.to) throw invalidInput([{ field: 'from', message: 'must not be after `to`' }]);
       await queueBackfill(ctx, params.id, body);
       return { status: 'queued' as const };
     },

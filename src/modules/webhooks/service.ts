@@ -1,11 +1,11 @@
-import { findDeniedInLists } from '../../access/denials.ts';
+import { findListDenials } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import type { SigningSecret } from '../../db/schema/webhooks.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { findUrlProblem } from '../../kernel/public-address.ts';
 import type { LogKind } from '../../logs/log.ts';
 import { makeSecretContext, type WebhookSender } from '../../objects/webhook-sender.ts';
@@ -41,10 +41,10 @@ export type EndpointInput = Pick<Endpoint, 'url' | 'description' | 'eventTypes' 
 
 export const listEndpoints = (
   ctx: PrincipalContext,
-  part: { page: number; perPage: number },
+  pageRequest: { page: number; perPage: number },
 ): Promise<Page<Endpoint>> =>
-  readEndpoints(ctx.db, ctx.actor.companyId, findDeniedInLists(ctx.actor, 'webhook_endpoint'), {
-    ...part,
+  readEndpoints(ctx.db, ctx.actor.companyId, findListDenials(ctx.actor, 'webhook_endpoint'), {
+    ...pageRequest,
     descending: true,
   });
 
@@ -91,10 +91,10 @@ export async function changeEndpoint(
   const currentEndpoint = await getEndpoint(ctx, id);
   const { status, ...rest } = input;
   if (status === 'disabled' && currentEndpoint.status !== 'disabled') {
-    throw invalid([{ field: 'status', message: 'must be active or paused' }]);
+    throw invalidInput([{ field: 'status', message: 'must be active or paused' }]);
   }
-  const isSet = status !== undefined && status !== 'disabled';
-  const changes: EndpointChanges = { ...rest, ...(isSet && { status, disabledReason: null }) };
+  const isStatusSet = status !== undefined && status !== 'disabled';
+  const changes: EndpointChanges = { ...rest, ...(isStatusSet && { status, disabledReason: null }) };
   await followLog(ctx, { ...currentEndpoint, ...changes });
   const { updated } = await commit(ctx.db, {
     updated: updateEndpoint(ctx.db, ctx.actor.companyId, id, changes, ctx.now()),
@@ -117,7 +117,7 @@ export async function removeEndpoint(ctx: PrincipalContext, id: string): Promise
 export async function rotateSecret(
   ctx: PrincipalContext,
   id: string,
-): Promise<{ secret: string; formerUntil: number }> {
+): Promise<{ secret: string; formerExpiresAt: number }> {
   return retryOnConcurrentChange(async () => {
     const endpoint = await getEndpoint(ctx, id);
     const now = ctx.now();
@@ -133,7 +133,7 @@ export async function rotateSecret(
     const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, newSecrets, now) });
     if (replaced.length === 0) return undefined;
     await notifySender(ctx, id, (sender) => sender.changed({ resumed: false }));
-    return { secret, formerUntil: now + FORMER_SECRET_LIFETIME_MS };
+    return { secret, formerExpiresAt: now + FORMER_SECRET_LIFETIME_MS };
   });
 }
 
@@ -144,7 +144,7 @@ const encryptSecret = async (ctx: Context, id: string, secret: string): Promise<
 
 function requireAllowedUrl(ctx: Context, url: string): void {
   const problem = findUrlProblem(url, ctx.config.ALLOW_PRIVATE_ISSUERS);
-  if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
+  if (problem !== null) throw invalidInput([{ field: 'url', message: problem }]);
 }
 
 /** Calls the `WebhookSender` object of an endpoint. */

@@ -33,7 +33,7 @@ export const readEndpoints = (
   db: ControlDb,
   companyId: string,
   denials: Denials,
-  part: Omit<PageRequest<'created_at'>, 'by'>,
+  pageRequest: Omit<PageRequest<'created_at'>, 'by'>,
 ) =>
   readPage(
     db,
@@ -41,7 +41,7 @@ export const readEndpoints = (
       table: webhookEndpoints,
       filter: and(eq(webhookEndpoints.companyId, companyId), isNotDenied(webhookEndpoints.id, denials)) as SQL,
     },
-    { by: webhookEndpoints.createdAt, ...part },
+    { by: webhookEndpoints.createdAt, ...pageRequest },
   );
 
 /** Selects a company's endpoints that are active or paused: a paused endpoint still gets events from before its pause. */

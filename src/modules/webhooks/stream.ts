@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import type { FollowedRecords } from '../../logs/followed-records.ts';
-import { LOG_KINDS, type LogKey, type LogKind, type LogRecord, toKey } from '../../logs/log.ts';
+import { LOG_KINDS, type LogKey, type LogKind, type LogRecord, toLogKey } from '../../logs/log.ts';
 import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { callObject } from '../../platform/objects.ts';
@@ -35,15 +35,15 @@ export async function streamLog(ctx: CompanyContext): Promise<void> {
 /** Streams the next records of a kind. @returns whether there may be more */
 async function streamNextRecords(ctx: CompanyContext, kind: LogKind): Promise<boolean> {
   const { companyId } = ctx.actor;
-  const callLog = <T>(call: (log: CompanyLogStub) => Promise<T>) =>
+  const callCompanyLog = <T>(call: (log: CompanyLogStub) => Promise<T>) =>
     callObject(ctx.bindings.COMPANY_LOG, companyId, call);
-  const followedRecords = (await callLog(async (log) => await log.following(kind, MAX_RECORDS_PER_EVENT))) as
+  const followedRecords = (await callCompanyLog(async (log) => await log.following(kind, MAX_RECORDS_PER_EVENT))) as
     | FollowedRecords
     | undefined;
   if (!followedRecords) return false;
   const endpoints = await selectSubscribedEndpoints(ctx.db, companyId);
   if (!endpoints.some(({ eventTypes }) => listLogKinds(eventTypes).includes(kind))) {
-    await callLog(async (log) => await log.unfollow([kind], followedRecords.follows));
+    await callCompanyLog(async (log) => await log.unfollow([kind], followedRecords.follows));
     return false;
   }
   const { records, upTo, lateRecords, late, redactions } = followedRecords;
@@ -51,7 +51,7 @@ async function streamNextRecords(ctx: CompanyContext, kind: LogKind): Promise<bo
   if (kind === 'share') await deliverToEndpoints(ctx, endpoints, toShareEvents(ctx, [...records, ...lateRecords]));
   else await deliverAuditRecords(ctx, endpoints, followedRecords);
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
-  const isKept = await callLog(async (log) => await log.followed(kind, { upTo, late, redactions }));
+  const isKept = await callCompanyLog(async (log) => await log.followed(kind, { upTo, late, redactions }));
   return !isKept || records.length === MAX_RECORDS_PER_EVENT || late.length === MAX_RECORDS_PER_EVENT;
 }
 
@@ -73,25 +73,27 @@ async function deliverAuditRecords(
 ): Promise<void> {
   const parts = [records, lateRecords] as LogRecord<'audit'>[][];
   for (const listener of endpoints.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS_TYPE))) {
-    const wantedParts = parts.map((part) => part.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
-    const batches = wantedParts.filter((part) => part.length > 0).map((some) => buildBatch(ctx, some));
+    const wantedParts = parts.map((events) => events.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
+    const batches = wantedParts
+      .filter((eventBatch) => eventBatch.length > 0)
+      .map((wantedPart) => buildBatch(ctx, wantedPart));
     await passToSender(ctx, listener, await Promise.all(batches));
   }
 }
 
 /**
  * Builds the delivery of a batch of audit records. Equal first and last records give the same id.
- * @param idOfBackfill the id of a backfill, whose batches get other ids
+ * @param sourceBackfillId the id of a backfill, whose batches get other ids
  */
 async function buildBatch(
   ctx: CompanyContext,
   records: readonly LogRecord<'audit'>[],
-  idOfBackfill = '',
+  sourceBackfillId = '',
 ): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [first, last] = [records[0], records.at(-1)] as [LogRecord, LogRecord];
   const id = (
-    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, idOfBackfill, first.id, last.id].join('\n'))
+    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, first.id, last.id].join('\n'))
   ).slice(0, 24);
   const fullRecords = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS_TYPE).view({ records: fullRecords } as never, undefined as never);
@@ -116,7 +118,7 @@ export async function backfillAudit(
   let sentBatchCount = 0;
   let lastKey: LogKey | undefined;
   for await (const { companyId: _, ...record } of exportLog(reader, 'audit', { from, to, values: {} })) {
-    const key = toKey(record);
+    const key = toLogKey(record);
     if (before && (key.at > before.at || (key.at === before.at && key.id >= before.id))) continue;
     batch.push(record as LogRecord<'audit'>);
     if (batch.length < MAX_RECORDS_PER_EVENT) continue;

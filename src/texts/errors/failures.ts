@@ -2,7 +2,7 @@
  * The sentences of failures, in English, Portuguese and Spanish. `{name}` is a placeholder for a part that varies. Where a
  * failure has a Portuguese sentence of its own for managed tables, that sentence is used.
  */
-export const FAILURES: readonly (readonly [english: string, portuguese: string, spanish: string])[] = [
+export const FAILURE_SENTENCES: readonly (readonly [english: string, portuguese: string, spanish: string])[] = [
   // By rule.
   ['There is no such {thing}.', 'Não encontrado: {thing}.', 'No se encontró: {thing}.'],
   [

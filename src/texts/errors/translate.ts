@@ -1,5 +1,5 @@
 import type { Locale } from '../locales.ts';
-import { FAILURES, NOUNS } from './failures.ts';
+import { FAILURE_SENTENCES, NOUNS } from './failures.ts';
 import { FIELD_SENTENCES, type FieldReason } from './fields.ts';
 
 /** A sentence with placeholders for parts that vary. */
@@ -29,7 +29,7 @@ const SENTENCES = [
   ...FIELD_SENTENCES.map(([reason, english, portuguese, spanish]) =>
     makeSentence(english, portuguese, spanish, reason),
   ),
-  ...FAILURES.map(([english, portuguese, spanish]) => makeSentence(english, portuguese, spanish)),
+  ...FAILURE_SENTENCES.map(([english, portuguese, spanish]) => makeSentence(english, portuguese, spanish)),
 ];
 const FIXED_SENTENCES = new Map(
   SENTENCES.filter(({ placeholderNames }) => placeholderNames.length === 0).map((sentence) => [
@@ -137,7 +137,7 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
 /** Formats a sentence that says when to try again: in seconds, and in minutes too where that is long. */
 export function formatTryAgain(seconds: number, locale: Locale): string {
   const [one, many] = SECOND_NOUNS[locale];
-  const minutes = seconds < LONG_WAIT_SECONDS ? '' : ` (${Math.ceil(seconds / 60)} ${MINUTES[locale]})`;
+  const minutes = seconds < LONG_WAIT_SECONDS ? '' : ` (${Math.ceil(seconds / 60)} ${DURATION_MINUTES[locale]})`;
   return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? one : many}${minutes}.`;
 }
 
@@ -153,4 +153,4 @@ const SECOND_NOUNS: Record<Locale, readonly [one: string, many: string]> = {
   'pt-BR': ['segundo', 'segundos'],
   es: ['segundo', 'segundos'],
 };
-const MINUTES: Record<Locale, string> = { en: 'minutes', 'pt-BR': 'minutos', es: 'minutos' };
+const DURATION_MINUTES: Record<Locale, string> = { en: 'minutes', 'pt-BR': 'minutos', es: 'minutos' };

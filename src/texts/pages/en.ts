@@ -13,7 +13,7 @@ export const texts = {
   wakingSince: (time: string) => `The database is waking. As of ${time}`,
   updatedNow: 'Updated just now',
   /** `ago` is the age in the language's own words: "2 minutes ago". */
-  updated: (ago: string) => `Updated ${ago}`,
+  updated: (relativeTime: string) => `Updated ${relativeTime}`,
   asOf: (time: string) => `As of ${time}`,
   runAgain: 'Run again',
   copyLink: 'Copy link',
@@ -74,10 +74,10 @@ export const texts = {
   },
   chartOf: (name: string, kind: string, summary: string) => `${name}: ${kind}. ${summary}`,
   pointsOf: (name: string) => `Points of ${name}: arrow keys go from one to the next.`,
-  plotSummary: (names: string, more: boolean, x: string, values: number) =>
-    `${names}${more ? ' …' : ''} by ${x}, ${formatCount(values, { one: 'value', other: 'values' })}`,
-  scatterSummary: (points: number, y: string, x: string) =>
-    `${formatCount(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
+  plotSummary: (names: string, hasMore: boolean, x: string, valueCount: number) =>
+    `${names}${hasMore ? ' …' : ''} by ${x}, ${formatCount(valueCount, { one: 'value', other: 'values' })}`,
+  scatterSummary: (pointCount: number, y: string, x: string) =>
+    `${formatCount(pointCount, { one: 'point', other: 'points' })}, ${y} by ${x}`,
   seriesCut: (drawnCount: number, series: number) => `The first ${drawnCount} of ${series} series.`,
   negativeParts: (parts: string) => `A pie shows no values below 0: ${parts}`,
   noParts: 'A pie shows values above 0, and there are none; this is the data itself.',

@@ -12,7 +12,7 @@ export const texts: PageTexts = {
   loading: 'Cargando…',
   wakingSince: (time) => `La base de datos se está activando. Datos de ${time}`,
   updatedNow: 'Actualizado ahora',
-  updated: (ago) => `Actualizado ${ago}`,
+  updated: (relativeTime) => `Actualizado ${relativeTime}`,
   asOf: (time) => `Datos de ${time}`,
   runAgain: 'Actualizar',
   copyLink: 'Copiar enlace',
@@ -73,10 +73,10 @@ export const texts: PageTexts = {
   },
   chartOf: (name, kind, summary) => `${name}: ${kind}. ${summary}`,
   pointsOf: (name) => `Puntos de ${name}: las flechas van de uno a otro.`,
-  plotSummary: (names, more, x, values) =>
-    `${names}${more ? '…' : ''} por ${x}, ${formatCount(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
-  scatterSummary: (points, y, x) =>
-    `${formatCount(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
+  plotSummary: (names, hasMore, x, valueCount) =>
+    `${names}${hasMore ? '…' : ''} por ${x}, ${formatCount(valueCount, { one: 'valor', many: 'de valores', other: 'valores' })}`,
+  scatterSummary: (pointCount, y, x) =>
+    `${formatCount(pointCount, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
   seriesCut: (drawnCount, series) => `Las primeras ${drawnCount} de ${series} series.`,
   negativeParts: (parts) => `Un gráfico circular no muestra valores menores que 0: ${parts}`,
   noParts: 'Un gráfico circular muestra valores mayores que 0 y no hay ninguno; estos son los propios datos.',

@@ -12,7 +12,7 @@ export const texts: PageTexts = {
   loading: 'Carregando…',
   wakingSince: (time) => `O banco de dados está sendo ativado. Dados de ${time}`,
   updatedNow: 'Atualizado agora',
-  updated: (ago) => `Atualizado ${ago}`,
+  updated: (relativeTime) => `Atualizado ${relativeTime}`,
   asOf: (time) => `Dados de ${time}`,
   runAgain: 'Atualizar',
   copyLink: 'Copiar link',
@@ -73,10 +73,10 @@ export const texts: PageTexts = {
   },
   chartOf: (name, kind, summary) => `${name}: ${kind}. ${summary}`,
   pointsOf: (name) => `Pontos de ${name}: as setas vão de um ao outro.`,
-  plotSummary: (names, more, x, values) =>
-    `${names}${more ? '…' : ''} por ${x}, ${formatCount(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
-  scatterSummary: (points, y, x) =>
-    `${formatCount(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
+  plotSummary: (names, hasMore, x, valueCount) =>
+    `${names}${hasMore ? '…' : ''} por ${x}, ${formatCount(valueCount, { one: 'valor', many: 'de valores', other: 'valores' })}`,
+  scatterSummary: (pointCount, y, x) =>
+    `${formatCount(pointCount, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
   seriesCut: (drawnCount, series) => `As primeiras ${drawnCount} de ${series} séries.`,
   negativeParts: (parts) => `Um gráfico de pizza não mostra valores abaixo de 0: ${parts}`,
   noParts: 'Um gráfico de pizza mostra valores acima de 0, e não há nenhum; estes são os próprios dados.',

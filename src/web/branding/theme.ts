@@ -4,7 +4,7 @@ import {
   computeContrast,
   MIN_GRAPHIC_CONTRAST,
   MIN_TEXT_CONTRAST,
-  makeReadable,
+  makeColourReadable,
   mixColours,
 } from '../../kernel/colours.ts';
 import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
@@ -82,12 +82,12 @@ export const makeTheme = (brand: Branding): Theme =>
 function makeStandardTheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
   const accents = (['light', 'dark'] as const).map((scheme) => {
     const { backgrounds, text, accent } = BASE_COLOURS[scheme];
-    return makeReadable(primary ?? accent, backgrounds, MIN_TEXT_CONTRAST, text);
+    return makeColourReadable(primary ?? accent, backgrounds, MIN_TEXT_CONTRAST, text);
   }) as [Colour, Colour];
   const makeChartColours = (scheme: Scheme): ChartColours => {
     const standardColours = STANDARD_CHART_COLOURS[scheme];
     const makeSeriesColour = (colour: Colour) =>
-      makeReadable(colour, [standardColours.card], MIN_GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
+      makeColourReadable(colour, [standardColours.card], MIN_GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
     return { ...standardColours, series: series?.map(makeSeriesColour) ?? standardColours.series };
   };
   return {
@@ -107,27 +107,32 @@ function makeOwnTheme(brand: Branding): Theme {
   const page = brand.background ?? STANDARD_COLOURS.background;
   const scheme = chooseTextColour(page) === '#ffffff' ? 'dark' : 'light';
   const standardColours = BASE_COLOURS[scheme];
-  const text = makeReadable(
+  const text = makeColourReadable(
     brand.text_color ?? standardColours.text,
     [page],
     MIN_TEXT_CONTRAST,
     chooseTextColour(page),
   );
-  const chooseReadable = (background: Colour, otherwise: Colour, ...textColours: Colour[]): Colour =>
+  const chooseReadable = (background: Colour, fallbackColour: Colour, ...textColours: Colour[]): Colour =>
     textColours.every((textColour) => computeContrast(textColour, background) >= MIN_TEXT_CONTRAST)
       ? background
-      : otherwise;
+      : fallbackColour;
   const card = chooseReadable(mixColours(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
-  const accent = makeReadable(brand.primary_color ?? standardColours.accent, [page, card], MIN_TEXT_CONTRAST, text);
+  const accent = makeColourReadable(
+    brand.primary_color ?? standardColours.accent,
+    [page, card],
+    MIN_TEXT_CONTRAST,
+    text,
+  );
   const hover = chooseReadable(mixColours(card, text, 0.06), card, text, accent);
-  const soft = makeReadable(mixColours(text, page, 0.3), [page, card, hover], MIN_TEXT_CONTRAST, text);
+  const soft = makeColourReadable(mixColours(text, page, 0.3), [page, card, hover], MIN_TEXT_CONTRAST, text);
   const line = mixColours(card, text, 0.14);
   const series = brand.chart_palette ?? STANDARD_CHART_COLOURS[scheme].series;
   const colours: ChartColours = {
     text: soft,
     grid: line,
     card,
-    series: series.map((colour) => makeReadable(colour, [card], MIN_GRAPHIC_CONTRAST, text)),
+    series: series.map((colour) => makeColourReadable(colour, [card], MIN_GRAPHIC_CONTRAST, text)),
   };
   return {
     scheme,
@@ -135,12 +140,12 @@ function makeOwnTheme(brand: Branding): Theme {
       '--page': page,
       '--card': card,
       '--line': line,
-      '--field': makeReadable(mixColours(text, card, 0.5), [page, card], MIN_GRAPHIC_CONTRAST, text),
+      '--field': makeColourReadable(mixColours(text, card, 0.5), [page, card], MIN_GRAPHIC_CONTRAST, text),
       '--text': text,
       '--soft': soft,
       '--accent': accent,
       '--on-accent': chooseTextColour(accent),
-      '--error': makeReadable(standardColours.error, [page, card], MIN_TEXT_CONTRAST, text),
+      '--error': makeColourReadable(standardColours.error, [page, card], MIN_TEXT_CONTRAST, text),
       '--hover': hover,
       '--chosen': chooseReadable(mixColours(card, accent, 0.14), card, text),
     },
@@ -163,7 +168,7 @@ export function chooseSeriesColour({ series, text, card }: ChartColours, index: 
   const round = Math.floor(index / series.length);
   if (round === 0) return colour;
   const variantColours = COLOUR_VARIANTS.map(({ towards, share }) =>
-    makeReadable(mixColours(colour, { text, card }[towards], share), [card], MIN_GRAPHIC_CONTRAST, text),
+    makeColourReadable(mixColours(colour, { text, card }[towards], share), [card], MIN_GRAPHIC_CONTRAST, text),
   ).sort((a, b) => computeContrast(b, colour) - computeContrast(a, colour));
   return variantColours[(round - 1) % variantColours.length] as Colour;
 }

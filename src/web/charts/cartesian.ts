@@ -22,7 +22,7 @@ export function makeCartesian(plot: Plot, { type, options }: ViewChart['chart'])
   const timeline = type === 'bar' ? undefined : makeTimeline(plot);
   const commonOptions = makeCommonOptions(plot.style);
   const { tooltip } = commonOptions.plugins;
-  const title = (items: { dataIndex: number }[]) => timeline?.labels[items[0]?.dataIndex ?? -1] ?? '';
+  const getPointTitle = (items: { dataIndex: number }[]) => timeline?.labels[items[0]?.dataIndex ?? -1] ?? '';
   return {
     type: type === 'bar' ? 'bar' : 'line',
     data: {
@@ -38,7 +38,7 @@ export function makeCartesian(plot: Plot, { type, options }: ViewChart['chart'])
     options: {
       ...commonOptions,
       plugins: timeline
-        ? { ...commonOptions.plugins, tooltip: { callbacks: { ...tooltip.callbacks, title } } }
+        ? { ...commonOptions.plugins, tooltip: { callbacks: { ...tooltip.callbacks, title: getPointTitle } } }
         : commonOptions.plugins,
       indexAxis: isHorizontal ? 'y' : 'x',
       interaction: { mode: 'index', intersect: false, axis: isHorizontal ? 'y' : 'x' },

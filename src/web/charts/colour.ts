@@ -12,17 +12,17 @@ export class Color {
     return /^#([\da-f]{2}){3,4}$/i.test(this.#hex);
   }
 
-  mix(other: Color): Color {
-    return other;
+  mix(otherColor: Color): Color {
+    return otherColor;
   }
 
   saturate(): Color {
     return this;
   }
 
-  darken(share: number): Color {
+  darken(amount: number): Color {
     const [solid, opacity] = [this.#hex.slice(0, 7), this.#hex.slice(7)];
-    return this.valid ? new Color(mixColours(solid, '#000000', share) + opacity) : this;
+    return this.valid ? new Color(mixColours(solid, '#000000', amount) + opacity) : this;
   }
 
   hexString(): string {

@@ -1,4 +1,4 @@
-import { type NumberStyle, numberText } from './format.ts';
+import { formatNumber, type NumberStyle } from './format.ts';
 import { getPalette } from './palette.ts';
 
 export const getTitle = (option: unknown): string | undefined =>
@@ -28,7 +28,7 @@ export function makeCommonOptions(style: NumberStyle) {
             raw: unknown;
           }) => {
             const value = typeof raw === 'object' && raw !== null ? parsed.y : (raw as number);
-            return ` ${dataset.label}: ${numberText(value, style)}`;
+            return ` ${dataset.label}: ${formatNumber(value, style)}`;
           },
         },
       },
@@ -47,7 +47,7 @@ export function makeAxis(title?: string, style?: NumberStyle) {
       color: text,
       maxRotation: 30,
       autoSkipPadding: style ? 14 : 6,
-      ...(style && { callback: (value: number | string) => numberText(Number(value), shortenStyle(style)) }),
+      ...(style && { callback: (value: number | string) => formatNumber(Number(value), shortenStyle(style)) }),
     },
   };
 }

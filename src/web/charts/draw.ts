@@ -21,7 +21,7 @@ import type { ViewCell, ViewChart } from '../../presentation/viewing.ts';
 import { formatList, TEXTS } from '../texts.ts';
 import { makeCartesian, sortByTime } from './cartesian.ts';
 import { getTitle, makeAxis, makeCommonOptions } from './common.ts';
-import { columnTextsOf, formatLabel, type NumberStyle, numberText } from './format.ts';
+import { formatLabel, formatNumber, makeColumnFormats, type NumberStyle } from './format.ts';
 import { buildLegend, type LegendEntry } from './legend.ts';
 import { addOpacity, getPalette, getPointShape, getSeriesColour } from './palette.ts';
 import {
@@ -65,7 +65,7 @@ export function drawOnCanvas(
   canvas: HTMLCanvasElement,
   data: ResultData,
   chart: ChartDefinition,
-  choose?: (point: DataPoint) => void,
+  onChoose?: (point: DataPoint) => void,
 ): Drawing | undefined {
   const prepared = makeConfiguration(data, chart);
   if (!prepared) return undefined;
@@ -81,9 +81,9 @@ export function drawOnCanvas(
     ...prepared.configuration,
     plugins: [...(prepared.configuration.plugins ?? []), positionPlugin],
   });
-  if (choose) {
-    canvas.addEventListener('click', (event) => reportPoint(drawnChart, event, prepared.pointAt, choose));
-    button = createPointButton(drawnChart, prepared.pointAt, makePointDescriber(data, chart), choose);
+  if (onChoose) {
+    canvas.addEventListener('click', (event) => reportPoint(drawnChart, event, prepared.getPoint, onChoose));
+    button = createPointButton(drawnChart, prepared.getPoint, makePointDescriber(data, chart), onChoose);
     canvas.after(button.element);
   }
   const series = prepared.configuration.data.datasets.length;
@@ -99,7 +99,7 @@ export function drawOnCanvas(
 
 /** Makes a function that describes a point in words: its values by column, formatted as in a table. */
 function makePointDescriber(data: ResultData, chart: ChartDefinition): (point: DataPoint) => string {
-  const formats = columnTextsOf(data, chart);
+  const formats = makeColumnFormats(data, chart);
   const texts = new Map(data.columns.map(({ name }, at) => [name, formats[at]]));
   const formatPair = ([name, cell]: [string, ViewCell]) => `${name}: ${formatLabel(texts.get(name) ?? String, cell)}`;
   return (point) => formatList(Object.entries(point).map(formatPair));
@@ -108,13 +108,13 @@ function makePointDescriber(data: ResultData, chart: ChartDefinition): (point: D
 /** The maximum distance from a point at which pressing chooses it. CSS pixels. */
 const MAX_POINT_DISTANCE = 24;
 
-function reportPoint(chart: Chart, event: MouseEvent, pointAt: GetPoint, choose: (point: DataPoint) => void): void {
+function reportPoint(chart: Chart, event: MouseEvent, getPoint: GetPoint, onChoose: (point: DataPoint) => void): void {
   const findElements = (intersect: boolean) => chart.getElementsAtEventForMode(event, 'nearest', { intersect }, true);
   const isNear = ({ element: { x, y } }: { element: { x: number; y: number } }) =>
     Math.hypot(x - event.offsetX, y - event.offsetY) <= MAX_POINT_DISTANCE;
   const [pressed] = [...findElements(true), ...findElements(false).filter(isNear)];
-  const point = pressed && pointAt(pressed.datasetIndex, pressed.index);
-  if (point) choose(point);
+  const point = pressed && getPoint(pressed.datasetIndex, pressed.index);
+  if (point) onChoose(point);
 }
 
 /** Hides or shows a series or a part of a whole. @returns whether it is now shown */
@@ -131,7 +131,7 @@ interface PreparedChart {
   configuration: ChartConfiguration;
   summary: string;
   seriesCount: number;
-  pointAt: GetPoint;
+  getPoint: GetPoint;
   /** The entries of the chart's legend; none where there is one series. */
   entries: LegendEntry[];
   note?: string;
@@ -139,30 +139,30 @@ interface PreparedChart {
 
 function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedChart | undefined {
   if (chart.type === 'scatter') {
-    const clouds = makeScatterPlot(data, chart);
-    const points = clouds?.clouds.reduce((sum, { points: { length } }) => sum + length, 0);
+    const scatterPlot = makeScatterPlot(data, chart);
+    const points = scatterPlot?.clouds.reduce((sum, { points: { length } }) => sum + length, 0);
     return (
-      clouds && {
-        configuration: makeScatter(clouds, chart),
-        summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
-        seriesCount: clouds.clouds.length,
-        pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.dataPoint,
-        entries: toEntries(clouds.clouds),
+      scatterPlot && {
+        configuration: makeScatter(scatterPlot, chart),
+        summary: TEXTS.scatterSummary(points ?? 0, scatterPlot.yLabel, scatterPlot.xLabel),
+        seriesCount: scatterPlot.clouds.length,
+        getPoint: (cloud, index) => scatterPlot.clouds[cloud]?.points[index]?.dataPoint,
+        entries: toEntries(scatterPlot.clouds),
       }
     );
   }
   const summarize = (seriesLabels: string[], xLabel: string, valueCount: number) =>
     TEXTS.plotSummary(formatList(seriesLabels.slice(0, 3)), seriesLabels.length > 3, xLabel, valueCount);
   if (chart.type === 'pie') {
-    const pie = makePiePlot(data, chart);
-    if (!pie) return undefined;
-    const { xLabel, seriesLabels, parts, style } = pie;
+    const piePlot = makePiePlot(data, chart);
+    if (!piePlot) return undefined;
+    const { xLabel, seriesLabels, parts, style } = piePlot;
     const slices = makeSlices(parts);
     return {
       configuration: makePie(slices, style),
       summary: summarize(seriesLabels, xLabel, parts.length),
       seriesCount: 1,
-      pointAt: (_pie, index) => slices[index]?.getPoint?.(),
+      getPoint: (_pie, index) => slices[index]?.getPoint?.(),
       ...makePartEntries(
         slices,
         parts.filter(({ value }) => value < 0),
@@ -174,16 +174,16 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
   if (!plot) return undefined;
   const seriesLabels = plot.series.map(({ label }) => label);
   const order = chart.type === 'bar' ? undefined : sortByTime(plot);
-  const pointAt: GetPoint = (at, index) => {
+  const getPoint: GetPoint = (at, index) => {
     const [series, label] = [plot.series[at], order?.[index] ?? index];
-    return typeof series?.values[label] === 'number' ? series.pointAt(label) : undefined;
+    return typeof series?.values[label] === 'number' ? series.getPoint(label) : undefined;
   };
   const entries = toEntries(plot.series, chart.type === 'bar' ? 'rect' : undefined);
   return {
     configuration: makeCartesian(plot, chart),
     summary: summarize(seriesLabels, plot.xLabel, plot.labels.length),
     seriesCount: plot.seriesCount,
-    pointAt,
+    getPoint,
     entries,
   };
 }
@@ -210,14 +210,15 @@ function makePartEntries(
   };
   const notes = [
     otherParts.length > 0 && `${label}: ${nameParts(otherParts, formatShare)}`,
-    negativeParts.length > 0 && TEXTS.negativeParts(nameParts(negativeParts, ({ value }) => numberText(value, style))),
+    negativeParts.length > 0 &&
+      TEXTS.negativeParts(nameParts(negativeParts, ({ value }) => formatNumber(value, style))),
   ];
   return {
     entries: slices.map((slice, at) => ({
       label: slice.label,
       colour: getSeriesColour(at),
       shape: 'circle',
-      value: numberText(slice.value, style),
+      value: formatNumber(slice.value, style),
       share: formatShare(slice),
     })),
     note: notes.filter(Boolean).join('. '),
@@ -229,7 +230,7 @@ const MAX_NAMED_PARTS = 12;
 
 const createShareFormatter = (slices: readonly Slice[]): ((slice: Slice, decimals?: number) => string) => {
   const total = sumValues(slices);
-  return ({ value }, decimals = 1) => numberText(value / total, { format: 'percent', decimals });
+  return ({ value }, decimals = 1) => formatNumber(value / total, { format: 'percent', decimals });
 };
 
 function makeScatter({ clouds, style, xLabel, yLabel }: ScatterPlot, { options }: ChartDefinition): ChartConfiguration {
@@ -282,7 +283,7 @@ function makePie(slices: readonly Slice[], style: NumberStyle): ChartConfigurati
           callbacks: {
             label: ({ dataIndex }: { dataIndex: number }) => {
               const slice = slices[dataIndex] as Slice;
-              return ` ${slice.label}: ${numberText(slice.value, style)} (${formatShare(slice)})`;
+              return ` ${slice.label}: ${formatNumber(slice.value, style)} (${formatShare(slice)})`;
             },
           },
         },

@@ -10,7 +10,10 @@ export {
 } from '../../presentation/cell-texts.ts';
 
 /** The functions that format cells in the page's language. */
-export const { numberText, cellTextOf, periodTextOf, columnTextsOf } = createCellFormatters(LOCALE, TEXTS);
+export const { formatNumber, makeCellFormat, makePeriodFormat, makeColumnFormats } = createCellFormatters(
+  LOCALE,
+  TEXTS,
+);
 
 /** Converts a cell to a number to draw; null if it is not a number. */
 export const toNumber = (cell: ViewCell | undefined): number | null =>

@@ -1,6 +1,6 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../presentation/viewing.ts';
 import { TEXTS } from '../texts.ts';
-import { formatLabel, type NumberStyle, parseNumberStyle, periodTextOf, toNumber } from './format.ts';
+import { formatLabel, makePeriodFormat, type NumberStyle, parseNumberStyle, toNumber } from './format.ts';
 import { parseTimestamps } from './timestamps.ts';
 
 /** The columns and rows of a result that has no error. */
@@ -21,7 +21,7 @@ export interface Series {
   /** The values, one for each label of the plot; null where the series has none. */
   values: (number | null)[];
   /** Returns the point that is drawn at a label. */
-  pointAt(label: number): DataPoint;
+  getPoint(label: number): DataPoint;
 }
 
 /** The data of a line, bar or area chart. */
@@ -124,12 +124,12 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
   const style = parseNumberStyle(chart.options);
   const x = data.columns[roles.x] as ViewColumn;
   const cells = data.rows.map((row) => row[roles.x] ?? null);
-  const text = periodTextOf(x, cells);
+  const text = makePeriodFormat(x, cells);
   if (roles.series === null) {
     const series = roles.y.slice(0, MAX_SERIES).map((at) => ({
       label: data.columns[at]?.name ?? '',
       values: data.rows.map((row) => toNumber(row[at])),
-      pointAt: (label: number) => toPoint(data.columns, data.rows[label] ?? []),
+      getPoint: (label: number) => toPoint(data.columns, data.rows[label] ?? []),
     }));
     return {
       xLabel: x.name,
@@ -143,8 +143,8 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
   const labelIndexes = new Map<ViewCell, number>();
   for (const cell of cells) if (!labelIndexes.has(cell)) labelIndexes.set(cell, labelIndexes.size);
   const keys = [...labelIndexes.keys()];
-  const splits = splitSeries(data, roles);
-  const series = splits.slice(0, MAX_SERIES).map(([label, y, rows]) => {
+  const allSeries = splitSeries(data, roles);
+  const series = allSeries.slice(0, MAX_SERIES).map(([label, y, rows]) => {
     const values: (number | null)[] = Array(labelIndexes.size).fill(null);
     for (const row of rows) {
       const labelIndex = labelIndexes.get(row[roles.x] ?? null) as number;
@@ -153,14 +153,14 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
     }
     const [firstRow = []] = rows;
     const getPoint = (at: number) => toSumPoint(data, roles, { y, cell: keys[at], firstRow, sum: values[at] });
-    return { label, values, pointAt: getPoint };
+    return { label, values, getPoint };
   });
   return {
     xLabel: x.name,
     labels: keys.map((cell) => formatLabel(text, cell)),
     timestamps: parseTimestamps(x, keys),
     series,
-    seriesCount: splits.length,
+    seriesCount: allSeries.length,
     style,
   };
 }
@@ -172,16 +172,16 @@ export function makePiePlot(data: ResultData, chart: ViewChart['chart']): PiePlo
   const { columns, rows } = data;
   const x = columns[roles.x] as ViewColumn;
   const readLabel = (row: ViewCell[]) => row[roles.x] ?? null;
-  const text = periodTextOf(x, rows.map(readLabel));
-  const splits = splitSeries(data, roles);
-  const parts = splits.flatMap(([seriesLabel, y, seriesRows]) => {
+  const text = makePeriodFormat(x, rows.map(readLabel));
+  const allSeries = splitSeries(data, roles);
+  const parts = allSeries.flatMap(([seriesLabel, y, seriesRows]) => {
     const groups = roles.series === null ? seriesRows.map((row) => [row]) : Map.groupBy(seriesRows, readLabel).values();
     return Array.from(groups, (group): Slice => {
       const [firstRow = []] = group;
       const label = formatLabel(text, readLabel(firstRow));
       const value = group.reduce((sum, row) => sum + (toNumber(row[y]) ?? 0), 0);
       return {
-        label: splits.length > 1 ? `${label} · ${seriesLabel}` : label,
+        label: allSeries.length > 1 ? `${label} · ${seriesLabel}` : label,
         value,
         getPoint: () =>
           roles.series === null
@@ -190,7 +190,7 @@ export function makePiePlot(data: ResultData, chart: ViewChart['chart']): PiePlo
       };
     });
   });
-  const seriesLabels = splits.map(([label]) => label);
+  const seriesLabels = allSeries.map(([label]) => label);
   return { xLabel: x.name, seriesLabels, parts, style: parseNumberStyle(chart.options) };
 }
 
@@ -220,7 +220,7 @@ function splitSeries(
   { y, series }: ColumnRoles,
 ): [label: string, y: number, rows: ViewCell[][]][] {
   if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
-  const text = periodTextOf(
+  const text = makePeriodFormat(
     columns[series] as ViewColumn,
     rows.map((row) => row[series] ?? null),
   );

@@ -33,7 +33,7 @@ export function createPointButton(
   chart: Chart,
   getPoint: GetPoint,
   describePoint: (point: DataPoint) => string,
-  choose: (point: DataPoint) => void,
+  onChoose: (point: DataPoint) => void,
 ): PointButton {
   const { datasets } = chart.data;
   const countPoints = (dataset: number): number => datasets[dataset]?.data.length ?? 0;
@@ -91,7 +91,7 @@ export function createPointButton(
     const point = currentPlace && getPoint(currentPlace.datasetIndex, currentPlace.index);
     element.replaceChildren(
       ...(point
-        ? [h('button', { type: 'button', 'aria-label': describePoint(point), onclick: () => choose(point) })]
+        ? [h('button', { type: 'button', 'aria-label': describePoint(point), onclick: () => onChoose(point) })]
         : []),
     );
     moveToPoint();

@@ -63,11 +63,11 @@ function findFirstTick(from: number, unit: 'hour' | 'day' | 'month', size: numbe
     const mondayOffset = unit === 'day' && size === 7 ? 4 * DAY_MS : 0;
     return Math.ceil((from - mondayOffset) / step) * step + mondayOffset;
   }
-  const months = countMonths(from);
-  const roundMonths = Math.floor(months / size) * size;
-  return computeMonthStart(roundMonths) >= from
-    ? computeMonthStart(roundMonths)
-    : computeMonthStart(roundMonths + size);
+  const monthCount = countMonths(from);
+  const roundMonthCount = Math.floor(monthCount / size) * size;
+  return computeMonthStart(roundMonthCount) >= from
+    ? computeMonthStart(roundMonthCount)
+    : computeMonthStart(roundMonthCount + size);
 }
 
 const computeNextTick = (at: number, unit: 'hour' | 'day' | 'month', size: number): number =>
@@ -79,5 +79,5 @@ function countMonths(timestamp: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-const computeMonthStart = (months: number): number =>
-  new Date(0).setUTCFullYear(Math.floor(months / 12), months % 12, 1);
+const computeMonthStart = (monthCount: number): number =>
+  new Date(0).setUTCFullYear(Math.floor(monthCount / 12), monthCount % 12, 1);

@@ -15,9 +15,9 @@ export interface Arrangement {
 
 /** Makes a layout drawable: cards do not overlap, none is wider or higher than a page allows, no row is empty. */
 export function arrangeCards(layout: readonly ViewPlace[]): Arrangement {
-  const layoutColumns = Math.max(STANDARD_COLUMNS, ...layout.map(({ x, w }) => x + w));
-  const scale = Math.min(1, MAX_COLUMNS / layoutColumns);
-  const columns = Math.min(layoutColumns, MAX_COLUMNS);
+  const layoutColumnCount = Math.max(STANDARD_COLUMNS, ...layout.map(({ x, w }) => x + w));
+  const scale = Math.min(1, MAX_COLUMNS / layoutColumnCount);
+  const columns = Math.min(layoutColumnCount, MAX_COLUMNS);
   const places: ViewPlace[] = [];
   for (const place of layout.toSorted((a, b) => a.y - b.y || a.x - b.x)) {
     const w = Math.max(1, Math.round(place.w * scale));
@@ -38,8 +38,8 @@ export function arrangeCards(layout: readonly ViewPlace[]): Arrangement {
   return { columnCount: columns, places: removeEmptyRows(places).toSorted((a, b) => a.y - b.y || a.x - b.x) };
 }
 
-function findOverlap(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace | undefined {
-  return others.find(
+function findOverlap(place: ViewPlace, otherPlaces: readonly ViewPlace[]): ViewPlace | undefined {
+  return otherPlaces.find(
     (other) =>
       place.x < other.x + other.w &&
       other.x < place.x + place.w &&
@@ -51,12 +51,12 @@ function findOverlap(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace 
 /** Removes the empty rows: the cards below them move up. */
 function removeEmptyRows(places: readonly ViewPlace[]): ViewPlace[] {
   let bottom = 0;
-  let emptyRows = 0;
+  let emptyRowCount = 0;
   const movedPlaces: ViewPlace[] = [];
   for (const place of places.toSorted((a, b) => a.y - b.y)) {
-    emptyRows += Math.max(0, place.y - bottom);
+    emptyRowCount += Math.max(0, place.y - bottom);
     bottom = Math.max(bottom, place.y + place.h);
-    movedPlaces.push({ ...place, y: place.y - emptyRows });
+    movedPlaces.push({ ...place, y: place.y - emptyRowCount });
   }
   return movedPlaces;
 }

@@ -8,7 +8,7 @@ export interface Grid {
   /** All cards with their visualizations. A visualization may have several cards. */
   cards: { visualizationId: string; widget: Widget }[];
   /** Arranges the cards for paper, or restores the previous arrangement: a cut table gets the whole width on paper. */
-  print(isPrinted: boolean): void;
+  setPrinted(isPrinted: boolean): void;
 }
 
 /** The height of an A4 page in pixels; a higher card does not fit on one page. */
@@ -27,21 +27,23 @@ export function buildGrid(
   isBare: boolean,
   options: CardOptions = {},
 ): Grid {
-  const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
-  const { columnCount: columns, places } = arrangeCards(layout.filter(({ visualization_id: id }) => byId.has(id)));
+  const chartsById = new Map(charts.map((chart) => [chart.visualization_id, chart]));
+  const { columnCount: columns, places } = arrangeCards(
+    layout.filter(({ visualization_id: id }) => chartsById.has(id)),
+  );
   const placedIds = new Set(places.map(({ visualization_id: id }) => id));
   const element = h('div', { class: 'grid' });
   element.style.setProperty('--columns', String(columns));
   const cards: Grid['cards'] = [];
   const placedCards: PlacedCard[] = [];
   function addCard(visualizationId: string): Widget {
-    const widget = buildWidget(byId.get(visualizationId) as ViewChart, isBare, options);
+    const widget = buildWidget(chartsById.get(visualizationId) as ViewChart, isBare, options);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;
   }
   for (const place of places) placedCards.push({ place, widget: addCard(place.visualization_id) });
-  for (const id of byId.keys()) if (!placedIds.has(id)) addCard(id);
+  for (const id of chartsById.keys()) if (!placedIds.has(id)) addCard(id);
   placeCards(placedCards);
 
   function arrangeForPrint(isPrinted: boolean): void {
@@ -67,7 +69,7 @@ export function buildGrid(
       element.replaceChildren(...cards.map(({ widget }) => widget.element));
     }
     for (const { widget } of cards) {
-      widget.print(isPrinted);
+      widget.setPrinted(isPrinted);
       widget.element.toggleAttribute('data-whole', cutWidgets.has(widget));
     }
     for (const { widget } of cards) {
@@ -76,7 +78,7 @@ export function buildGrid(
     if (focusedElement instanceof HTMLElement && focusedElement.isConnected)
       focusedElement.focus({ preventScroll: true });
   }
-  return { element, cards, print: arrangeForPrint };
+  return { element, cards, setPrinted: arrangeForPrint };
 }
 
 interface PlacedCard {
@@ -110,25 +112,25 @@ function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
 }
 
 /** Splits a band into full lines of cards in reading order; a cut table has a line of its own. */
-function splitLines(band: readonly PlacedCard[], cutWidgets: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
+function splitLines(band: readonly PlacedCard[], cutWidgets: ReadonlySet<Widget>, columnCount: number): PlacedCard[][] {
   const lines: PlacedCard[][] = [];
-  let freeColumns = 0;
+  let freeColumnCount = 0;
   for (const card of band) {
     const isCut = cutWidgets.has(card.widget);
-    if (isCut || card.place.w > freeColumns) {
+    if (isCut || card.place.w > freeColumnCount) {
       lines.push([]);
-      freeColumns = columns;
+      freeColumnCount = columnCount;
     }
     lines.at(-1)?.push(card);
-    freeColumns = isCut ? 0 : freeColumns - card.place.w;
+    freeColumnCount = isCut ? 0 : freeColumnCount - card.place.w;
   }
   return lines.map((line) => {
     const total = line.reduce((sum, { place }) => sum + place.w, 0);
     let end = 0;
     return line.map(({ widget, place }) => {
-      const x = Math.round((end * columns) / total);
+      const x = Math.round((end * columnCount) / total);
       end += place.w;
-      return { widget, place: { ...place, x, y: 0, w: Math.round((end * columns) / total) - x } };
+      return { widget, place: { ...place, x, y: 0, w: Math.round((end * columnCount) / total) - x } };
     });
   });
 }

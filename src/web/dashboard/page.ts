@@ -144,9 +144,9 @@ export function buildItemPage(
     ageNote.textContent = '';
     grid.element.hidden = false;
     const [missing] = listMissing(filters, values);
-    if (missing) return failAll(TEXTS.required(missing.label));
+    if (missing) return showFailureOnCards(TEXTS.required(missing.label));
     const [wrong] = listBackwardsRanges(filters, values);
-    if (wrong) return failAll(TEXTS.backwards(wrong.label));
+    if (wrong) return showFailureOnCards(TEXTS.backwards(wrong.label));
     for (const { widget } of grid.cards) widget.showWaiting();
     status.textContent = TEXTS.loading;
     try {
@@ -160,7 +160,7 @@ export function buildItemPage(
       const problem = error instanceof ApiProblem ? error : undefined;
       if (onEnd && (problem?.status === 401 || problem?.status === 404)) return onEnd(problem);
       onFailure?.(problem);
-      failAll('');
+      showFailureOnCards('');
       grid.element.hidden = true;
       problemElement.replaceChildren(buildProblemPanel(toFilterProblem(error, filters), () => void runQueries()));
     }
@@ -174,9 +174,9 @@ export function buildItemPage(
   }
 
   function showResults({ results, ageMs: milliseconds, isWaking }: ExecutionResult): void {
-    const byId = new Map(results.map((result) => [result.visualization_id, result]));
+    const resultsById = new Map(results.map((result) => [result.visualization_id, result]));
     for (const { visualizationId, widget } of grid.cards) {
-      const result = byId.get(visualizationId);
+      const result = resultsById.get(visualizationId);
       if (result) widget.showResult(result);
       else widget.showFailure(TEXTS.broken);
     }
@@ -196,7 +196,7 @@ export function buildItemPage(
     }
   }
 
-  function failAll(message: string): void {
+  function showFailureOnCards(message: string): void {
     freshnessDisplay.showAge(undefined);
     status.textContent = message;
     for (const { widget } of grid.cards) widget.showFailure(message);
@@ -205,7 +205,7 @@ export function buildItemPage(
   function arrangeForPrint(isPrinted: boolean): void {
     chosenFilters.replaceChildren(...(bar?.listTexts() ?? []).map((text) => h('li', {}, text)));
     applyPrintBranding(isPrinted);
-    grid.print(isPrinted);
+    grid.setPrinted(isPrinted);
   }
 
   bar?.set(values);

@@ -1,7 +1,7 @@
 import { makeFileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
-import { numberText, parseNumberStyle, toNumber } from '../charts/format.ts';
+import { formatNumber, parseNumberStyle, toNumber } from '../charts/format.ts';
 import { type DataPoint, findObstacle, findRoles, type ResultData, toPoint } from '../charts/plot.ts';
 import { createUniqueId, h, labelButton } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
@@ -20,7 +20,7 @@ export interface Widget {
   /** Draws the result again in the other colour scheme. */
   repaint(): void;
   /** Shows all rows, drawn for paper, or restores the previous rows. */
-  print(isPrinted: boolean): void;
+  setPrinted(isPrinted: boolean): void;
   /** Returns true if a part of the card's table is out of view. */
   isCut(): boolean;
 }
@@ -221,8 +221,8 @@ export function buildWidget(
       setMessage(message, 'error');
     },
     repaint: () => paintChart?.(),
-    print(isPrinted) {
-      table?.print(isPrinted);
+    setPrinted(isPrinted) {
+      table?.setPrinted(isPrinted);
       paintChart?.();
     },
     isCut: () => table?.isPartlyHidden() ?? false,
@@ -244,7 +244,7 @@ function buildNumbers(
     ...y.map((at) => {
       const cell = row[at] ?? null;
       const label = data.columns[at]?.name ?? '';
-      const text = toNumber(cell) === null ? String(cell ?? '–') : numberText(cell as number | string, style);
+      const text = toNumber(cell) === null ? String(cell ?? '–') : formatNumber(cell as number | string, style);
       // The same by the keyboard.
       const numberElement = h('dd', {}, choosePoint ? h('button', { type: 'button' }, text) : text);
       // A long number is written smaller, so that it fits on one line.

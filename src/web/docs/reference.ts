@@ -58,8 +58,8 @@ export function extractOperation(document: ApiDocument, { method, path, object }
   const keptComponents: Record<string, Record<string, unknown>> = { securitySchemes: components.securitySchemes ?? {} };
   const seenComponents = new Set<string>();
   const pendingParts: unknown[] = [object];
-  for (let part = pendingParts.pop(); part !== undefined; part = pendingParts.pop()) {
-    for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
+  for (let pendingPart = pendingParts.pop(); pendingPart !== undefined; pendingPart = pendingParts.pop()) {
+    for (const [, kind = '', name = ''] of JSON.stringify(pendingPart).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
       if (seenComponents.has(`${kind}/${name}`)) continue;
       seenComponents.add(`${kind}/${name}`);
       const component = components[kind]?.[name];

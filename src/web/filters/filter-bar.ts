@@ -16,20 +16,20 @@ export interface FilterBar {
   listTexts(): string[];
 }
 
-/** Creates the filter bar. @param choose called with a slug and the value @param reset called to restore the defaults */
+/** Creates the filter bar. @param onChoose called with a slug and the value @param resetFilters called to restore the defaults */
 export function createFilterBar(
   filters: readonly ViewFilter[],
   source: Source,
-  choose: (slug: string, value: unknown) => void,
-  reset: () => void,
+  onChoose: (slug: string, value: unknown) => void,
+  resetFilters: () => void,
 ): FilterBar {
-  const controls = filters.map((filter) => [filter.slug, buildControl(filter, source, choose)] as const);
+  const controls = filters.map((filter) => [filter.slug, buildControl(filter, source, onChoose)] as const);
   return {
     element: h(
       'form',
       { class: 'filters', 'aria-label': TEXTS.filters, onsubmit: (event: Event) => event.preventDefault() },
       ...controls.map(([, { element }]) => element),
-      h('button', { type: 'button', class: 'quiet reset', onclick: reset }, TEXTS.reset),
+      h('button', { type: 'button', class: 'quiet reset', onclick: resetFilters }, TEXTS.reset),
     ),
     set(values) {
       for (const [slug, control] of controls) control.set(values[slug]);
@@ -45,9 +45,9 @@ export function createFilterBar(
 function buildControl(
   filter: ViewFilter,
   source: Source,
-  choose: (slug: string, value: unknown) => void,
+  onChoose: (slug: string, value: unknown) => void,
 ): FilterControl {
-  const chooseValue = (value: unknown) => choose(filter.slug, value);
+  const chooseValue = (value: unknown) => onChoose(filter.slug, value);
   switch (filter.kind) {
     case 'select':
     case 'multi_select':

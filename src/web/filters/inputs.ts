@@ -28,10 +28,10 @@ export interface FilterControl {
 export type OnChoose = (value: unknown) => void;
 
 /** The pause in typing after which a typed value is applied. Milliseconds. */
-const TYPING_MS = 450;
+const TYPING_PAUSE_MS = 450;
 
 /** Creates a control to type a text or a number. */
-export function createInputControl({ slug, label, kind, required }: ViewFilter, choose: OnChoose): FilterControl {
+export function createInputControl({ slug, label, kind, required }: ViewFilter, onChoose: OnChoose): FilterControl {
   const id = createUniqueId(slug);
   let chosenValue = '';
   const input = h('input', {
@@ -41,14 +41,14 @@ export function createInputControl({ slug, label, kind, required }: ViewFilter, 
     autocomplete: 'off',
     maxlength: 1000,
     'aria-required': required && 'true',
-    oninput: debounce(TYPING_MS, chooseTypedValue),
+    oninput: debounce(TYPING_PAUSE_MS, chooseTypedValue),
     onchange: chooseTypedValue,
   });
   function chooseTypedValue(): void {
     const text = kind === 'number' ? parseTypedNumber(input.value, LOCALE) : input.value;
     if (text === chosenValue) return;
     chosenValue = text;
-    choose(text === '' ? null : text);
+    onChoose(text === '' ? null : text);
   }
   return {
     element: h('div', { class: 'filter' }, buildLabel(id, label, required), input),
@@ -81,7 +81,7 @@ function createDateField(attributes: Parameters<typeof h>[1], onInput: () => voi
     maxlength: 20,
     placeholder: TEXTS.dateForm,
     // Until a date is whole, it is being typed.
-    oninput: debounce(TYPING_MS, () => readValue() !== undefined && handleChange()),
+    oninput: debounce(TYPING_PAUSE_MS, () => readValue() !== undefined && handleChange()),
     onchange: handleChange,
     ...attributes,
   });
@@ -91,8 +91,8 @@ function createDateField(attributes: Parameters<typeof h>[1], onInput: () => voi
     onInput();
   });
   const readValue = () => (input.value.trim() === '' ? '' : parseTypedDate(input.value, LOCALE));
-  function setDate(iso: string): void {
-    input.value = formatDate(iso, LOCALE);
+  function setDate(isoDate: string): void {
+    input.value = formatDate(isoDate, LOCALE);
     calendarInput.value = readValue() ?? '';
   }
   return { element: h('div', { class: 'date' }, input, calendarInput), input, value: readValue, set: setDate };
@@ -104,7 +104,7 @@ const createProblemElement = () => h('p', { class: 'error', role: 'alert' });
 const formatNoDateMessage = (): string => TEXTS.noDate(formatDate('2026-12-31', LOCALE));
 
 /** Creates a control with a field for one date. */
-export function createDateControl({ slug, label, required }: ViewFilter, choose: OnChoose): FilterControl {
+export function createDateControl({ slug, label, required }: ViewFilter, onChoose: OnChoose): FilterControl {
   const id = createUniqueId(slug);
   let chosenValue = '';
   const field = createDateField({ id, 'aria-required': required && 'true' }, chooseTypedDate);
@@ -115,7 +115,7 @@ export function createDateControl({ slug, label, required }: ViewFilter, choose:
     problemElement.textContent = value === undefined ? formatNoDateMessage() : '';
     if (value === undefined || value === chosenValue) return;
     chosenValue = value;
-    choose(value === '' ? null : value);
+    onChoose(value === '' ? null : value);
   }
   const markInvalid = (isInvalid: boolean) => field.input.setAttribute('aria-invalid', String(isInvalid));
   return {
@@ -131,7 +131,7 @@ export function createDateControl({ slug, label, required }: ViewFilter, choose:
 }
 
 /** Creates a control with two date fields, either of which may be empty, and a list of often-chosen ranges. */
-export function createDateRangeControl({ slug, label, required }: ViewFilter, choose: OnChoose): FilterControl {
+export function createDateRangeControl({ slug, label, required }: ViewFilter, onChoose: OnChoose): FilterControl {
   const titleId = createUniqueId(slug);
   const end = (name: string) =>
     createDateField({ 'aria-label': name, 'aria-required': required && 'true' }, chooseTypedRange);
@@ -159,7 +159,7 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, ch
     const value = isValid ? toRange(range.from as string, range.to as string) : chosenRange;
     if (areEqual(value, chosenRange)) return;
     chosenRange = value;
-    choose(value);
+    onChoose(value);
   }
 
   function choosePreset(): void {
@@ -225,5 +225,5 @@ function findPreset({
 }
 
 /** Builds the label of the field with the given id. */
-export const buildLabel = (id: string, label: string, required: boolean): HTMLLabelElement =>
-  h('label', { for: id }, label, required && h('span', { 'aria-hidden': 'true' }, ' *'));
+export const buildLabel = (id: string, label: string, isRequired: boolean): HTMLLabelElement =>
+  h('label', { for: id }, label, isRequired && h('span', { 'aria-hidden': 'true' }, ' *'));

@@ -1,7 +1,7 @@
 import { h } from '../dom.ts';
 
 /** The maximum number of options that are shown; the viewer finds the remaining ones by searching. */
-const LIMIT = 100;
+const MAX_SHOWN_OPTIONS = 100;
 
 /** The list box with the options of a picker. The Enter key chooses the active option. */
 export interface OptionList {
@@ -9,8 +9,8 @@ export interface OptionList {
   limit: number;
   setOptions(options: { label: string; value: string }[], chosenValues: readonly string[]): void;
   markChosen(chosenValues: readonly string[]): void;
-  moveActive(step: 1 | -1): void;
-  pickActive(): void;
+  moveActiveOption(step: 1 | -1): void;
+  pickActiveOption(): void;
   /** Returns the id of the active option's element; empty when there is none. */
   getActiveId(): string;
 }
@@ -39,9 +39,9 @@ export function createOptionList(
 
   return {
     element,
-    limit: LIMIT,
+    limit: MAX_SHOWN_OPTIONS,
     setOptions(options, chosenValues) {
-      items = options.slice(0, LIMIT).map(({ label: text, value }, at) => ({
+      items = options.slice(0, MAX_SHOWN_OPTIONS).map(({ label: text, value }, at) => ({
         value: String(value),
         item: h(
           'li',
@@ -63,10 +63,10 @@ export function createOptionList(
       markOptions(chosenValues);
     },
     markChosen: markOptions,
-    moveActive(step) {
+    moveActiveOption(step) {
       if (items.length > 0) activateOption((activeIndex + step + items.length) % items.length);
     },
-    pickActive() {
+    pickActiveOption() {
       const activeOption = items[activeIndex];
       if (activeOption) pick(activeOption.value);
     },

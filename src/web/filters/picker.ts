@@ -6,7 +6,7 @@ import type { FilterControl, OnChoose } from './inputs.ts';
 import { createOptionList } from './option-list.ts';
 
 /** The pause in typing after which options are requested. Milliseconds. */
-const TYPING_MS = 200;
+const TYPING_PAUSE_MS = 200;
 
 /** A function that requests the options that contain a text. */
 export type RequestOptions = (search: string, signal: AbortSignal) => Promise<ViewOptions>;
@@ -18,7 +18,7 @@ export type RequestOptions = (search: string, signal: AbortSignal) => Promise<Vi
 export function createPickerControl(
   filter: ViewFilter,
   requestOptions: RequestOptions,
-  choose: OnChoose,
+  onChoose: OnChoose,
 ): FilterControl {
   const { slug, label, required } = filter;
   const isMultiple = filter.kind === 'multi_select';
@@ -53,7 +53,7 @@ export function createPickerControl(
     'aria-expanded': 'true',
     'aria-controls': listId,
     'aria-autocomplete': 'list',
-    oninput: debounce(TYPING_MS, () => void loadOptions()),
+    oninput: debounce(TYPING_PAUSE_MS, () => void loadOptions()),
     onkeydown: onKeyDown,
   });
   const noteElement = h('p', { class: 'note', role: 'status' });
@@ -137,9 +137,9 @@ export function createPickerControl(
 
   function onKeyDown(event: KeyboardEvent): void {
     const keyActions: Record<string, () => void> = {
-      ArrowDown: () => list.moveActive(1),
-      ArrowUp: () => list.moveActive(-1),
-      Enter: () => (isFreeText && searchInput.value !== '' ? pickOption(searchInput.value) : list.pickActive()),
+      ArrowDown: () => list.moveActiveOption(1),
+      ArrowUp: () => list.moveActiveOption(-1),
+      Enter: () => (isFreeText && searchInput.value !== '' ? pickOption(searchInput.value) : list.pickActiveOption()),
     };
     const keyAction = keyActions[event.key];
     if (!keyAction) return;
@@ -164,7 +164,7 @@ export function createPickerControl(
     chosenValues = values;
     list.markChosen(chosenValues);
     showChosen();
-    choose(isMultiple ? chosenValues : (chosenValues[0] ?? null));
+    onChoose(isMultiple ? chosenValues : (chosenValues[0] ?? null));
   }
 
   function showChosen(): void {

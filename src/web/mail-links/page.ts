@@ -35,7 +35,7 @@ export const buildParagraph = (text: string, className = ''): HTMLElement =>
 
 /** Builds a paragraph with a highlighted email address in it. */
 export const buildEmailParagraph = (email: string, parts: readonly string[]): HTMLElement =>
-  h('p', {}, ...parts.map((part) => (part === email ? h('strong', {}, part) : part)));
+  h('p', {}, ...parts.map((textPart) => (textPart === email ? h('strong', {}, textPart) : textPart)));
 
 /** Builds a hidden field with the user's email address, so that password managers store it with the password. */
 export const buildHiddenEmailField = ({ email }: MailLinkView): HTMLElement =>

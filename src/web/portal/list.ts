@@ -15,24 +15,24 @@ export async function buildListPage(session: Session, companySlug: string): Prom
     listContexts(session, companySlug),
   ]);
   const names = new Map(contexts.total > 1 ? contexts.records.map(({ id, name }) => [id, name]) : []);
-  let loadedPages = 0;
+  let loadedPageCount = 0;
   const loadedDashboards: ListedDashboard[] = [];
   const list = h('ul', { class: 'dashboards' });
   const errorElement = h('p', { class: 'error', role: 'alert' });
   const moreButton = h('button', { type: 'button', class: 'quiet', onclick: () => void loadNextPage() }, TEXTS.more);
 
   function appendPage({ total, records }: ListPage<ListedDashboard>): void {
-    loadedPages += 1;
+    loadedPageCount += 1;
     loadedDashboards.push(...records);
-    const sorted = loadedDashboards.toSorted((a, b) => COLLATOR.compare(a.name, b.name));
-    list.replaceChildren(...sorted.map((record) => buildItem(record, names.get(record.context_id))));
+    const sortedDashboards = loadedDashboards.toSorted((a, b) => COLLATOR.compare(a.name, b.name));
+    list.replaceChildren(...sortedDashboards.map((record) => buildItem(record, names.get(record.context_id))));
     moreButton.hidden = records.length === 0 || loadedDashboards.length >= total;
   }
 
   async function loadNextPage(): Promise<void> {
     errorElement.textContent = '';
     try {
-      appendPage(await listDashboards(session, companySlug, loadedPages + 1));
+      appendPage(await listDashboards(session, companySlug, loadedPageCount + 1));
     } catch (error) {
       errorElement.textContent = error instanceof ApiProblem ? error.message : TEXTS.broken;
     }

@@ -41,8 +41,8 @@ function askToSignIn(reason: string): void {
   currentPage?.end();
   setSession(undefined);
   page.replaceChildren(
-    buildSignInPage(companySlug, reason, buildLogo(getBrand()), (signedIn) => {
-      setSession(signedIn);
+    buildSignInPage(companySlug, reason, buildLogo(getBrand()), (newSession) => {
+      setSession(newSession);
       void showAddress();
     }),
   );
@@ -50,7 +50,7 @@ function askToSignIn(reason: string): void {
 
 /** Shows the page for the current address, or the sign-in page if there is no session. */
 async function showAddress(): Promise<void> {
-  const ownNavigation = ++navigationCount;
+  const navigationNumber = ++navigationCount;
   currentPage?.end();
   currentPage = undefined;
   document.title = `${TEXTS.sharedDashboards} – ${getBrand().name}`;
@@ -61,9 +61,9 @@ async function showAddress(): Promise<void> {
     const main = dashboardLocation
       ? await buildDashboard(session, dashboardLocation)
       : await buildListPage(session, companySlug);
-    if (ownNavigation === navigationCount) page.replaceChildren(buildBanner(session, dashboardLocation), main);
+    if (navigationNumber === navigationCount) page.replaceChildren(buildBanner(session, dashboardLocation), main);
   } catch (error) {
-    if (ownNavigation !== navigationCount) return;
+    if (navigationNumber !== navigationCount) return;
     const problem = error instanceof ApiProblem ? error : undefined;
     page.replaceChildren(
       buildBanner(session, dashboardLocation),

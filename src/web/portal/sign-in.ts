@@ -43,7 +43,11 @@ export function buildSignInPage(
     card.replaceChildren(
       logo ?? '',
       h('h1', {}, TEXTS.enterCode),
-      h('p', {}, ...TEXTS.codeSent(email).map((part) => (part === email ? h('strong', {}, part) : part))),
+      h(
+        'p',
+        {},
+        ...TEXTS.codeSent(email).map((textPart) => (textPart === email ? h('strong', {}, textPart) : textPart)),
+      ),
       form,
       h(
         'p',

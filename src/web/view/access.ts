@@ -38,10 +38,10 @@ export function createEmbedAccess(
     const view = await callApi<TokenView>(`${formatBase(candidateToken)}/info`, {
       onServerTime: (serverTime) => (time = serverTime),
     });
-    const expires = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
+    const expiresAt = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
     return {
       view,
-      tokenEndsAt: performance.now() + (Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires - time),
+      tokenEndsAt: performance.now() + (Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt - time),
     };
   }
 
@@ -67,10 +67,10 @@ export function createEmbedAccess(
   }
 
   /** Waits until a token other than the refused one is in use; false if the host provides none. */
-  async function awaitRenewal(refused: string): Promise<boolean> {
-    if (token !== refused) return true;
+  async function awaitRenewal(refusedToken: string): Promise<boolean> {
+    if (token !== refusedToken) return true;
     if (!host || !(await host.renewsTokens())) return false;
-    if (token !== refused) return true;
+    if (token !== refusedToken) return true;
     renewal ??= Promise.withResolvers<boolean>();
     reportIfDelayed();
     host.requestToken();
@@ -99,12 +99,12 @@ export function createEmbedAccess(
 
   /** Fetches a token's item, and retries temporary failures; undefined if the token is rejected or all tries fail. */
   async function readWithRetries(candidateToken: string) {
-    for (const pause of RETRY_DELAYS_MS) {
+    for (const delayMs of RETRY_DELAYS_MS) {
       try {
         return await readView(candidateToken);
       } catch (error) {
         if (!(error instanceof ApiProblem) || !isTemporary(error)) return undefined;
-        await new Promise((resolve) => setTimeout(resolve, pause));
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
       }
     }
     return undefined;

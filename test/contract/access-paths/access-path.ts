@@ -22,9 +22,9 @@ export interface AccessPath {
   /** The requested routes, such as `GET /v1/…`. */
   routes: string[];
   /** Further actions that the caller is allowed on all resources. */
-  besides?: ActionPattern[];
+  extraActions?: ActionPattern[];
   /** Actions that open the path when they are allowed on the resource alone. If empty, the path is open without any. */
-  needs?: Action[];
+  neededActions?: Action[];
   /** Actions each of which closes the path when it is denied on the resource, whatever else is allowed. */
   denied: Action[];
   /** True if a service account sends a signed request, instead of a user. */
@@ -32,7 +32,7 @@ export interface AccessPath {
   /** True if a service account sends its key and secret in a header, as SCIM clients do. */
   directory?: true;
   /** True if a Deny on any other resource closes the path as well. */
-  whatever?: true;
+  isClosedByAnyDeny?: true;
   createTarget(company: Company, caller: TestPrincipal): Promise<AccessTarget>;
   /** Returns true if an answer shows or changes the resource, where the success status alone does not say so. */
   reached?(answer: ApiResponse): boolean;

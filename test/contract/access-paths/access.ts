@@ -36,7 +36,7 @@ const makeNamedGroupPath = (
   thing: 'group',
   way: label,
   routes: [route],
-  besides: otherActions,
+  extraActions: otherActions,
   denied: ['groups:get'],
   async createTarget(company) {
     const id = await createGroup(company);
@@ -51,7 +51,7 @@ const makePermissionPath = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   way: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[method],
   routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
   // Nobody grants what they do not have.
-  besides: ['groups:update', 'users:*'],
+  extraActions: ['groups:update', 'users:*'],
   denied: ['permissions:get'],
   async createTarget(company) {
     const id = await createPermission(company);
@@ -68,7 +68,7 @@ const makeAttachmentPath = (surface: 'console' | 'organization', method: 'post' 
   way: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
   routes: [`${method.toUpperCase()} ${surface === 'console' ? '/v1' : ''}/groups/{id}/policies/{policy_id}`],
   ...(surface === 'organization' && { signed: true }),
-  besides:
+  extraActions:
     surface === 'console'
       ? ['groups:attach_policy', 'groups:detach_policy', 'users:list']
       : ['groups:AttachPolicy', 'groups:DetachPolicy', 'users:list'],
@@ -103,7 +103,7 @@ const makeKeyPath = (label: string, method: 'get' | 'post' | 'delete', otherActi
   thing: 'service account on the console',
   way: label,
   routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
-  besides: [otherAction],
+  extraActions: [otherAction],
   denied: ['users:list_integration_users'],
   async createTarget(company) {
     const { id, keyId } = await createAllowedAccount(company);
@@ -124,7 +124,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     thing: 'service account on the console',
     way: 'its permissions, simulated',
     routes: ['POST /v1/policies/simulate'],
-    besides: ['policies:get'],
+    extraActions: ['policies:get'],
     denied: ['users:list_integration_users'],
     async createTarget(company) {
       const { id } = await createAllowedAccount(company);
@@ -153,7 +153,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     thing: 'group',
     way: 'left by a user whose groups are replaced',
     routes: ['PUT /v1/users/{id}/groups'],
-    besides: ['users:assign_groups'],
+    extraActions: ['users:assign_groups'],
     denied: ['groups:get'],
     async createTarget(company) {
       const id = await createGroup(company);
@@ -174,7 +174,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     thing: 'group',
     way: 'whose members are listed',
     routes: ['GET /v1/users'],
-    besides: ['users:list'],
+    extraActions: ['users:list'],
     denied: ['groups:get'],
     async createTarget(company) {
       const id = await createGroup(company);
@@ -195,7 +195,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
       way: 'bound to a group',
       routes: ['POST /groups/{id}/bindings'],
       signed: true,
-      besides: ['groups:AddMember'],
+      extraActions: ['groups:AddMember'],
       denied: [action],
       async createTarget(company) {
         const id = await made(company);
@@ -213,7 +213,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
       thing,
       way: 'its permissions, simulated',
       routes: ['POST /v1/policies/simulate'],
-      besides: ['policies:get'],
+      extraActions: ['policies:get'],
       denied: [action],
       async createTarget(company) {
         const id = await made(company);
@@ -229,7 +229,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     thing: 'permission',
     way: 'added to a new group',
     routes: ['POST /v1/groups'],
-    besides: ['groups:create', 'users:*'],
+    extraActions: ['groups:create', 'users:*'],
     denied: ['permissions:get'],
     async createTarget(company) {
       const id = await createPermission(company);
@@ -251,7 +251,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     way: 'cloned',
     routes: ['POST /v1/policies/{id}/clone'],
     // Nobody makes a policy that allows more than they may do.
-    besides: ['policies:create', 'users:list'],
+    extraActions: ['policies:create', 'users:list'],
     denied: ['policies:get'],
     async createTarget(company) {
       const { _id, arn } = await createPolicy(company);

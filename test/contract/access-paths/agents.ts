@@ -8,7 +8,7 @@ export const MCP_PATHS: AccessPath[] = [
     thing: 'dashboard',
     way: 'run by an agent',
     routes: ['POST /mcp'],
-    needs: ['dashboards:get'],
+    neededActions: ['dashboards:get'],
     denied: ['dashboards:get'],
     async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
@@ -21,7 +21,7 @@ export const MCP_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'on a dashboard that an agent runs',
     routes: ['POST /mcp'],
-    besides: ['dashboards:get'],
+    extraActions: ['dashboards:get'],
     denied: ['visualizations:get', 'visualizations:execute'],
     async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);

@@ -26,7 +26,7 @@ const makeListPath = (
   way: `found by a directory, ${route}`,
   routes: [route],
   directory: true,
-  besides: otherActions,
+  extraActions: otherActions,
   denied: deniedActions,
   async createTarget(company) {
     const directory = await createDirectory(company);
@@ -49,7 +49,7 @@ const makeChangePath = (method: 'PUT' | 'PATCH', changedFields: object, action: 
   way: `changed by a directory, ${method} ${JSON.stringify(changedFields)}`,
   routes: [`${method} ${USERS_PATH}/{id}`],
   directory: true,
-  needs: [action],
+  neededActions: [action],
   denied: [action],
   async createTarget(company) {
     const { id, userName } = await createDirectoryUser(await createDirectory(company));
@@ -72,7 +72,7 @@ const makeMemberPath = (
   way: `made a member by a directory, ${route}`,
   routes: [route],
   directory: true,
-  besides: [neededAction],
+  extraActions: [neededAction],
   denied: ['users:get'],
   async createTarget(company) {
     const { id } = await createDirectoryUser(await createDirectory(company));

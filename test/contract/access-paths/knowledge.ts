@@ -1,7 +1,7 @@
 import type { Action } from '../../../src/permissions/actions.ts';
 import { REFUSAL } from '../../knowledge/ask/support.ts';
 import { createModel, makeProposal } from '../../knowledge/model.ts';
-import { createQuestion, createSum, QUESTIONS_PATH } from '../../knowledge/questions/support.ts';
+import { createQuestion, createSumMetric, QUESTIONS_PATH } from '../../knowledge/questions/support.ts';
 import { createSuggestion, SUGGESTIONS_PATH } from '../../knowledge/suggesting.ts';
 import {
   createConcept,
@@ -14,7 +14,7 @@ import {
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createHeldQueue } from '../../uploads/support.ts';
+import { createTestQueue } from '../../uploads/support.ts';
 import {
   type AccessPath,
   type AccessTarget,
@@ -63,7 +63,7 @@ const makeKnowledgePath = (
   thing: knowledgeKind,
   way: label,
   routes: [route],
-  besides: otherActions,
+  extraActions: otherActions,
   denied: [KINDS[knowledgeKind].gets],
   async createTarget(company) {
     const name = makeName('matrix').replace(' ', '-');
@@ -93,7 +93,7 @@ const makePayload = () => ({ description: 'Better.' });
 const TARGET_TYPES = { concept: 'concept', item: 'semantic', node: 'ontology_node', relation: 'ontology_relation' };
 const makeEnrichRequest = (knowledgeKind: KnowledgeKind, id: string) => async (as: Caller) => {
   const { env } = await createModel();
-  const heldQueueEnv = { ...env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const heldQueueEnv = { ...env, MODEL_JOBS: createTestQueue().env.JOBS } as unknown as Record<string, string>;
   const json = { target_type: TARGET_TYPES[knowledgeKind], target_ids: [id] };
   return as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: heldQueueEnv });
 };
@@ -109,7 +109,7 @@ const makeReviewPaths = (
     thing: resourceKind,
     way: resourceKind === 'concept' ? `about which a suggestion is ${label}` : label,
     routes: [route],
-    besides: ['knowledge_reviews:review', 'concepts:update'],
+    extraActions: ['knowledge_reviews:review', 'concepts:update'],
     denied: resourceKind === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
     async createTarget(company) {
       const { id, conceptId } = await createSuggestion(company.as);
@@ -140,7 +140,7 @@ const makeMetricPaths = (
     thing: 'item',
     way: label,
     routes: [route],
-    besides: [...otherActions, 'managed-tables:data-read'],
+    extraActions: [...otherActions, 'managed-tables:data-read'],
     denied: ['semantic:list'],
     async createTarget(company) {
       const metricRequest = await createMetricRequest(company);
@@ -152,8 +152,8 @@ const makeMetricPaths = (
     thing: "table's rows",
     way: `of a metric that is ${label}`,
     routes: [route],
-    besides: otherActions,
-    needs: ['managed-tables:data-read'],
+    extraActions: otherActions,
+    neededActions: ['managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
     async createTarget(company) {
       const metricRequest = await createMetricRequest(company);
@@ -172,7 +172,7 @@ const makeQuestionPath = (
   thing: 'item',
   way: `that answers a verified question, ${label}`,
   routes: [`${method} ${QUESTIONS_PATH}/{id}`],
-  besides: ['semantic:*', 'managed-tables:data-read'],
+  extraActions: ['semantic:*', 'managed-tables:data-read'],
   denied: ['semantic:list'],
   async createTarget(company) {
     const { id, item } = await createQuestion(company.as);
@@ -261,8 +261,8 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
       thing: 'concept',
       way: `changed by a suggestion, ${acceptRoute}`,
       routes: [`POST ${SUGGESTIONS_PATH}/${acceptRoute === 'accept' ? '{id}/accept' : 'bulk-accept'}`],
-      besides: ['knowledge_reviews:review'],
-      needs: ['concepts:update'],
+      extraActions: ['knowledge_reviews:review'],
+      neededActions: ['concepts:update'],
       denied: ['concepts:update'],
       async createTarget(company) {
         const { id, conceptId } = await createSuggestion(company.as);
@@ -276,7 +276,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
     }),
   ),
   ...makeMetricPaths('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
-    const sum = await createSum(as);
+    const sum = await createSumMetric(as);
     return { ...sum, ask: makeQueryRequest(sum) };
   }),
   ...makeMetricPaths(
@@ -291,7 +291,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
   ),
   // Verifying shows no rows: only the metric may be denied.
   ...makeMetricPaths('verified for a question', `POST ${QUESTIONS_PATH}`, ['semantic:create'], async ({ as }) => {
-    const sum = await createSum(as);
+    const sum = await createSumMetric(as);
     return { ...sum, ask: makePostRequest(QUESTIONS_PATH, { question: `${makeName('How much')}?`, query: sum.query }) };
   }).slice(0, 1),
   ...makeMetricPaths(
@@ -312,7 +312,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
-      const sum = await createSum(as);
+      const sum = await createSumMetric(as);
       return { ...sum, ask: makeToolCall('query_metrics', sum.query) };
     },
     hasToolAnswered,
@@ -413,7 +413,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
     thing: 'concept',
     way: 'found by an agent',
     routes: ['POST /mcp'],
-    besides: ['concepts:list'],
+    extraActions: ['concepts:list'],
     denied: ['concepts:get', 'concepts:list'],
     async createTarget(company) {
       const name = makeName('Sought');

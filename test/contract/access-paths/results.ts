@@ -4,7 +4,7 @@ import type { ApiResponse, Caller } from '../../support/api.ts';
 import { callApi } from '../../support/api.ts';
 import type { Company } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createHeldQueue, deliverMessage } from '../../uploads/support.ts';
+import { createTestQueue, deliverMessage } from '../../uploads/support.ts';
 import { DASHBOARDS_PATH, makeParameter, postDashboard, postVisualization } from '../../visualizations/support.ts';
 import {
   type AccessPath,
@@ -45,7 +45,7 @@ export const createPublishedVisualization = async (company: Company) => {
 /** Creates a Data API job, and has its result written. */
 async function createJob(company: Company, signer: Caller) {
   const { visualization, endpoint } = await createPublishedVisualization(company);
-  const { messages, env } = createHeldQueue();
+  const { messages, env } = createTestQueue();
   const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { job_id } = await expectSuccess(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
   for (const message of messages.splice(0)) await deliverMessage(message);
@@ -92,8 +92,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'placed on a new dashboard',
     routes: ['POST /v1/dashboards'],
-    besides: ['dashboards:create'],
-    needs: ['visualizations:execute'],
+    extraActions: ['dashboards:create'],
+    neededActions: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async createTarget(company) {
       const createdVisualization = await createVisibleVisualization(company);
@@ -108,8 +108,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'placed on a dashboard',
     routes: ['PUT /v1/dashboards/{id}'],
-    besides: ['dashboards:update'],
-    needs: ['visualizations:execute'],
+    extraActions: ['dashboards:update'],
+    neededActions: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async createTarget(company) {
       const createdVisualization = await createVisibleVisualization(company);
@@ -122,7 +122,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'executed with its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
-    besides: ['dashboards:get'],
+    extraActions: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
@@ -135,7 +135,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'downloaded from its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
-    besides: ['dashboards:get'],
+    extraActions: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
@@ -148,7 +148,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'drawn on its dashboard',
     routes: ['GET /v1/dashboards/{id}'],
-    besides: ['dashboards:get'],
+    extraActions: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
@@ -161,7 +161,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'a parameter of it, told by the problem of a value',
     routes: ['POST /v1/dashboards/{id}/execute'],
-    besides: ['dashboards:get'],
+    extraActions: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
@@ -176,7 +176,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'a parameter of it, told by its options',
     routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
-    besides: ['dashboards:get'],
+    extraActions: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'select');
@@ -188,7 +188,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'named by the problem of a filter',
     routes: ['PUT /v1/dashboards/{id}'],
-    besides: ['dashboards:update'],
+    extraActions: ['dashboards:update'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
@@ -203,8 +203,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'dashboard',
     way: 'the SQL of its options',
     routes: ['GET /v1/dashboards/{id}'],
-    besides: ['dashboards:list'],
-    needs: ['dashboards:get', 'dashboards:update'],
+    extraActions: ['dashboards:list'],
+    neededActions: ['dashboards:get', 'dashboards:update'],
     denied: ['dashboards:get', 'dashboards:update'],
     async createTarget(company) {
       const { _id } = await postDashboard(company.as, [], { filters: options });
@@ -216,7 +216,7 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'all visualizations',
     way: 'previewed before it is saved',
     routes: ['POST /v1/visualizations/preview'],
-    needs: ['visualizations:create'],
+    neededActions: ['visualizations:create'],
     denied: ['visualizations:create'],
     createTarget: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
@@ -228,8 +228,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'all visualizations',
     way: 'options by SQL of a new dashboard',
     routes: ['POST /v1/dashboards'],
-    besides: ['dashboards:create'],
-    needs: ['visualizations:create'],
+    extraActions: ['dashboards:create'],
+    neededActions: ['visualizations:create'],
     denied: ['visualizations:create'],
     createTarget: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
@@ -240,8 +240,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'all visualizations',
     way: 'options by SQL of a dashboard',
     routes: ['PUT /v1/dashboards/{id}'],
-    besides: ['dashboards:update'],
-    needs: ['visualizations:create'],
+    extraActions: ['dashboards:update'],
+    neededActions: ['visualizations:create'],
     denied: ['visualizations:create'],
     async createTarget(company) {
       const { _id } = await postDashboard(company.as, []);
@@ -255,8 +255,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'published',
     routes: ['POST /v1/viz-api-endpoints'],
-    besides: ['viz_api_endpoints:create'],
-    needs: ['visualizations:execute'],
+    extraActions: ['viz_api_endpoints:create'],
+    neededActions: ['visualizations:execute'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
@@ -268,8 +268,8 @@ export const RESULT_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'published by an endpoint that showed another',
     routes: ['PUT /v1/viz-api-endpoints/{id}'],
-    besides: ['viz_api_endpoints:update'],
-    needs: ['visualizations:execute'],
+    extraActions: ['viz_api_endpoints:update'],
+    neededActions: ['visualizations:execute'],
     denied: [...SEE_ACTIONS],
     async createTarget(company) {
       const { endpoint } = await createPublishedVisualization(company);
@@ -284,7 +284,7 @@ export const RESULT_PATHS: AccessPath[] = [
       way: 'executed by the Data API',
       routes: ['GET /data/{slug}'],
       signed: true,
-      besides: ['data_api:execute'],
+      extraActions: ['data_api:execute'],
       denied,
       async createTarget(company) {
         const publishedVisualization = await createPublishedVisualization(company);
@@ -299,7 +299,7 @@ export const RESULT_PATHS: AccessPath[] = [
       way: 'executed by a job of the Data API',
       routes: ['POST /data/{slug}/jobs'],
       signed: true,
-      besides: ['data_api:execute'],
+      extraActions: ['data_api:execute'],
       denied,
       async createTarget(company) {
         const publishedVisualization = await createPublishedVisualization(company);
@@ -313,7 +313,7 @@ export const RESULT_PATHS: AccessPath[] = [
       ...JOB_RESULT_PATH,
       thing,
       way: 'result of a job, by the link that the job tells',
-      besides: ['data_api:execute', 'data_api:get_job'],
+      extraActions: ['data_api:execute', 'data_api:get_job'],
       denied,
       createTarget: makeJobTargetCreator((company, createdJob) =>
         makeResourceArn(company, thing, createdJob[thing]._id),
@@ -324,8 +324,8 @@ export const RESULT_PATHS: AccessPath[] = [
     ...JOB_RESULT_PATH,
     thing: 'endpoint',
     way: 'result of a job, by what may be done with the endpoint',
-    besides: ['data_api:get_job'],
-    needs: ['data_api:execute'],
+    extraActions: ['data_api:get_job'],
+    neededActions: ['data_api:execute'],
     denied: ['data_api:execute', 'data_api:get_job'],
     createTarget: makeJobTargetCreator((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
   },

@@ -1,5 +1,5 @@
 import type { Action } from '../../../src/permissions/actions.ts';
-import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from '../../schedules/support.ts';
+import { createSchedule, createTestQueue, makeScheduleInput, SCHEDULES_PATH } from '../../schedules/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { type Company, createAllowedUser } from '../../support/companies.ts';
 import {
@@ -36,7 +36,7 @@ const makeSchedulePaths = (
       thing: 'dashboard',
       way: label,
       routes: [route],
-      needs: ['dashboards:schedule'],
+      neededActions: ['dashboards:schedule'],
       denied: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
       async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
@@ -50,7 +50,7 @@ const makeSchedulePaths = (
       thing: 'visualization',
       way: label,
       routes: [route],
-      needs: ['visualizations:schedule'],
+      neededActions: ['visualizations:schedule'],
       denied: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
       async createTarget(company) {
         const createdVisualization = await createVisibleVisualization(company);
@@ -66,7 +66,7 @@ const makeSchedulePaths = (
             thing: 'visualization',
             way: `on a dashboard that is ${label}`,
             routes: [route],
-            besides: ['dashboards:schedule'] as Action[],
+            extraActions: ['dashboards:schedule'] as Action[],
             denied: seeActions,
             async createTarget(company: Company) {
               const { dashboard, visualization } = await createVisualizationOnDashboard(company);
@@ -79,7 +79,7 @@ const makeSchedulePaths = (
   ];
 };
 
-const makeRunRequest = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: createHeldQueue().env });
+const makeRunRequest = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: createTestQueue().env });
 
 /** Access paths to dashboards and visualizations that are mailed by schedule. */
 export const SCHEDULE_PATHS: AccessPath[] = [
@@ -106,8 +106,8 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     thing: 'dashboard',
     way: 'scheduled in the place of another',
     routes: ['PUT /v1/schedules/{id}'],
-    besides: ['visualizations:schedule'],
-    needs: ['dashboards:schedule'],
+    extraActions: ['visualizations:schedule'],
+    neededActions: ['dashboards:schedule'],
     denied: ['dashboards:schedule', 'dashboards:get'],
     async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
@@ -120,7 +120,7 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     thing: 'user',
     way: 'recipient of a schedule',
     routes: ['POST /v1/schedules', 'PUT /v1/schedules/{id}'],
-    besides: ['dashboards:schedule'],
+    extraActions: ['dashboards:schedule'],
     denied: ['users:get'],
     async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);

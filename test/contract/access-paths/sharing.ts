@@ -34,8 +34,8 @@ const makeSharingPaths = (
     thing: 'dashboard',
     way: label,
     routes,
-    besides: ['visualizations:share'],
-    needs: ['dashboards:share'],
+    extraActions: ['visualizations:share'],
+    neededActions: ['dashboards:share'],
     denied: ['dashboards:share', 'dashboards:get'],
     async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
@@ -49,8 +49,8 @@ const makeSharingPaths = (
     thing: 'visualization',
     way: `on a dashboard that is ${label}`,
     routes,
-    besides: ['dashboards:share'],
-    needs: ['visualizations:share'],
+    extraActions: ['dashboards:share'],
+    neededActions: ['visualizations:share'],
     denied: GRANT_ACTIONS,
     async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
@@ -72,7 +72,7 @@ const makeSharedDashboardPath = (
   thing: 'dashboard',
   way: label,
   routes: [route],
-  needs: ['dashboards:share'],
+  neededActions: ['dashboards:share'],
   denied: deniedActions,
   async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
@@ -100,8 +100,8 @@ const makeCompanyPaths = (
       thing: `all ${resourceKind}s`,
       way: label,
       routes: [route],
-      besides: SHARE_ACTIONS.filter((other) => other !== action),
-      needs: [action],
+      extraActions: SHARE_ACTIONS.filter((other) => other !== action),
+      neededActions: [action],
       denied: [action],
       createTarget: async (company) => ({
         arn: makeResourceArn(company, resourceKind, '*'),
@@ -163,7 +163,7 @@ const makeShareEventPath = (
   thing: 'dashboard',
   way: label,
   routes: [route],
-  besides: SHARE_ACTIONS,
+  extraActions: SHARE_ACTIONS,
   denied: SEE_SHARE_ACTIONS,
   async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
@@ -214,7 +214,7 @@ export const SHARING_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'a parameter of it, among the candidates for embeds',
     routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
-    besides: ['dashboards:share'],
+    extraActions: ['dashboards:share'],
     denied: SEE_ACTIONS,
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
@@ -234,12 +234,15 @@ export const SHARING_PATHS: AccessPath[] = [
   // What the context shows was shared already: who adds a member must not be denied any of it.
   ...makeSharingPaths('shown to a new member', ['POST /api/v1/share-contexts/{id}/members'], async (company, id) =>
     makePostRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/members`, GUEST_MEMBER),
-  ).map((accessPath): AccessPath => (accessPath.thing === 'visualization' ? { ...accessPath, needs: [] } : accessPath)),
+  ).map(
+    (accessPath): AccessPath =>
+      accessPath.thing === 'visualization' ? { ...accessPath, neededActions: [] } : accessPath,
+  ),
   {
     thing: 'visualization',
     way: 'granted by itself in a new context',
     routes: ['POST /api/v1/share-contexts'],
-    needs: ['visualizations:share'],
+    neededActions: ['visualizations:share'],
     denied: GRANT_ACTIONS,
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
@@ -254,7 +257,7 @@ export const SHARING_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'granted by itself, and shown to a new member',
     routes: ['POST /api/v1/share-contexts/{id}/members'],
-    needs: ['visualizations:share'],
+    neededActions: ['visualizations:share'],
     denied: GRANT_ACTIONS,
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
@@ -316,7 +319,7 @@ export const SHARING_PATHS: AccessPath[] = [
       thing,
       way: 'made a member of a context',
       routes: ['POST /api/v1/share-contexts/{id}/members'],
-      besides: SHARE_ACTIONS,
+      extraActions: SHARE_ACTIONS,
       denied: [`${thing}s:get`],
       async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
@@ -336,7 +339,7 @@ export const SHARING_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'embedded by itself',
     routes: ['POST /api/v1/embed/visualizations/{id}'],
-    needs: ['visualizations:share'],
+    neededActions: ['visualizations:share'],
     denied: GRANT_ACTIONS,
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
@@ -352,7 +355,7 @@ export const SHARING_PATHS: AccessPath[] = [
         thing: resourceKind,
         way: `its embeds ended, by ${by === 'token' ? 'the id of a token' : 'its own id'}`,
         routes: ['POST /api/v1/embed/revoke'],
-        needs: [`${resourceKind}s:share`],
+        neededActions: [`${resourceKind}s:share`],
         denied: [`${resourceKind}s:share`],
         async createTarget(company) {
           const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
@@ -366,20 +369,20 @@ export const SHARING_PATHS: AccessPath[] = [
     ),
   ),
   ...makeCompanyPaths('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () => endViewerTokens).map(
-    (accessPath): AccessPath => ({ ...accessPath, whatever: true }),
+    (accessPath): AccessPath => ({ ...accessPath, isClosedByAnyDeny: true }),
   ),
   ...makeCompanyPaths('the key of embeds, rotated', ROTATE_ROUTE, async () => rotateKey).map(
-    (accessPath): AccessPath => ({ ...accessPath, whatever: true }),
+    (accessPath): AccessPath => ({ ...accessPath, isClosedByAnyDeny: true }),
   ),
   ...makeCompanyPaths('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
     await deleteSigningKeys(company);
     return makePostRequest(SIGNING_KEYS_PATH);
-  }).map((accessPath): AccessPath => ({ ...accessPath, whatever: true })),
+  }).map((accessPath): AccessPath => ({ ...accessPath, isClosedByAnyDeny: true })),
   ...makeCompanyPaths('the signing keys', 'GET /api/v1/embed/signing-keys', async () =>
     makeGetRequest(SIGNING_KEYS_PATH),
   ),
   ...makeCompanyPaths('a signing key, deleted', DELETE_KEY_ROUTE, makeKeyDeletion).map(
-    (accessPath): AccessPath => ({ ...accessPath, whatever: true }),
+    (accessPath): AccessPath => ({ ...accessPath, isClosedByAnyDeny: true }),
   ),
   // They may show anything: whoever is denied to share any of it does not end them.
   ...(['dashboard', 'visualization'] as const).flatMap((resourceKind) =>
@@ -394,9 +397,9 @@ export const SHARING_PATHS: AccessPath[] = [
         thing: resourceKind,
         way: `among all that embeds ${which} show`,
         routes: [route],
-        besides: SHARE_ACTIONS,
+        extraActions: SHARE_ACTIONS,
         denied: [`${resourceKind}s:share`],
-        whatever: true,
+        isClosedByAnyDeny: true,
         async createTarget(company) {
           const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
           return { arn: makeResourceArn(company, resourceKind, _id), ask: await make(company) };
@@ -410,9 +413,9 @@ export const SHARING_PATHS: AccessPath[] = [
       thing: resourceKind,
       way: 'among all that a signing key shows',
       routes: ['POST /api/v1/embed/signing-keys'],
-      besides: SHARE_ACTIONS,
+      extraActions: SHARE_ACTIONS,
       denied: resourceKind === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
-      whatever: true,
+      isClosedByAnyDeny: true,
       async createTarget(company) {
         await deleteSigningKeys(company);
         const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
@@ -427,7 +430,7 @@ export const SHARING_PATHS: AccessPath[] = [
     thing: 'visualization',
     way: 'the event of a download',
     routes: ['GET /api/v1/share-events/{id}'],
-    besides: SHARE_ACTIONS,
+    extraActions: SHARE_ACTIONS,
     denied: ['visualizations:share', 'visualizations:get'],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);

@@ -4,7 +4,7 @@ import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import {
-  createHeldQueue,
+  createTestQueue,
   deliverAllMessages,
   loadFiles,
   makeFile,
@@ -43,8 +43,8 @@ const makeUploadPath = (
   thing: resourceName,
   way: label,
   routes: [route],
-  besides: ['managed-tables:upload'],
-  needs: [action],
+  extraActions: ['managed-tables:upload'],
+  neededActions: [action],
   denied: [action, 'managed-tables:upload'],
   async createTarget(company) {
     const { id } = await createNumberTable(company);
@@ -71,48 +71,48 @@ export const TABLE_PATHS: AccessPath[] = [
     const form = new FormData();
     form.append('mode', 'replace');
     for (const file of makeNumbersFile()) form.append('files', file);
-    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: createHeldQueue().env as never });
+    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: createTestQueue().env as never });
   }),
   makeLoadPath(
     'replaced by an upload from an address',
     'POST /v1/managed-tables/upload-from-url',
     async (_, id) => (as) => {
       const json = { url: 'https://files.example.com/n.csv', table_id: id, mode: 'replace' };
-      return as.post('/v1/managed-tables/upload-from-url', { json, env: createHeldQueue().env as never });
+      return as.post('/v1/managed-tables/upload-from-url', { json, env: createTestQueue().env as never });
     },
   ),
   makeLoadPath(
     'replaced by a resumable upload',
     'POST /v1/managed-tables/uploads',
-    async (_, id) => (as) => requestUpload(as, 10, { said: { table_id: id, mode: 'replace' } }),
+    async (_, id) => (as) => requestUpload(as, 10, { metadata: { table_id: id, mode: 'replace' } }),
   ),
   makeLoadPath('replaced by an upload that is confirmed', `POST ${JOBS_PATH}/{jobId}/confirm`, async (company, id) => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const job = await uploadFiles(company, makeNumbersFile(), { ...queue, into: id, mode: 'replace' });
     await deliverAllMessages(queue);
     const { columns } = (await readJob(company, job)).inferred_schema;
-    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: createHeldQueue().env as never });
+    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: createTestQueue().env as never });
   }),
   makeGrowthPath('changed by an upload', 'POST /v1/managed-tables/{id}/upload', async (_, id) => (as) => {
     const form = new FormData();
     form.append('evolve', 'add');
     for (const file of makeNumbersFile()) form.append('files', file);
-    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: createHeldQueue().env as never });
+    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: createTestQueue().env as never });
   }),
   makeGrowthPath(
     'changed by an upload from an address',
     'POST /v1/managed-tables/upload-from-url',
     async (_, id) => (as) => {
       const json = { url: 'https://files.example.com/n.csv', table_id: id, evolve: 'add' };
-      return as.post('/v1/managed-tables/upload-from-url', { json, env: createHeldQueue().env as never });
+      return as.post('/v1/managed-tables/upload-from-url', { json, env: createTestQueue().env as never });
     },
   ),
   makeGrowthPath('changed by an upload that is confirmed', `POST ${JOBS_PATH}/{jobId}/confirm`, async (company, id) => {
-    const queue = createHeldQueue();
+    const queue = createTestQueue();
     const job = await uploadFiles(company, makeNumbersFile(), { ...queue, into: id, evolve: 'add' });
     await deliverAllMessages(queue);
     const { columns } = (await readJob(company, job)).inferred_schema;
-    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: createHeldQueue().env as never });
+    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: createTestQueue().env as never });
   }),
   makeLoadPath('a load of them, undone', `POST ${JOBS_PATH}/{jobId}/undo`, async (company, id) => {
     const { _id } = await loadFiles(company, makeNumbersFile(), {}, { into: id });
@@ -122,7 +122,7 @@ export const TABLE_PATHS: AccessPath[] = [
     thing: 'table',
     way: 'described to an agent',
     routes: ['POST /mcp'],
-    needs: ['managed-tables:list'],
+    neededActions: ['managed-tables:list'],
     denied: ['managed-tables:list'],
     async createTarget(company) {
       const { id } = await createNumberTable(company);
@@ -134,7 +134,7 @@ export const TABLE_PATHS: AccessPath[] = [
     thing: 'table',
     way: 'listed to an agent',
     routes: ['POST /mcp'],
-    besides: ['managed-tables:list'],
+    extraActions: ['managed-tables:list'],
     denied: ['managed-tables:list'],
     async createTarget(company) {
       const { id, name } = await createNumberTable(company);
@@ -146,7 +146,7 @@ export const TABLE_PATHS: AccessPath[] = [
     thing: "table's rows",
     way: 'read by an agent',
     routes: ['POST /mcp'],
-    needs: ['managed-tables:data-read'],
+    neededActions: ['managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
     async createTarget(company) {
       const { id } = await createNumberTable(company);

@@ -38,10 +38,10 @@ const JUNK_SHARE = 1 / 12;
 /** Generates requests to random operations, most of them nearly valid. */
 export function generateRequests({ paths, components }: ApiDescription): fc.Arbitrary<RandomRequest> {
   const resolve = (ref: string) => components.schemas[ref.split('/').at(-1) as string] as JsonSchema;
-  const each = Object.entries(paths).flatMap(([path, item]) =>
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => generateRequest(path, method.toUpperCase(), operation, resolve)),
   );
-  return fc.oneof(...each);
+  return fc.oneof(...operations);
 }
 
 function generateRequest(

@@ -104,7 +104,8 @@ export function generateValues(
   name = '',
   depth = 0,
 ): fc.Arbitrary<unknown> {
-  const generateInner = (part: JsonSchema, of = name) => generateValues(part, resolve, junkShare, of, depth + 1);
+  const generateInner = (memberSchema: JsonSchema, of = name) =>
+    generateValues(memberSchema, resolve, junkShare, of, depth + 1);
   const right = (): fc.Arbitrary<unknown> => {
     if (schema.$ref) return generateInner(resolve(schema.$ref));
     if ('const' in schema) return fc.constant(schema.const);
@@ -112,7 +113,7 @@ export function generateValues(
     const choices = schema.anyOf ?? schema.oneOf;
     if (choices) return fc.oneof(...choices.map((choice) => generateInner(choice)));
     if (schema.allOf) {
-      const parts = fc.tuple(...schema.allOf.map((part) => generateInner(part)));
+      const parts = fc.tuple(...schema.allOf.map((memberSchema) => generateInner(memberSchema)));
       return parts.map((values) => Object.assign({}, ...values.filter((value) => typeof value === 'object')));
     }
     const types = [schema.type ?? 'any'].flat();
@@ -121,7 +122,7 @@ export function generateValues(
   return fc.oneof({ weight: Math.round(1 / junkShare), arbitrary: right() }, { weight: 1, arbitrary: JUNK_VALUE });
 }
 
-type InnerGenerator = (part: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
+type InnerGenerator = (memberSchema: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
 
 function generateOfType(
   type: string,

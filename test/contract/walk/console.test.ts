@@ -20,7 +20,7 @@ const USER_STEPS: Step[] = [
   {
     route: 'POST /v1/groups',
     json: () => ({ name: 'Analysts', slug: 'analysts', description: 'They look at figures.' }),
-    keep: id('group'),
+    getStoredValues: id('group'),
   },
   { route: 'GET /v1/groups', query: () => ({ per_page: '1' }) },
   { route: 'GET /v1/groups/{id}', params: { id: 'group' } },
@@ -28,8 +28,8 @@ const USER_STEPS: Step[] = [
   {
     route: 'POST /v1/users/invite',
     json: ({ group }) => ({ email: 'bruno@acme.test', group_ids: [group] }),
-    keep: id('user'),
-    stranger: 'never',
+    getStoredValues: id('user'),
+    strangerStatus: 'never',
   },
   {
     route: 'GET /v1/users/invitation',
@@ -39,7 +39,7 @@ const USER_STEPS: Step[] = [
     route: 'GET /accept-invitation',
     query: () => ({ token: readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string }),
     env: () => NO_CONSOLE,
-    unshown: true,
+    isNoExample: true,
   },
   {
     route: 'POST /v1/users/accept-invitation',
@@ -61,17 +61,17 @@ const USER_STEPS: Step[] = [
   { route: 'POST /v1/users/reset-password/request', json: () => ({ email: 'bruno@acme.test' }) },
   {
     route: 'POST /v1/users/reset-password/confirm',
-    before: async ({ kept }) => {
-      kept.reset = readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string;
+    before: async ({ storedValues }) => {
+      storedValues.reset = readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string;
     },
     json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
   },
-  { route: 'GET /reset-password', env: () => NO_CONSOLE, unshown: true },
+  { route: 'GET /reset-password', env: () => NO_CONSOLE, isNoExample: true },
   {
     route: 'DELETE /v1/users/{id}',
     params: { id: 'leaver' },
-    before: async ({ company, kept }) => {
-      kept.leaver = (await createAllowedUser(company)).id;
+    before: async ({ company, storedValues }) => {
+      storedValues.leaver = (await createAllowedUser(company)).id;
     },
   },
 ];
@@ -85,8 +85,8 @@ const PERMISSION_STEPS: Step[] = [
       target: { company_id, service_name: 'users' },
       actions: ['read'],
     }),
-    keep: id('permission'),
-    stranger: 'never',
+    getStoredValues: id('permission'),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/permissions' },
   { route: 'GET /v1/permissions/{id}', params: { id: 'permission' } },
@@ -106,7 +106,7 @@ const PERMISSION_STEPS: Step[] = [
       description: 'Reads the tables of sales.',
       document: { version: '2024-01-01', statements: [makeAllow('managed-tables:list', 'managed-tables:data-read')] },
     }),
-    keep: id('policy'),
+    getStoredValues: id('policy'),
   },
   { route: 'GET /v1/policies', query: () => ({ per_page: '3' }) },
   { route: 'GET /v1/policies/actions' },
@@ -120,12 +120,12 @@ const PERMISSION_STEPS: Step[] = [
       principal: { type: 'user', id: user },
       checks: [{ action: 'managed-tables:list', resource: '*' }],
     }),
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   {
     route: 'POST /v1/policies/who-can',
     json: () => ({ action: 'managed-tables:list', resource: '*' }),
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   {
     route: 'POST /v1/policies/compare',
@@ -142,7 +142,7 @@ const PERMISSION_STEPS: Step[] = [
         ],
       },
     }),
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   { route: 'DELETE /v1/groups/{id}/policies/{policy_id}', params: { id: 'group', policy_id: 'policy' } },
   { route: 'DELETE /v1/policies/{id}', params: { id: 'policy' } },
@@ -153,7 +153,7 @@ const MACHINE_STEPS: Step[] = [
   {
     route: 'POST /v1/service-accounts',
     json: () => ({ name: 'Nightly load', description: 'Loads the sales of the day.' }),
-    keep: id('robot'),
+    getStoredValues: id('robot'),
   },
   { route: 'GET /v1/service-accounts', query: () => ({ per_page: '1' }) },
   { route: 'GET /v1/service-accounts/{id}', params: { id: 'robot' } },
@@ -166,19 +166,19 @@ const MACHINE_STEPS: Step[] = [
     route: 'POST /v1/service-accounts/{id}/keys',
     params: { id: 'robot' },
     json: () => ({ description: 'On the server that loads.' }),
-    keep: id('key'),
+    getStoredValues: id('key'),
   },
   { route: 'GET /v1/service-accounts/{id}/keys', params: { id: 'robot' } },
   { route: 'DELETE /v1/service-accounts/{id}/keys/{key_id}', params: { id: 'robot', key_id: 'key' } },
   { route: 'DELETE /v1/service-accounts/{id}', params: { id: 'robot' } },
-  { route: 'GET /v1/personal-data', query: () => ({ email: 'olga@elsewhere.test' }), stranger: 'never' },
+  { route: 'GET /v1/personal-data', query: () => ({ email: 'olga@elsewhere.test' }), strangerStatus: 'never' },
   {
     route: 'DELETE /v1/personal-data',
     query: () => ({ email: 'olga@elsewhere.test' }),
     before: async ({ company }) => {
       await company.as.post('/v1/users/invite', { json: { email: 'olga@elsewhere.test' } });
     },
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   {
     route: 'GET /v1/audit-events',
@@ -201,8 +201,8 @@ const DASHBOARD_STEPS: Step[] = [
       chart: { type: 'bar', x: 'region', y: ['amount'] },
       parameters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select' }],
     }),
-    keep: id('visualization'),
-    stranger: 'never',
+    getStoredValues: id('visualization'),
+    strangerStatus: 'never',
   },
   {
     route: 'POST /v1/visualizations/preview',
@@ -211,7 +211,7 @@ const DASHBOARD_STEPS: Step[] = [
       parameters: [{ slug: 'region', label: 'Region', kind: 'text' }],
       values: { region: 'north' },
     }),
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/visualizations' },
   { route: 'GET /v1/visualizations/{id}', params: { id: 'visualization' } },
@@ -235,8 +235,8 @@ const DASHBOARD_STEPS: Step[] = [
         },
       ],
     }),
-    keep: ({ _id, filters }) => ({ dashboard: _id, filter: filters[0].slug }),
-    stranger: 'never',
+    getStoredValues: ({ _id, filters }) => ({ dashboard: _id, filter: filters[0].slug }),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/dashboards', query: () => ({ search: 'over' }) },
   { route: 'GET /v1/dashboards/{id}', params: { id: 'dashboard' }, query: () => ({ include: 'charts' }) },
@@ -262,7 +262,7 @@ const DASHBOARD_STEPS: Step[] = [
       recipients: [{ user_id: owner.id }],
       condition: { visualization_id: visualization, column: 'amount', op: 'gt', value: 100 },
     }),
-    keep: id('schedule'),
+    getStoredValues: id('schedule'),
   },
   { route: 'GET /v1/schedules' },
   { route: 'GET /v1/schedules/{id}', params: { id: 'schedule' } },
@@ -273,7 +273,7 @@ const DASHBOARD_STEPS: Step[] = [
   {
     route: 'POST /v1/viz-api-endpoints',
     json: ({ visualization }) => ({ name: 'Sales', slug: 'sales-by-region', visualization_id: visualization }),
-    keep: id('endpoint'),
+    getStoredValues: id('endpoint'),
   },
   { route: 'GET /v1/viz-api-endpoints' },
   { route: 'GET /v1/viz-api-endpoints/{id}', params: { id: 'endpoint' } },
@@ -282,8 +282,8 @@ const DASHBOARD_STEPS: Step[] = [
   {
     route: 'DELETE /v1/visualizations/{id}',
     params: { id: 'lone' },
-    before: async ({ company: { as }, kept }) => {
-      kept.lone = (await postVisualization(as, 'SELECT 1 AS one'))._id;
+    before: async ({ company: { as }, storedValues }) => {
+      storedValues.lone = (await postVisualization(as, 'SELECT 1 AS one'))._id;
     },
   },
 ];
@@ -296,8 +296,8 @@ const WEBHOOK_STEPS: Step[] = [
   {
     route: 'POST /v1/webhook-endpoints',
     json: () => ({ url: HOOK_URL, description: 'Ours', event_types: ['company.updated', 'audit.records'] }),
-    keep: id('hook'),
-    stranger: 'never',
+    getStoredValues: id('hook'),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/webhook-endpoints' },
   { route: 'GET /v1/webhook-endpoints/{id}', params: { id: 'hook' } },
@@ -307,14 +307,14 @@ const WEBHOOK_STEPS: Step[] = [
     route: 'POST /v1/webhook-endpoints/{id}/test',
     params: { id: 'hook' },
     json: () => ({ event_type: 'user.invited' }),
-    keep: ({ delivery_id }) => ({ delivery: delivery_id }),
+    getStoredValues: ({ delivery_id }) => ({ delivery: delivery_id }),
   },
   {
     route: 'GET /v1/webhook-endpoints/{id}/deliveries',
     params: { id: 'hook' },
     query: () => ({ event_type: 'user.invited' }),
-    before: async ({ company: { as }, kept }) => {
-      const path = `/v1/webhook-endpoints/${kept.hook}/deliveries/${kept.delivery}`;
+    before: async ({ company: { as }, storedValues }) => {
+      const path = `/v1/webhook-endpoints/${storedValues.hook}/deliveries/${storedValues.delivery}`;
       await expect.poll(async () => (await as.get(path)).body.status).toBe('failed');
     },
   },
@@ -345,34 +345,34 @@ const OAUTH_STEPS: Step[] = [
   {
     route: 'POST /v1/oauth-clients',
     json: () => ({ name: 'Sheets', redirect_uris: [REDIRECT_URL] }),
-    keep: ({ _id, client_id }) => ({ client: _id, clientId: client_id }),
-    stranger: 'never',
+    getStoredValues: ({ _id, client_id }) => ({ client: _id, clientId: client_id }),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/oauth-clients' },
   { route: 'GET /v1/oauth-clients/{id}', params: { id: 'client' } },
   {
     route: 'POST /v1/oauth-devices',
-    before: async ({ kept }) => {
+    before: async ({ storedValues }) => {
       const startedRequest = await expectSuccess(
-        postForm('/oauth/device_authorization', { client_id: kept.clientId as string, scope: 'groups:list' }),
+        postForm('/oauth/device_authorization', { client_id: storedValues.clientId as string, scope: 'groups:list' }),
       );
-      Object.assign(kept, { userCode: startedRequest.user_code, deviceCode: startedRequest.device_code });
+      Object.assign(storedValues, { userCode: startedRequest.user_code, deviceCode: startedRequest.device_code });
     },
     json: ({ userCode }) => ({ user_code: userCode }),
-    keep: ({ request }) => ({ request }),
+    getStoredValues: ({ request }) => ({ request }),
   },
   { route: 'POST /v1/oauth-grants', json: ({ request }) => ({ request, allow: true }) },
   {
     route: 'GET /v1/oauth-grants',
-    before: ({ kept }) =>
+    before: ({ storedValues }) =>
       expectSuccess(
         postForm('/oauth/token', {
           grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-          client_id: kept.clientId as string,
-          device_code: kept.deviceCode as string,
+          client_id: storedValues.clientId as string,
+          device_code: storedValues.deviceCode as string,
         }),
       ),
-    keep: ({ records: [{ _id }] }) => ({ grant: _id }),
+    getStoredValues: ({ records: [{ _id }] }) => ({ grant: _id }),
   },
   { route: 'DELETE /v1/oauth-grants/{id}', params: { id: 'grant' } },
   { route: 'DELETE /v1/oauth-clients/{id}', params: { id: 'client' } },

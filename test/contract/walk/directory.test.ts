@@ -31,16 +31,16 @@ walkRoutes(
     return {
       company,
       callers: { directory: await createDirectory(company) },
-      kept: { kind: 'User', urn: `${CORE_SCHEMA}:User` },
+      storedValues: { kind: 'User', urn: `${CORE_SCHEMA}:User` },
     };
   },
   [
     { route: 'GET /scim/v2/ServiceProviderConfig' },
     { route: 'GET /scim/v2/ResourceTypes' },
-    { route: 'GET /scim/v2/ResourceTypes/{name}', params: { name: 'kind' }, stranger: 'never' },
+    { route: 'GET /scim/v2/ResourceTypes/{name}', params: { name: 'kind' }, strangerStatus: 'never' },
     { route: 'GET /scim/v2/Schemas' },
-    { route: 'GET /scim/v2/Schemas/{urn}', params: { urn: 'urn' }, stranger: 'never' },
-    { route: 'POST /scim/v2/Users', json: () => USER_INPUT, keep: ({ id }) => ({ user: id }) },
+    { route: 'GET /scim/v2/Schemas/{urn}', params: { urn: 'urn' }, strangerStatus: 'never' },
+    { route: 'POST /scim/v2/Users', json: () => USER_INPUT, getStoredValues: ({ id }) => ({ user: id }) },
     { route: 'GET /scim/v2/Users', query: () => ({ filter: 'userName eq "ana@acme.test"' }) },
     { route: 'POST /scim/v2/Users/.search', json: () => makeSearch('externalId eq "00u1a2b3c4"') },
     { route: 'GET /scim/v2/Users/{id}', params: user },
@@ -53,7 +53,7 @@ walkRoutes(
     {
       route: 'POST /scim/v2/Groups',
       json: ({ user: value }) => ({ schemas: [`${CORE_SCHEMA}:Group`], displayName: 'Analysts', members: [{ value }] }),
-      keep: ({ id }) => ({ group: id }),
+      getStoredValues: ({ id }) => ({ group: id }),
     },
     { route: 'GET /scim/v2/Groups', query: () => ({ filter: 'displayName eq "Analysts"' }) },
     { route: 'POST /scim/v2/Groups/.search', json: () => makeSearch('displayName sw "Ana"') },

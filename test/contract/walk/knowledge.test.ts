@@ -5,15 +5,15 @@ import { column, createTable, createTableClient } from '../../managed-tables/sup
 import type { ScriptStep as Answered } from '../../support/ai-server.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createHeldQueue } from '../../uploads/support.ts';
+import { createTestQueue } from '../../uploads/support.ts';
 import { type Step, type WalkState, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
 /** A queue that holds its jobs, so that the walk always finds them unprocessed. */
-const queue = createHeldQueue();
+const queue = createTestQueue();
 let model: Awaited<ReturnType<typeof createModel>>;
-const env = (): Record<string, string> => ({ ...model.env, MODEL_JOBS: queue.env.JOBS }) as never;
+const makeEnv = (): Record<string, string> => ({ ...model.env, MODEL_JOBS: queue.env.JOBS }) as never;
 const setModelAnswer = (modelAnswer: Answered) => async () => {
   model = await createModel(modelAnswer);
 };
@@ -21,10 +21,10 @@ const setModelAnswer = (modelAnswer: Answered) => async () => {
 const resource = (
   plural: string,
   idName: string,
-  body: (kept: WalkState['kept']) => object,
+  body: (storedValues: WalkState['storedValues']) => object,
   changes: object,
 ): Step[] => [
-  { route: `POST ${KNOWLEDGE_PATH}${plural}`, json: body, keep: id(idName), stranger: 'never' },
+  { route: `POST ${KNOWLEDGE_PATH}${plural}`, json: body, getStoredValues: id(idName), strangerStatus: 'never' },
   { route: `GET ${KNOWLEDGE_PATH}${plural}` },
   { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: idName } },
   { route: `PATCH ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: idName }, json: () => changes },
@@ -34,8 +34,8 @@ const makeProposalStep = (path: string, params: Record<string, string>, payload:
   route: `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   params,
   before: setModelAnswer(makeProposal(payload as Record<string, unknown>)),
-  env,
-  keep: id(idName),
+  env: makeEnv,
+  getStoredValues: id(idName),
 });
 const concept = { id: 'concept' };
 const JOB_PARAMS = { id: 'job' };
@@ -74,8 +74,8 @@ const RESOURCE_STEPS: Step[] = [
   ),
   {
     route: `POST ${KNOWLEDGE_PATH}/semantic/query`,
-    before: async ({ company: { as }, kept }) => {
-      const item = { status: 'active', description: 'x', source_concept_ids: [kept.concept] };
+    before: async ({ company: { as }, storedValues }) => {
+      const item = { status: 'active', description: 'x', source_concept_ids: [storedValues.concept] };
       const soldMetric = { kind: 'metric', name: 'Sold', formula: 'sum(orders.total)', mapped_tables: ['orders'] };
       await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...soldMetric } }));
       const cityDimension = { kind: 'dimension', name: 'City', mapped_columns: ['orders.city'] };
@@ -87,7 +87,7 @@ const RESOURCE_STEPS: Step[] = [
       filters: [{ dimension: 'City', op: 'ne', values: ['Olinda'] }],
       order_by: [{ by: 'Sold', descending: true }],
     }),
-    stranger: 422,
+    strangerStatus: 422,
   },
   {
     route: `POST ${KNOWLEDGE_PATH}/verified-questions`,
@@ -95,7 +95,7 @@ const RESOURCE_STEPS: Step[] = [
       question: 'How much did we sell in each city?',
       query: { metrics: ['Sold'], dimensions: ['City'] },
     }),
-    keep: id('question'),
+    getStoredValues: id('question'),
   },
   { route: `GET ${KNOWLEDGE_PATH}/verified-questions` },
   { route: `GET ${KNOWLEDGE_PATH}/verified-questions/{id}`, params: { id: 'question' } },
@@ -120,9 +120,9 @@ const RESOURCE_STEPS: Step[] = [
         alternatives: [],
       },
     }),
-    env,
+    env: makeEnv,
     json: () => ({ question: 'Which city bought the most?' }),
-    keep: (body: { question_id: string }) => ({ asked: body.question_id }),
+    getStoredValues: (body: { question_id: string }) => ({ asked: body.question_id }),
   },
   { route: `GET ${KNOWLEDGE_PATH}/questions` },
   { route: `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`, params: { id: 'asked' } },
@@ -135,7 +135,7 @@ const RESOURCE_STEPS: Step[] = [
   {
     route: `POST ${KNOWLEDGE_PATH}/ontology/nodes`,
     json: () => ({ name: 'Order', description: 'What was bought.' }),
-    keep: id('order'),
+    getStoredValues: id('order'),
   },
   ...resource(
     '/ontology/relations',
@@ -204,29 +204,29 @@ const JOB_STEPS: Step[] = [
   {
     route: `POST ${KNOWLEDGE_PATH}/concepts/generation/jobs`,
     before: setModelAnswer(makeConceptsAnswer(makeConceptCandidate('Churn'))),
-    env,
+    env: makeEnv,
     json: () => ({ business_domains: ['sales'], text: 'Churn is when a customer stops buying.' }),
-    keep: id('job'),
-    stranger: 'never',
+    getStoredValues: id('job'),
+    strangerStatus: 'never',
   },
   { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`, params: JOB_PARAMS },
   { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/prerequisites` },
   {
     route: `POST ${KNOWLEDGE_PATH}/ontology/generation/jobs`,
-    before: async ({ company: { as }, kept }) => {
-      kept.connection = (await expectSuccess(as.get('/v1/managed-tables/status'))).connection_id;
+    before: async ({ company: { as }, storedValues }) => {
+      storedValues.connection = (await expectSuccess(as.get('/v1/managed-tables/status'))).connection_id;
     },
-    env,
+    env: makeEnv,
     json: ({ connection }) => ({ connection_id: connection }),
-    keep: id('ontologyJob'),
-    stranger: 'never',
+    getStoredValues: id('ontologyJob'),
+    strangerStatus: 'never',
   },
   { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`, params: { id: 'ontologyJob' } },
   {
     route: `POST ${KNOWLEDGE_PATH}/jobs/enrich`,
-    env,
+    env: makeEnv,
     json: ({ concept }) => ({ target_type: 'concept', target_ids: [concept] }),
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   { route: `GET ${KNOWLEDGE_PATH}/jobs`, query: () => ({ status: 'queued' }) },
   { route: `GET ${KNOWLEDGE_PATH}/jobs/{id}`, params: JOB_PARAMS },

@@ -14,12 +14,12 @@ const makeFileForm = () => {
   data.append('files', makeFile('sales.csv', SALES_CSV));
   return data;
 };
-const waitForSchema = async ({ company, kept }: WalkState) => {
-  await waitForAnalysis(company, kept.job as string);
+const waitForSchema = async ({ company, storedValues }: WalkState) => {
+  await waitForAnalysis(company, storedValues.job as string);
 };
 
-const waitForLoad = async ({ company, kept }: WalkState) => {
-  await waitForEnd(company, kept.job as string);
+const waitForLoad = async ({ company, storedValues }: WalkState) => {
+  await waitForEnd(company, storedValues.job as string);
 };
 
 const STEPS: Step[] = [
@@ -34,8 +34,8 @@ const STEPS: Step[] = [
         { name: 'opened_on', display_name: 'Opened on', type: 'date', nullable: true },
       ],
     }),
-    keep: ({ _id }) => ({ table: _id }),
-    stranger: 'never',
+    getStoredValues: ({ _id }) => ({ table: _id }),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/managed-tables', query: () => ({ search: 'store' }) },
   { route: 'GET /v1/managed-tables/{id}', params: table },
@@ -49,7 +49,7 @@ const STEPS: Step[] = [
     route: 'GET /v1/managed-tables/{id}/data',
     params: table,
     query: () => ({ sort_by: '-city', per_page: '10', 'filter[city][in]': 'Lisboa,Porto', cursor: '', count: 'exact' }),
-    keep: ({ records }) => ({ row: records[0].id }),
+    getStoredValues: ({ records }) => ({ row: records[0].id }),
   },
   {
     route: 'GET /v1/managed-tables/{id}/export',
@@ -73,7 +73,7 @@ const STEPS: Step[] = [
     route: 'POST /v1/managed-tables/{id}/indexes',
     params: table,
     json: () => ({ columns: ['city'], unique: true }),
-    keep: ({ id }) => ({ index: id }),
+    getStoredValues: ({ id }) => ({ index: id }),
   },
   { route: 'GET /v1/managed-tables/{id}/indexes', params: table },
   { route: 'DELETE /v1/managed-tables/{id}/indexes/{index_id}', params: { ...table, index_id: 'index' } },
@@ -81,8 +81,8 @@ const STEPS: Step[] = [
   {
     route: 'POST /v1/managed-tables/upload',
     body: makeFileForm,
-    keep: ({ job_id }) => ({ job: job_id }),
-    stranger: 'never',
+    getStoredValues: ({ job_id }) => ({ job: job_id }),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: JOB_PARAMS, before: waitForSchema },
   { route: 'GET /v1/managed-tables/upload-jobs/active' },
@@ -113,7 +113,7 @@ const STEPS: Step[] = [
       data.append('files', makeFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
       return data;
     },
-    keep: ({ job_id }) => ({ job: job_id }),
+    getStoredValues: ({ job_id }) => ({ job: job_id }),
   },
   { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: JOB_PARAMS, before: waitForSchema },
   {
@@ -124,8 +124,8 @@ const STEPS: Step[] = [
       data.append('files', makeFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
       return data;
     },
-    keep: ({ job_id }) => ({ job: job_id }),
-    unshown: true,
+    getStoredValues: ({ job_id }) => ({ job: job_id }),
+    isNoExample: true,
   },
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
@@ -134,20 +134,20 @@ const STEPS: Step[] = [
     json: () => ({
       columns: [{ name: 'city', display_name: 'City', type: 'text', nullable: false, source_index: 0 }],
     }),
-    unshown: true,
+    isNoExample: true,
   },
   { route: 'GET /v1/managed-tables/{id}/loads', params: table, before: waitForLoad },
   { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/undo', params: JOB_PARAMS },
   {
     route: 'POST /v1/managed-tables/upload-from-url',
     json: () => ({ url: 'https://files.example.com/sales.csv' }),
-    stranger: 'never',
+    strangerStatus: 'never',
   },
   {
     route: 'POST /v1/managed-tables/uploads',
     headers: { ...VERSION_HEADER, 'upload-length': '12', 'upload-metadata': formatMetadata({ filename: 'shops.csv' }) },
-    keep: (_, { headers }) => ({ upload: parseUploadId(headers.get('location') as string) }),
-    stranger: 'never',
+    getStoredValues: (_, { headers }) => ({ upload: parseUploadId(headers.get('location') as string) }),
+    strangerStatus: 'never',
   },
   { route: 'GET /v1/managed-tables/uploads/{uploadId}', params: upload },
   {
@@ -173,7 +173,7 @@ walkRoutes(
   'managed-tables',
   async () => ({
     company: await createOwnedCompany({ slug: 'acme' }),
-    stranger: await createProvisionedCompany({ slug: 'stranger' }),
+    otherCompany: await createProvisionedCompany({ slug: 'stranger' }),
   }),
   STEPS,
 );

@@ -21,20 +21,22 @@ walkRoutes(['OAuth'], 'oauth', async () => ({ company: await createOwnedCompany(
   {
     route: 'POST /oauth/register',
     json: () => ({ client_name: 'Sheets', redirect_uris: [REDIRECT_URI] }),
-    keep: ({ client_id }) => ({ client: client_id }),
+    getStoredValues: ({ client_id }) => ({ client: client_id }),
   },
   {
     route: 'GET /oauth/authorize',
-    before: async ({ kept }) => {
-      consentRequest = await makeAuthorizationQuery(kept.client as string);
+    before: async ({ storedValues }) => {
+      consentRequest = await makeAuthorizationQuery(storedValues.client as string);
     },
     query: () => consentRequest,
-    unshown: true,
+    isNoExample: true,
   },
   {
     route: 'POST /oauth/token',
-    before: async ({ kept, company }) => {
-      code = (await giveConsent(company.as, await readConsentRequest(kept.client as string))).get('code') as string;
+    before: async ({ storedValues, company }) => {
+      code = (await giveConsent(company.as, await readConsentRequest(storedValues.client as string))).get(
+        'code',
+      ) as string;
     },
     headers,
     body: ({ client }) =>
@@ -45,7 +47,7 @@ walkRoutes(['OAuth'], 'oauth', async () => ({ company: await createOwnedCompany(
         redirect_uri: REDIRECT_URI,
         code_verifier: CODE_VERIFIER,
       }),
-    keep: ({ refresh_token }) => ({ refresh: refresh_token }),
+    getStoredValues: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
   {
     route: 'POST /oauth/revoke',
@@ -57,6 +59,6 @@ walkRoutes(['OAuth'], 'oauth', async () => ({ company: await createOwnedCompany(
     headers,
     body: ({ client }) => encodeForm({ client_id: client as string }),
   },
-  { route: 'GET /oauth/device', unshown: true },
-  { route: 'GET /oauth/signed-in', unshown: true },
+  { route: 'GET /oauth/device', isNoExample: true },
+  { route: 'GET /oauth/signed-in', isNoExample: true },
 ]);

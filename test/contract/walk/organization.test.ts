@@ -22,7 +22,7 @@ const STEPS: Step[] = [
       slug: 'globex',
       owner: { email: 'olga@globex.test', name: 'Olga Owner', password: 'correct-horse-battery' },
     }),
-    keep: ({ organization }) => ({ organization: organization.id }),
+    getStoredValues: ({ organization }) => ({ organization: organization.id }),
   },
   { route: 'GET /admin/organizations', query: () => ({ search: 'globex', status: 'active' }) },
   { route: 'GET /admin/organizations/{id}', params: { id: 'organization' } },
@@ -52,17 +52,17 @@ const STEPS: Step[] = [
     params: { id: 'organization' },
     // Its size is another one each time: what is shown waits.
     env: () => exportQueue.env,
-    keep: ({ export_id }) => ({ export: export_id }),
+    getStoredValues: ({ export_id }) => ({ export: export_id }),
   },
   { route: 'GET /admin/organizations/{id}/exports/{export_id}', params: { id: 'organization', export_id: 'export' } },
   {
     route: 'GET /admin/organizations/{id}/exports/{export_id}',
     params: { id: 'organization', export_id: 'export' },
     before: () => deliverUntilEmpty(exportQueue),
-    keep: ({ url }) => ({ token: url.split('/').at(-1) }),
-    unshown: true,
+    getStoredValues: ({ url }) => ({ token: url.split('/').at(-1) }),
+    isNoExample: true,
   },
-  { route: 'GET /data/archives/{token}', unshown: true },
+  { route: 'GET /data/archives/{token}', isNoExample: true },
   {
     route: 'DELETE /admin/organizations/{id}',
     params: { id: 'organization' },
@@ -72,20 +72,24 @@ const STEPS: Step[] = [
   {
     route: 'GET /admin/organizations/{id}/certificate',
     params: { id: 'organization' },
-    before: async ({ kept }) => {
-      await deleteAtOnce({ id: kept.organization as string });
-      await runErasure({ id: kept.organization as string });
+    before: async ({ storedValues }) => {
+      await deleteAtOnce({ id: storedValues.organization as string });
+      await runErasure({ id: storedValues.organization as string });
     },
   },
-  { route: 'POST /accounts', json: () => ({ name: 'Lisbon', metadata: { region: 'eu' } }), keep: id('account') },
+  {
+    route: 'POST /accounts',
+    json: () => ({ name: 'Lisbon', metadata: { region: 'eu' } }),
+    getStoredValues: id('account'),
+  },
   { route: 'GET /accounts', query: () => ({ quantity: '10', order_by: 'name' }) },
   { route: 'GET /accounts/{id}', params: account },
   { route: 'PATCH /accounts/{id}', params: account, json: () => ({ name: 'Lisboa' }) },
   {
     route: 'POST /service-accounts',
     json: ({ account }) => ({ name: 'Nightly import', account_id: account }),
-    keep: id('robot'),
-    stranger: 'never',
+    getStoredValues: id('robot'),
+    strangerStatus: 'never',
   },
   { route: 'GET /service-accounts', query: ({ account }) => ({ account_id: account as string }) },
   { route: 'GET /service-accounts/{id}', params: SERVICE_ACCOUNT_PARAMS },
@@ -94,7 +98,7 @@ const STEPS: Step[] = [
     route: 'POST /service-accounts/{id}/keys',
     params: SERVICE_ACCOUNT_PARAMS,
     json: () => ({ description: 'The import server.' }),
-    keep: id('key'),
+    getStoredValues: id('key'),
   },
   { route: 'GET /service-accounts/{id}/keys', params: SERVICE_ACCOUNT_PARAMS },
   { route: 'DELETE /service-accounts/{id}/keys/{key_id}', params: { ...SERVICE_ACCOUNT_PARAMS, key_id: 'key' } },
@@ -102,7 +106,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /users',
     json: () => ({ email: 'ana@acme.test', password: 'quiet-harbour-lantern' }),
-    keep: id('user'),
+    getStoredValues: id('user'),
   },
   { route: 'GET /users', query: () => ({ order_by: 'email' }) },
   { route: 'GET /users/{id}', params: user },
@@ -110,7 +114,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /groups',
     json: () => ({ name: 'Analysts', description: 'They look at figures.' }),
-    keep: id('group'),
+    getStoredValues: id('group'),
   },
   { route: 'GET /groups', query: () => ({ order_by: 'name' }) },
   { route: 'GET /groups/{id}', params: group },
@@ -119,19 +123,19 @@ const STEPS: Step[] = [
     route: 'POST /groups/{id}/bindings',
     params: group,
     json: ({ user, main }) => ({ principal_type: 'user', principal_id: user, account_id: main }),
-    before: async ({ kept, company }) => {
-      kept.main = company.accountId;
+    before: async ({ storedValues, company }) => {
+      storedValues.main = company.accountId;
     },
-    keep: id('binding'),
+    getStoredValues: id('binding'),
   },
   { route: 'GET /groups/{id}/bindings', params: group },
   { route: 'DELETE /groups/{id}/bindings/{binding_id}', params: { ...group, binding_id: 'binding' } },
   {
     route: 'POST /groups/{id}/policies/{policy_id}',
     params: { ...group, policy_id: 'policy' },
-    before: async ({ company, kept }) => {
+    before: async ({ company, storedValues }) => {
       const document = { version: '2024-01-01', statements: [makeAllow('users:list')] };
-      kept.policy = (await company.as.post('/v1/policies', { json: { name: 'Readers', document } })).body._id;
+      storedValues.policy = (await company.as.post('/v1/policies', { json: { name: 'Readers', document } })).body._id;
     },
   },
   { route: 'DELETE /groups/{id}/policies/{policy_id}', params: { ...group, policy_id: 'policy' } },
@@ -162,12 +166,12 @@ const STEPS: Step[] = [
     route: 'GET /data/{slug}',
     params: { slug: 'data' },
     query: () => ({ region: 'north' }),
-    before: async ({ company: { as }, kept }) => {
+    before: async ({ company: { as }, storedValues }) => {
       const sql = 'SELECT region, sum(amount) AS amount FROM sales WHERE region = {{region}} GROUP BY region';
       const { _id } = await postVisualization(as, sql, { parameters: [makeParameter('region', 'text')] });
-      kept.data = 'sales-of-a-region';
+      storedValues.data = 'sales-of-a-region';
       await expectSuccess(
-        as.post('/v1/viz-api-endpoints', { json: { name: 'Sales', slug: kept.data, visualization_id: _id } }),
+        as.post('/v1/viz-api-endpoints', { json: { name: 'Sales', slug: storedValues.data, visualization_id: _id } }),
       );
     },
   },
@@ -175,26 +179,26 @@ const STEPS: Step[] = [
     route: 'POST /data/{slug}/jobs',
     params: { slug: 'data' },
     json: () => ({ parameters: { region: 'north' }, format: 'csv' }),
-    keep: ({ job_id }) => ({ job: job_id }),
+    getStoredValues: ({ job_id }) => ({ job: job_id }),
   },
   {
     route: 'GET /data/jobs/{job_id}',
     params: { job_id: 'job' },
-    before: ({ company, kept }) =>
+    before: ({ company, storedValues }) =>
       vi.waitFor(
         async () => {
-          const { body } = await createSignedCaller(company.apiKey).get(`/data/jobs/${kept.job}`);
+          const { body } = await createSignedCaller(company.apiKey).get(`/data/jobs/${storedValues.job}`);
           expect(body.status).toBe('succeeded');
         },
         { timeout: 20_000, interval: 200 },
       ),
-    keep: ({ url }) => ({ token: url.split('/').at(-1) }),
+    getStoredValues: ({ url }) => ({ token: url.split('/').at(-1) }),
   },
-  { route: 'GET /data/results/{token}', unshown: true },
+  { route: 'GET /data/results/{token}', isNoExample: true },
   { route: 'GET /' },
   { route: 'GET /health' },
-  { route: 'GET /openapi.json', unshown: true },
-  { route: 'GET /docs', unshown: true },
+  { route: 'GET /openapi.json', isNoExample: true },
+  { route: 'GET /docs', isNoExample: true },
 ];
 
 walkRoutes(

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
-import { createSchedule, readUnsubscribeLink, runNow } from '../../schedules/support.ts';
+import { createSchedule, readUnsubscribeLink, runScheduleNow } from '../../schedules/support.ts';
 import { createShareContext, makeDashboardGrant, readPortalCode, signInOutsider } from '../../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, policy } from '../../shares/support.ts';
 import { createCaller } from '../../support/api.ts';
@@ -24,8 +24,8 @@ const CONTEXT_STEPS: Step[] = [
       name: 'Northern customers',
       grants: [makeDashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'south'])])],
     }),
-    keep: ({ id: contextId, slug }) => ({ context: contextId, contextSlug: slug }),
-    stranger: 'never',
+    getStoredValues: ({ id: contextId, slug }) => ({ context: contextId, contextSlug: slug }),
+    strangerStatus: 'never',
   },
   { route: 'GET /api/v1/share-contexts' },
   { route: 'GET /api/v1/share-contexts/{id}', params: context },
@@ -41,7 +41,7 @@ const CONTEXT_STEPS: Step[] = [
     route: 'POST /api/v1/share-contexts/{id}/members',
     params: context,
     json: () => ({ member_type: 'external_email', email: OUTSIDER_EMAIL }),
-    keep: id('member'),
+    getStoredValues: id('member'),
   },
   { route: 'GET /api/v1/share-contexts/{id}/members', params: context },
 ];
@@ -57,7 +57,7 @@ const SHARE_STEPS: Step[] = [
       share_type: 'link',
       share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
     }),
-    keep: ({ id: share, token }) => ({ share, token }),
+    getStoredValues: ({ id: share, token }) => ({ share, token }),
   },
   { route: 'GET /api/v1/dashboards/{id}/shares', params: dashboard },
   { route: 'GET /api/v1/dashboard-shares' },
@@ -66,7 +66,7 @@ const SHARE_STEPS: Step[] = [
   { route: 'GET /api/v1/public/shares/{token}/resolve' },
   { route: 'GET /api/v1/public/shares/{token}/filters/{filter_slug}/options', params: FILTER_PARAMS },
   { route: 'POST /api/v1/public/shares/{token}/execute', json: () => ({ parameters: { regions: ['north'] } }) },
-  { route: 'GET /p/{token}', unshown: true },
+  { route: 'GET /p/{token}', isNoExample: true },
 ];
 
 const PORTAL_STEPS: Step[] = [
@@ -78,7 +78,7 @@ const PORTAL_STEPS: Step[] = [
     route: 'POST /api/v1/share-auth/verify',
     before: () => expect.poll(() => listMailsTo(OUTSIDER_EMAIL)).toHaveLength(1),
     json: ({ company }) => ({ company_slug: company, email: OUTSIDER_EMAIL, code: readPortalCode(OUTSIDER_EMAIL) }),
-    keep: ({ refresh_token }) => ({ refresh: refresh_token }),
+    getStoredValues: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
   {
     route: 'POST /api/v1/share-auth/refresh',
@@ -93,18 +93,23 @@ const PORTAL_STEPS: Step[] = [
   { route: 'GET /api/v1/share-portal/{company_slug}/contexts', params: { company_slug: 'company' } },
   { route: 'GET /api/v1/share-portal/dashboards', query: makeContextQuery },
   { route: 'GET /api/v1/share-portal/{company_slug}/dashboards', params: { company_slug: 'company' } },
-  { route: 'GET /api/v1/share-portal/dashboards/{id}', params: dashboard, query: makeContextQuery, stranger: 400 },
+  {
+    route: 'GET /api/v1/share-portal/dashboards/{id}',
+    params: dashboard,
+    query: makeContextQuery,
+    strangerStatus: 400,
+  },
   {
     route: 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}',
     params: COMPANY_PARAMS,
     query: makeContextQuery,
-    stranger: 404,
+    strangerStatus: 404,
   },
   {
     route: 'GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options',
     params: { ...dashboard, ...FILTER_PARAMS },
     query: makeContextQuery,
-    stranger: 400,
+    strangerStatus: 400,
   },
   {
     route: 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options',
@@ -115,24 +120,27 @@ const PORTAL_STEPS: Step[] = [
     route: 'POST /api/v1/share-portal/dashboards/{id}/execute',
     params: dashboard,
     json: (storedValues) => ({ ...makeContextQuery(storedValues), parameters: { regions: ['north'] } }),
-    stranger: 400,
+    strangerStatus: 400,
   },
   {
     route: 'POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute',
     params: COMPANY_PARAMS,
     json: (storedValues) => ({ ...makeContextQuery(storedValues), parameters: { regions: ['north'] } }),
   },
-  { route: 'GET /portal/{company_slug}', params: { company_slug: 'company' }, unshown: true },
+  { route: 'GET /portal/{company_slug}', params: { company_slug: 'company' }, isNoExample: true },
   {
     route: 'GET /api/v1/public/logos/{company_id}/{logo_id}',
-    before: async ({ company, kept }) => {
+    before: async ({ company, storedValues }) => {
       const { logo_url } = await expectSuccess(
         company.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.png) }),
       );
-      [kept.logoCompany, kept.logo] = new URL(logo_url).pathname.split('/').slice(-2) as [string, string];
+      [storedValues.logoCompany, storedValues.logo] = new URL(logo_url).pathname.split('/').slice(-2) as [
+        string,
+        string,
+      ];
     },
     params: { company_id: 'logoCompany', logo_id: 'logo' },
-    unshown: true,
+    isNoExample: true,
   },
   { route: 'POST /api/v1/share-auth/logout', as: ({ callers }) => callers.external ?? createCaller('none') },
 ];
@@ -147,29 +155,29 @@ const EMBED_STEPS: Step[] = [
       expires_in: 86_400,
       allowed_origins: ['https://www.customer.test'],
     }),
-    keep: ({ token }) => ({ token }),
+    getStoredValues: ({ token }) => ({ token }),
   },
   { route: 'GET /api/embed/d/{token}/info' },
   { route: 'GET /api/embed/d/{token}/filters/{filter_slug}/options', params: FILTER_PARAMS },
   { route: 'POST /api/embed/d/{token}/execute', json: () => ({ parameters: { regions: ['north'] } }) },
-  { route: 'GET /embed/d/{token}', unshown: true },
+  { route: 'GET /embed/d/{token}', isNoExample: true },
   {
     route: 'POST /api/v1/embed/visualizations/{id}',
     params: { id: 'visualization' },
     json: () => ({ allowed_params: ['regions'] }),
-    keep: ({ token, id }) => ({ token, tokenId: id }),
+    getStoredValues: ({ token, id }) => ({ token, tokenId: id }),
   },
   { route: 'GET /api/embed/v/{token}/info' },
   { route: 'POST /api/embed/v/{token}/execute', json: () => ({ parameters: { regions: ['south'] } }) },
-  { route: 'GET /embed/v/{token}', unshown: true },
+  { route: 'GET /embed/v/{token}', isNoExample: true },
   {
     route: 'GET /embed.js',
-    keep: (_, { headers }) => ({ script: headers.get('location')?.split('/').at(-1) as string }),
-    unshown: true,
+    getStoredValues: (_, { headers }) => ({ script: headers.get('location')?.split('/').at(-1) as string }),
+    isNoExample: true,
   },
-  { route: 'GET /embed/{script}', unshown: true },
+  { route: 'GET /embed/{script}', isNoExample: true },
   { route: 'POST /api/v1/embed/revoke', json: ({ tokenId }) => ({ token_id: tokenId }) },
-  { route: 'POST /api/v1/embed/signing-keys', keep: ({ id }) => ({ signingKey: id }) },
+  { route: 'POST /api/v1/embed/signing-keys', getStoredValues: ({ id }) => ({ signingKey: id }) },
   { route: 'GET /api/v1/embed/signing-keys' },
   { route: 'DELETE /api/v1/embed/signing-keys/{id}', params: { id: 'signingKey' } },
   { route: 'POST /api/v1/embed/rotate-key' },
@@ -178,20 +186,22 @@ const EMBED_STEPS: Step[] = [
 const UNSUBSCRIBE_STEPS: Step[] = [
   {
     route: 'GET /unsubscribe/{token}',
-    before: async ({ company: { as, owner }, kept }) => {
-      const target = await expectSuccess(as.get(`/v1/visualizations/${kept.visualization}`));
+    before: async ({ company: { as, owner }, storedValues }) => {
+      const target = await expectSuccess(as.get(`/v1/visualizations/${storedValues.visualization}`));
       const { _id } = await createSchedule(as, target, { recipients: [{ user_id: owner.id }] });
-      await runNow(as, _id);
-      kept.unsubscribing = readUnsubscribeLink(readNewestMail(owner.email)).pathname.split('/').at(-1) as string;
+      await runScheduleNow(as, _id);
+      storedValues.unsubscribing = readUnsubscribeLink(readNewestMail(owner.email))
+        .pathname.split('/')
+        .at(-1) as string;
     },
     params: { token: 'unsubscribing' },
-    unshown: true,
+    isNoExample: true,
   },
-  { route: 'POST /unsubscribe/{token}', params: { token: 'unsubscribing' }, unshown: true },
+  { route: 'POST /unsubscribe/{token}', params: { token: 'unsubscribing' }, isNoExample: true },
   {
     route: 'GET /mail-consent/{token}',
-    before: async ({ company, kept }) => {
-      const target = await expectSuccess(company.as.get(`/v1/visualizations/${kept.visualization}`));
+    before: async ({ company, storedValues }) => {
+      const target = await expectSuccess(company.as.get(`/v1/visualizations/${storedValues.visualization}`));
       const recipientEmail = 'asked@customer.test';
       await createShareContext(
         company,
@@ -199,12 +209,12 @@ const UNSUBSCRIBE_STEPS: Step[] = [
         [recipientEmail],
       );
       await createSchedule(company.as, target, { recipients: [{ email: recipientEmail }] });
-      kept.asking = readLink(readNewestMail(recipientEmail)).pathname.split('/').at(-1) as string;
+      storedValues.asking = readLink(readNewestMail(recipientEmail)).pathname.split('/').at(-1) as string;
     },
     params: { token: 'asking' },
-    unshown: true,
+    isNoExample: true,
   },
-  { route: 'POST /mail-consent/{token}', params: { token: 'asking' }, unshown: true },
+  { route: 'POST /mail-consent/{token}', params: { token: 'asking' }, isNoExample: true },
 ];
 
 const ACTIVITY_STEPS: Step[] = [
@@ -217,7 +227,7 @@ const ACTIVITY_STEPS: Step[] = [
         timeout: 20_000,
         interval: 200,
       }),
-    keep: ({ records }) => ({ event: records[0].id }),
+    getStoredValues: ({ records }) => ({ event: records[0].id }),
   },
   { route: 'GET /api/v1/share-events/{id}', params: { id: 'event' } },
   {
@@ -238,7 +248,7 @@ walkRoutes(
     const { dashboard: createdDashboard, rows } = await createSalesDashboard(company);
     return {
       company,
-      kept: {
+      storedValues: {
         dashboard: createdDashboard._id,
         dashboardSlug: createdDashboard.slug,
         visualization: rows._id,

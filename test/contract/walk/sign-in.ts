@@ -35,13 +35,14 @@ async function signIdToken(email: string, audience: string, nonce?: string | nul
 }
 
 /** Starts a sign-in at the identity provider, and stores the state, secret and code of its redirect. */
-async function signInAtProvider({ company: tenant, kept }: WalkState): Promise<void> {
+async function signInAtProvider({ company: tenant, storedValues }: WalkState): Promise<void> {
   const { searchParams } = await startSignIn(tenant);
-  kept.state = searchParams.get('state') as string;
-  kept.exchange = getSecretOfState(kept.state);
-  kept.code = await signIdToken(tenant.owner.email, CLIENT_ID, searchParams.get('nonce'));
+  storedValues.state = searchParams.get('state') as string;
+  storedValues.exchange = getSecretOfState(storedValues.state);
+  storedValues.code = await signIdToken(tenant.owner.email, CLIENT_ID, searchParams.get('nonce'));
 }
-const getAuthenticator = (storedValues: WalkState['kept']) => storedValues.authenticator as unknown as Authenticator;
+const getAuthenticator = (storedValues: WalkState['storedValues']) =>
+  storedValues.authenticator as unknown as Authenticator;
 const readSsoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
   ssoCode: new URL(headers.get('location') as string).searchParams.get('code') as string,
 });
@@ -52,7 +53,7 @@ export const SIGN_IN_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/login',
     json: (_, { company: { slug, owner } }) => ({ company_slug: slug, email: owner.email, password: PASSWORD }),
-    keep: ({ refresh_token }) => ({ refresh: refresh_token }),
+    getStoredValues: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
   { route: 'POST /v1/auth/refresh', json: ({ refresh }) => ({ refresh_token: refresh }) },
   { route: 'GET /v1/auth/me' },
@@ -80,12 +81,12 @@ export const SIGN_IN_STEPS: Step[] = [
     route: 'GET /v1/auth/social/{company_slug}/start',
     params: company,
     query: () => ({ issuer: getIssuer() }),
-    unshown: true,
+    isNoExample: true,
   },
   {
     route: 'POST /v1/auth/social',
-    before: async ({ kept, company: { owner } }) => {
-      kept.social = await signIdToken(owner.email, 'mobile-app');
+    before: async ({ storedValues, company: { owner } }) => {
+      storedValues.social = await signIdToken(owner.email, 'mobile-app');
     },
     json: ({ company, social }) => ({ company_slug: company, social_token: social }),
   },
@@ -104,23 +105,23 @@ export const SIGN_IN_STEPS: Step[] = [
     route: 'GET /v1/auth/sso/{company_slug}/start',
     params: company,
     query: () => ({ redirect_uri: CONSOLE_URL }),
-    unshown: true,
+    isNoExample: true,
   },
   {
     route: 'GET /v1/auth/sso/{company_slug}/callback',
     params: company,
     before: signInAtProvider,
     query: ({ state, code }) => ({ state: state as string, code: code as string }),
-    keep: readSsoCode,
-    unshown: true,
+    getStoredValues: readSsoCode,
+    isNoExample: true,
   },
   {
     route: 'POST /v1/auth/sso/{company_slug}/callback',
     params: company,
     before: signInAtProvider,
     body: ({ state, code }) => new URLSearchParams({ state: state as string, code: code as string }),
-    keep: readSsoCode,
-    unshown: true,
+    getStoredValues: readSsoCode,
+    isNoExample: true,
   },
   {
     route: 'POST /v1/auth/sso/exchange',
@@ -135,14 +136,14 @@ export const SIGN_IN_STEPS: Step[] = [
       const json = { type: 'saml', ...idpSettings, idp_certificates: [certificate], redirect_uris: [CONSOLE_URL] };
       await expectSuccess(as.put('/v1/auth/sso/config', { json }));
     },
-    unshown: true,
+    isNoExample: true,
   },
   { route: 'DELETE /v1/auth/sso/config' },
   {
     route: 'DELETE /v1/users/{id}/identities',
     params: { id: 'owner' },
-    before: async ({ kept, company }) => {
-      kept.owner = company.owner.id;
+    before: async ({ storedValues, company }) => {
+      storedValues.owner = company.owner.id;
     },
   },
 ];
@@ -152,13 +153,15 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'GET /v1/auth/sessions',
     as: ({ callers }) => callers.roamer as never,
-    before: async ({ company, callers, kept }) => {
+    before: async ({ company, callers, storedValues }) => {
       const roamingUser = await createAllowedUser(company);
       callers.roamer = roamingUser.as;
-      kept.roamer = roamingUser.id;
+      storedValues.roamer = roamingUser.id;
       await logIn(company.slug, roamingUser.email, PASSWORD);
     },
-    keep: ({ records }) => ({ otherSession: records.find(({ current }: { current: boolean }) => !current)._id }),
+    getStoredValues: ({ records }) => ({
+      otherSession: records.find(({ current }: { current: boolean }) => !current)._id,
+    }),
   },
   {
     route: 'DELETE /v1/auth/sessions/{id}',
@@ -174,21 +177,21 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/passkeys/registration-options',
     as: ({ callers }) => callers.keyholder as never,
-    before: async ({ company, callers, kept }) => {
+    before: async ({ company, callers, storedValues }) => {
       callers.keyholder = (await createAllowedUser(company)).as;
-      kept.authenticator = (await createAuthenticator()) as never;
+      storedValues.authenticator = (await createAuthenticator()) as never;
     },
     json: () => ({ password: PASSWORD }),
-    keep: (options) => ({ creation: options }),
+    getStoredValues: (options) => ({ creation: options }),
   },
   {
     route: 'POST /v1/auth/passkeys',
     as: ({ callers }) => callers.keyholder as never,
-    before: async ({ kept }) => {
-      kept.created = (await getAuthenticator(kept).create(kept.creation)) as never;
+    before: async ({ storedValues }) => {
+      storedValues.created = (await getAuthenticator(storedValues).create(storedValues.creation)) as never;
     },
     json: ({ created }) => ({ name: 'Work laptop', response: created, password: PASSWORD }),
-    keep: ({ _id }) => ({ passkey: _id }),
+    getStoredValues: ({ _id }) => ({ passkey: _id }),
   },
   { route: 'GET /v1/auth/passkeys', as: ({ callers }) => callers.keyholder as never },
   {
@@ -205,12 +208,12 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/passkeys/authentication-options',
     json: (_, { company: { slug } }) => ({ company_slug: slug }),
-    keep: (options) => ({ request: options }),
+    getStoredValues: (options) => ({ request: options }),
   },
   {
     route: 'POST /v1/auth/passkeys/verify',
-    before: async ({ kept }) => {
-      kept.signed = (await getAuthenticator(kept).get(kept.request as never)) as never;
+    before: async ({ storedValues }) => {
+      storedValues.signed = (await getAuthenticator(storedValues).get(storedValues.request as never)) as never;
     },
     json: ({ signed }, { company: { slug } }) => ({ company_slug: slug, response: signed }),
   },
@@ -234,7 +237,7 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'POST /v1/company/exports',
     env: () => createExportQueue().env,
-    keep: ({ export_id }) => ({ export: export_id }),
+    getStoredValues: ({ export_id }) => ({ export: export_id }),
   },
   { route: 'GET /v1/company/exports/{export_id}', params: { export_id: 'export' } },
 ];
@@ -244,13 +247,13 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/2fa/setup',
     as: ({ callers }) => callers.member as never,
-    before: async ({ company, callers, kept }) => {
+    before: async ({ company, callers, storedValues }) => {
       const { as, email } = await createAllowedUser(company);
       callers.member = as;
-      kept.member = email;
+      storedValues.member = email;
     },
     json: () => ({ password: PASSWORD }),
-    keep: ({ secret }) => ({ secret }),
+    getStoredValues: ({ secret }) => ({ secret }),
   },
   {
     route: 'POST /v1/auth/2fa/enable',
@@ -259,33 +262,33 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   },
   {
     route: 'POST /v1/auth/2fa/login',
-    before: async ({ company: { slug, owner }, kept }) => {
+    before: async ({ company: { slug, owner }, storedValues }) => {
       goToNextStep();
-      const json = { company_slug: slug, email: kept.member, password: owner.password };
-      kept.pending = (await callApi('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
+      const json = { company_slug: slug, email: storedValues.member, password: owner.password };
+      storedValues.pending = (await callApi('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
     },
     json: ({ pending, secret }) => ({ pending_2fa_token: pending, totp_token: computeCode(secret as string) }),
-    keep: ({ token }) => ({ session: token }),
+    getStoredValues: ({ token }) => ({ session: token }),
   },
   {
     route: 'POST /v1/auth/2fa/backup-codes',
-    as: ({ kept }) => createCaller(kept.session as string),
+    as: ({ storedValues }) => createCaller(storedValues.session as string),
     before: async () => goToNextStep(),
     json: ({ secret }) => ({ totp_token: computeCode(secret as string) }),
   },
   {
     route: 'POST /v1/auth/2fa/disable',
-    as: ({ kept }) => createCaller(kept.session as string),
+    as: ({ storedValues }) => createCaller(storedValues.session as string),
     json: () => ({ password: PASSWORD }),
   },
   {
     route: 'DELETE /v1/users/{id}/2fa',
     params: { id: 'enrolled' },
-    before: async ({ company, kept }) => {
+    before: async ({ company, storedValues }) => {
       const { id, as } = await createAllowedUser(company);
       await enrolAuthenticator(as);
-      kept.enrolled = id;
+      storedValues.enrolled = id;
     },
   },
-  { route: 'POST /v1/auth/logout', as: ({ kept }) => createCaller(kept.session as string) },
+  { route: 'POST /v1/auth/logout', as: ({ storedValues }) => createCaller(storedValues.session as string) },
 ];

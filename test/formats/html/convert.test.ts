@@ -74,15 +74,15 @@ describe('an HTML page that is uploaded as a table', () => {
   });
 
   it('has merged texts repeated below although they could be booleans or telephones, but no numbers and dates', async () => {
-    const convertMerged = async (value: string) => {
+    const convertMergedCells = async (value: string) => {
       const rows = `<tr><td rowspan=2>${value}</td><td>x</td></tr><tr><td>y</td></tr>`;
       const text = await convertToText(`<table><tr><td>a</td><td>b</td></tr>${rows}</table>`);
       return text?.split('\n').slice(1, 3);
     };
     for (const text of 'M F S N V T Y Sim Não true Falso A1 007 +5584999990000'.split(' '))
-      expect(await convertMerged(text)).toEqual([`"${text}","x"`, `"${text}","y"`]);
+      expect(await convertMergedCells(text)).toEqual([`"${text}","x"`, `"${text}","y"`]);
     for (const text of ['1', '1.234,56', '-7', '31/01/2024'])
-      expect(await convertMerged(text)).toEqual([`"${text}","x"`, ',"y"']);
+      expect(await convertMergedCells(text)).toEqual([`"${text}","x"`, ',"y"']);
   });
 
   it('is read in the encoding that it declares or was saved in', async () => {

@@ -96,8 +96,8 @@ describe('an uploaded picture', () => {
     expect(await readRefusal(makePng(0, 1, { pixels: 1 }))).toMatch(/no pixels|more than/);
     expect(await readImage(makePng(2048, 2048))).toMatchObject({ width: 2048, height: 2048 });
     const jpeg = decodePicture(PICTURES.jpeg);
-    const frame = Buffer.from(jpeg).indexOf(Buffer.from([0xff, 0xc0]));
-    jpeg.set([0xff, 0xff, 0xff, 0xff], frame + 5);
+    const frameOffset = Buffer.from(jpeg).indexOf(Buffer.from([0xff, 0xc0]));
+    jpeg.set([0xff, 0xff, 0xff, 0xff], frameOffset + 5);
     expect(await readRefusal(jpeg)).toMatch(/at most 2048 pixels/);
     const webp = decodePicture(PICTURES.webp);
     const key = Buffer.from(webp).indexOf(Buffer.from([0x9d, 0x01, 0x2a]));

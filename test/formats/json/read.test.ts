@@ -65,7 +65,7 @@ const value = fc.oneof(
   fc.boolean(),
   fc.jsonValue(),
 );
-const OBJECTS = fc.array(
+const arbitraryObjects = fc.array(
   fc.dictionary(
     name.map((key) => key.replaceAll('\0', '').replace('__proto__', 'p')),
     value,
@@ -73,36 +73,41 @@ const OBJECTS = fc.array(
   ),
   { minLength: 1, maxLength: 12 },
 );
-const PIECE_SIZES = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 5 });
+const arbitraryPieceSizes = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 5 });
 const hasNul = (value: unknown): boolean => JSON.stringify(value).includes('\\u0000');
 
 describe('JSON objects that are read as rows', () => {
   it('keep their values, with any chunks and white space', () => {
     fc.assert(
-      fc.property(OBJECTS, PIECE_SIZES, fc.constantFrom(undefined, 1, '\t'), (values, pieceSizes, indent) => {
-        fc.pre(
-          !values.some((object) =>
-            Object.values(object).some((member) => typeof member === 'string' && hasNul(member)),
-          ),
-        );
-        const plainObjects = values.map((object) => JSON.parse(JSON.stringify(object)) as Record<string, unknown>);
-        const jsonLines = `${plainObjects.map((object) => JSON.stringify(object)).join('\n')}\n`;
-        const jsonArray = JSON.stringify(plainObjects, null, indent);
-        for (const { lines, names } of [
-          readInPieces('lines', jsonLines, pieceSizes),
-          readInPieces('array', jsonArray, pieceSizes),
-        ]) {
-          expect(names).toEqual([...new Set(plainObjects.flatMap((object) => Object.keys(object)))]);
-          expect(lines).toHaveLength(plainObjects.length);
-          for (const [row, line] of lines.entries()) {
-            const fields = splitFields(line);
-            const object = plainObjects[row] as Record<string, unknown>;
-            expect(names.map((key, at) => [key, fields[at] ?? ''])).toEqual(
-              names.map((key) => [key, formatValue(Object.hasOwn(object, key) ? object[key] : null)]),
-            );
+      fc.property(
+        arbitraryObjects,
+        arbitraryPieceSizes,
+        fc.constantFrom(undefined, 1, '\t'),
+        (values, pieceSizes, indent) => {
+          fc.pre(
+            !values.some((object) =>
+              Object.values(object).some((member) => typeof member === 'string' && hasNul(member)),
+            ),
+          );
+          const plainObjects = values.map((object) => JSON.parse(JSON.stringify(object)) as Record<string, unknown>);
+          const jsonLines = `${plainObjects.map((object) => JSON.stringify(object)).join('\n')}\n`;
+          const jsonArray = JSON.stringify(plainObjects, null, indent);
+          for (const { lines, names } of [
+            readInPieces('lines', jsonLines, pieceSizes),
+            readInPieces('array', jsonArray, pieceSizes),
+          ]) {
+            expect(names).toEqual([...new Set(plainObjects.flatMap((object) => Object.keys(object)))]);
+            expect(lines).toHaveLength(plainObjects.length);
+            for (const [row, line] of lines.entries()) {
+              const fields = splitFields(line);
+              const object = plainObjects[row] as Record<string, unknown>;
+              expect(names.map((key, at) => [key, fields[at] ?? ''])).toEqual(
+                names.map((key) => [key, formatValue(Object.hasOwn(object, key) ? object[key] : null)]),
+              );
+            }
           }
-        }
-      }),
+        },
+      ),
       { numRuns: 300 },
     );
   });
@@ -110,10 +115,10 @@ describe('JSON objects that are read as rows', () => {
   it('are accepted only if JSON.parse accepts them, and are called malformed only if JSON.parse refuses them', () => {
     fc.assert(
       fc.property(
-        OBJECTS,
+        arbitraryObjects,
         fc.nat(),
         fc.constantFrom(...'{}[],:"\\ 0-.eEtfnulr1\u0001x'),
-        PIECE_SIZES,
+        arbitraryPieceSizes,
         (values, position, character, pieceSizes) => {
           const jsonText = JSON.stringify(values);
           const at = position % jsonText.length;

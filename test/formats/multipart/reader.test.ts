@@ -51,11 +51,11 @@ async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 
   const parts: FormPart[] = [];
   for (let head = await reader.readNextHeaders(); head; head = await reader.readNextHeaders()) {
     const pieces: Uint8Array[] = [];
-    for (let last = false; !last; ) {
+    for (let isLast = false; !isLast; ) {
       const piece = await reader.readBlock(block);
       pieces.push(Uint8Array.from(piece.bytes));
-      last = piece.isLast;
-      if (!last) expect(piece.bytes.length).toBe(block);
+      isLast = piece.isLast;
+      if (!isLast) expect(piece.bytes.length).toBe(block);
     }
     parts.push({ head, content: joinPieces(pieces) });
   }
@@ -164,22 +164,22 @@ describe('a multipart body', () => {
       ['Content-Disposition: form-data; name="text"', encode('one')],
       [makeFilePart('a.csv'), encode('1,2'.repeat(50_000))],
     ]);
-    const readIntoMemory = (maxBytes: number) =>
+    const readFormIntoMemory = (maxBytes: number) =>
       readSmallForm(streamInPieces(body, [7000]), BOUNDARY, { maxBytes, tooLarge: () => new RangeError('too large') });
-    const [text, csv] = await readIntoMemory(1e6);
+    const [text, csv] = await readFormIntoMemory(1e6);
     expect(text).toEqual({ name: 'text', filename: null, mediaType: '', bytes: encode('one') });
     expect(new TextDecoder().decode(csv?.bytes)).toBe('1,2'.repeat(50_000));
-    await expect(readIntoMemory(100_000)).rejects.toThrow(RangeError);
+    await expect(readFormIntoMemory(100_000)).rejects.toThrow(RangeError);
   });
 
   it('is refused as too large rather than as malformed', async () => {
-    const readLimited = (bytes: number) =>
+    const readLimitedForm = (bytes: number) =>
       readSmallForm(streamInPieces(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
         maxBytes: 100_000,
         tooLarge: () => new RangeError('too large'),
       });
-    await expect(readLimited(90_000)).rejects.toThrow(MultipartMalformed);
-    await expect(readLimited(100_000)).rejects.toThrow(RangeError);
+    await expect(readLimitedForm(90_000)).rejects.toThrow(MultipartMalformed);
+    await expect(readLimitedForm(100_000)).rejects.toThrow(RangeError);
   });
 
   it.each([

@@ -19,14 +19,14 @@ describe('a text file in UTF-16', () => {
       fc.property(text, fc.boolean(), fc.integer({ min: 4, max: 9 }), (value, isLittleEndian, blockBytes) => {
         const bytes = encodeUtf16(value, isLittleEndian);
         const encoding = isLittleEndian ? 'utf-16le' : 'utf-16be';
-        let readText = '';
+        let decodedText = '';
         for (let at = 0; at < bytes.length; ) {
           const isLast = at + blockBytes >= bytes.length;
           const scannable = toScannableBytes(bytes.subarray(at, at + blockBytes), encoding, isLast) as Uint8Array;
-          readText += createDecoder(encoding)(scannable, 0, scannable.length);
+          decodedText += createDecoder(encoding)(scannable, 0, scannable.length);
           at += measureEncodedLength(scannable, scannable.length, encoding);
         }
-        expect(readText).toBe(value);
+        expect(decodedText).toBe(value);
       }),
     );
   });

@@ -56,9 +56,9 @@ describe('the number of a workbook cell', () => {
     ['000', -7, '-007', '-007'],
   ])(
     'is shown in the format %s: %d as %s, and as %s when dates count from 1904',
-    (code, value, shownFrom1900, shownFrom1904) => {
-      expect(formatNumber(String(value), parseCustomFormat(code), false)).toBe(shownFrom1900);
-      expect(formatNumber(String(value), parseCustomFormat(code), true)).toBe(shownFrom1904);
+    (code, value, textIn1900System, textIn1904System) => {
+      expect(formatNumber(String(value), parseCustomFormat(code), false)).toBe(textIn1900System);
+      expect(formatNumber(String(value), parseCustomFormat(code), true)).toBe(textIn1904System);
     },
   );
 });

@@ -40,7 +40,9 @@ it.each([
   ['text', ''],
 ])('a file is recognized as %s that begins with %j, in any encoding', (content, text) => {
   expect(detectContent(new TextEncoder().encode(text))).toBe(content);
-  const textWithMark = `\ufeff${text.replace(/^\ufeff/, '')}`;
-  const codeUnits = Uint16Array.from({ length: textWithMark.length }, (_, at) => textWithMark.charCodeAt(at));
+  const textWithByteOrderMark = `\ufeff${text.replace(/^\ufeff/, '')}`;
+  const codeUnits = Uint16Array.from({ length: textWithByteOrderMark.length }, (_, at) =>
+    textWithByteOrderMark.charCodeAt(at),
+  );
   expect(detectContent(new Uint8Array(codeUnits.buffer))).toBe(content);
 });

@@ -16,25 +16,26 @@ function writePart(path: string, header: string[], ...batches: WrittenCell[][][]
   return parseXml(strFromU8(files[path] as Uint8Array));
 }
 
-const listAttributes = (elements: XmlElement[], name: string) => elements.map((each) => readAttribute(each, name));
+const listAttributes = (elements: XmlElement[], name: string) =>
+  elements.map((element) => readAttribute(element, name));
 
 describe('a written workbook', () => {
   it('says of each row and cell where it stands, and leaves cells without a value out', () => {
     const header = Array.from({ length: 703 }, (_, at) => `c${at}`);
     const cells: WrittenCell[] = header.map(() => null);
-    const row = (more: Record<number, WrittenCell>) => Object.assign([...cells], more);
+    const makeRow = (more: Record<number, WrittenCell>) => Object.assign([...cells], more);
     const sheet = writePart(
       'xl/worksheets/sheet1.xml',
       header,
-      [row({ 0: 'x', 25: 1.5 })],
-      [row({ 26: true }), row({}), row({ 702: 1 })],
+      [makeRow({ 0: 'x', 25: 1.5 })],
+      [makeRow({ 26: true }), makeRow({}), makeRow({ 702: 1 })],
     );
     const [first, ...rows] = listChildElements(listChildElements(sheet)[0] as XmlElement);
     const names = listAttributes(listChildElements(first as XmlElement), 'r');
     expect([names[0], names[25], names[26], names[701], names[702]]).toEqual(['A1', 'Z1', 'AA1', 'ZZ1', 'AAA1']);
     expect(new Set(names).size).toBe(703);
     expect(listAttributes(rows, 'r')).toEqual(['2', '3', '4', '5']);
-    expect(rows.map((each) => listAttributes(listChildElements(each), 'r'))).toEqual([
+    expect(rows.map((listedRow) => listAttributes(listChildElements(listedRow), 'r'))).toEqual([
       ['A2', 'Z2'],
       ['AA3'],
       [],
@@ -75,8 +76,8 @@ describe('a written workbook', () => {
     const formats = ['0', ...listAttributes(numFmts, 'numFmtId')];
     expect(listAttributes(cellXfs, 'numFmtId')).toEqual(formats);
     for (const style of [...cellStyleXfs, ...cellXfs]) {
-      const meant = Object.entries({ fontId: fonts, fillId: fills, borderId: borders });
-      for (const [name, list] of meant) expect(list[Number(readAttribute(style, name) ?? -1)]).toBeDefined();
+      const referencedLists = Object.entries({ fontId: fonts, fillId: fills, borderId: borders });
+      for (const [name, list] of referencedLists) expect(list[Number(readAttribute(style, name) ?? -1)]).toBeDefined();
     }
     for (const style of [...cellXfs, ...cellStyles]) expect(readAttribute(style, 'xfId')).toBe('0');
     expect(listAttributes(cellStyles, 'name')).toEqual(['Normal']);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { formatPlainJson, makeLiteral, writeYaml } from '../../../src/formats/yaml/write.ts';
+import { formatPlainJson, makeTextScalar, writeYaml } from '../../../src/formats/yaml/write.ts';
 
 /** Texts that YAML 1.1 readers take for another type, or for the end of a line, if they are not quoted. */
 const AMBIGUOUS_TEXTS = [
@@ -47,7 +47,7 @@ const SAMPLE_VALUE = {
   pairs: AMBIGUOUS_TEXTS.map((name) => ({ name, is: true, count: 3, none: null })),
   data: formatPlainJson(AMBIGUOUS_TEXTS),
 };
-const WRITTEN_YAML = writeYaml({ ...SAMPLE_VALUE, data: makeLiteral(SAMPLE_VALUE.data) });
+const WRITTEN_YAML = writeYaml({ ...SAMPLE_VALUE, data: makeTextScalar(SAMPLE_VALUE.data) });
 
 const hasPyYaml = spawnSync('python3', ['-c', 'import yaml']).status === 0;
 

@@ -73,7 +73,7 @@ export const problemOf = ({ field, reason }: { field: string; reason: string }):
 declare const process: { readonly argv: readonly string[] };
 
 /** Runs a client with the input in the command line, and prints the client's results as JSON. */
-export async function run(client: (given: Given) => Promise<Told>): Promise<void> {
-  const given: Given = JSON.parse(process.argv[2] ?? '');
-  console.log(JSON.stringify(await client(given)));
+export async function run(client: (driverInput: Given) => Promise<Told>): Promise<void> {
+  const driverInput: Given = JSON.parse(process.argv[2] ?? '');
+  console.log(JSON.stringify(await client(driverInput)));
 }

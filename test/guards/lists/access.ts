@@ -15,7 +15,7 @@ export const ACCESS_GUARDS = [
   ...makeGuards('src/http/authentication.ts', CACHED_PRINCIPAL_TESTS, [
     { text: 'cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&', without: '', title: 'when its key expires' },
     {
-      text: '(await presented.matchesPrincipal(cachedPrincipal.knownPrincipal))',
+      text: '(await presentedCredential.matchesPrincipal(cachedPrincipal.knownPrincipal))',
       without: 'true',
       title: 'signed with its secret key',
     },
@@ -26,8 +26,8 @@ export const ACCESS_GUARDS = [
       title: 'when its account is deactivated',
     },
     {
-      text: 'cachePrincipal(credential, readPrincipal, null)',
-      without: 'cachePrincipal(credential, readPrincipal, answer.access)',
+      text: 'cachePrincipal(credential, currentPrincipal, null)',
+      without: 'cachePrincipal(credential, currentPrincipal, answer.access)',
       tests: ACCESS_MODEL_TESTS,
     },
     { text: 'if (nonce) throw replayUnknown().addCause(error);', without: '', title: 'refuses signed requests' },
@@ -42,14 +42,14 @@ export const ACCESS_GUARDS = [
   ...makeGuards('src/http/request-checks.ts', WAITING_JOB_TESTS, [
     {
       in: 'recheckRequest',
-      text: 'await authorize(contract, checked, (name) => request.param(name));',
+      text: 'await authorize(contract, recheckedContext, (name) => request.param(name));',
       without: '',
       title: 'follows a Deny of the permission',
     },
   ]),
   ...makeGuards('src/http/mount.ts', WAITING_JOB_TESTS, [
     {
-      text: 'await recheckRequest({ ...returning, ctx: context })',
+      text: 'await recheckRequest({ ...requestToRecheck, ctx: context })',
       without: 'call.ctx',
       title: 'follows the end of the session',
     },
@@ -75,7 +75,7 @@ export const ACCESS_GUARDS = [
         title: 'if the caller may not read it',
       },
       {
-        text: 'counterpartObjects.some((counterpart) => isSame(value, counterpart[name], isVolatile))',
+        text: 'counterpartObjects.some((counterpart) => areEqualValues(value, counterpart[name], isVolatile))',
         without: 'true',
         title: 'is refused with a changed field',
       },
@@ -120,8 +120,8 @@ export const ACCESS_GUARDS = [
   ...makeGuards('src/access/grants.ts', DIRECTORY_TESTS, [
     {
       in: 'writeWithoutEscalation',
-      text: 'runDependentWrite(db, { reads: await readAndCheck(), readAgain: readAndCheck }, write)',
-      without: 'readAndCheck().then(write)',
+      text: 'runDependentWrite(db, { reads: await checkAccessSources(), readAgain: checkAccessSources }, write)',
+      without: 'checkAccessSources().then(write)',
       title: 'is not given to somebody who meanwhile',
     },
   ]),
@@ -159,8 +159,8 @@ export const ACCESS_GUARDS = [
     { text: 'until <= now', without: 'false' },
     { text: ' WHERE id = ?', without: ' WHERE ? IS NOT NULL' },
     { text: '(affectsEverybody)', without: '(false)' },
-    { text: ' || this.#versions.size + affected.length > MAX_PRINCIPALS', without: '' },
-    { text: 'this.#versions.size + affected.length', without: 'affected.length' },
+    { text: ' || this.#versions.size + affectedPrincipals.length > MAX_PRINCIPALS', without: '' },
+    { text: 'this.#versions.size + affectedPrincipals.length', without: 'affectedPrincipals.length' },
     { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else ", without: '' },
     { text: "if (this.#epoch !== '') return;", without: '' },
     { text: 'this.#epoch = crypto.randomUUID();', without: '' },

@@ -13,7 +13,7 @@ export const COMPANY_EXPORT_GUARDS = [
     },
     {
       in: 'giveUpExport',
-      text: 'gte(companyExports.tries, maxTries),',
+      text: 'gte(companyExports.tries, maxAttempts),',
       without: '',
       title: 'one zip archive of all data',
     },

@@ -14,11 +14,16 @@ export const DATA_API_GUARDS = [
   ...makeGuards('src/modules/data-api/job-store.ts', JOB_TESTS, [
     {
       in: 'insertJob',
-      text: ' < ${maxUnfinished}`',
-      without: ' < ${maxUnfinished + 1_000}`',
+      text: ' < ${maxUnfinishedJobs}`',
+      without: ' < ${maxUnfinishedJobs + 1_000}`',
       title: 'twenty unfinished Data API jobs',
     },
-    { in: 'makeFreeSlotSql', text: ' < ${maxRunning}`', without: ' < ${maxRunning + 1_000}`', title: 'two at a time' },
+    {
+      in: 'makeFreeSlotSql',
+      text: ' < ${maxRunningJobs}`',
+      without: ' < ${maxRunningJobs + 1_000}`',
+      title: 'two at a time',
+    },
     {
       in: 'makeFreeSlotSql',
       text: ', gt(dataJobs.dueAt, now)',

@@ -4,9 +4,9 @@ const RACE_TESTS = ['test/knowledge/races.test.ts'];
 const KIND_TESTS = ['test/knowledge/kind-change.console.test.ts'];
 const JOB_TESTS = ['test/knowledge/job-races.test.ts'];
 const CONCEPT_TESTS = ['test/knowledge/concept-generation.test.ts'];
-const SUPERSEDES_TITLE = 'supersedes the pending suggestions';
+const SUPERSEDED_TITLE = 'supersedes the pending suggestions';
 const ONTOLOGY_TESTS = ['test/knowledge/ontology-generation.test.ts'];
-const ONCE_TITLE = 'suggests a relation once';
+const UNIQUE_RELATION_TITLE = 'suggests a relation once';
 
 const METRIC_TESTS = ['test/knowledge/metrics/query.console.test.ts'];
 
@@ -45,29 +45,29 @@ export const KNOWLEDGE_GUARDS = [
   ]),
   ...makeGuards('src/modules/knowledge/suggestions/store.ts', JOB_TESTS, [
     { in: 'isSuggestionPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
-    { in: 'markAccepted', text: ', AFTER_CHANGE', without: '', tests: RACE_TESTS },
+    { in: 'markAccepted', text: ', HAS_CHANGED_ROWS', without: '', tests: RACE_TESTS },
     { in: 'markRejected', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
-    { in: 'insertJobSuggestions', text: 'where ${AFTER_CHANGE}', without: 'where true' },
+    { in: 'insertJobSuggestions', text: 'where ${HAS_CHANGED_ROWS}', without: 'where true' },
     {
       in: 'insertJobSuggestions',
       text: '.onConflictDoNothing()',
       without: '',
       tests: ONTOLOGY_TESTS,
-      title: ONCE_TITLE,
+      title: UNIQUE_RELATION_TITLE,
     },
     {
       in: 'supersedeConcepts',
       text: "eq(suggestions.status, 'pending'),",
       without: '',
       tests: CONCEPT_TESTS,
-      title: SUPERSEDES_TITLE,
+      title: SUPERSEDED_TITLE,
     },
     {
       in: 'supersedeConcepts',
       text: " and ${jobs.type} = 'concept_generation'",
       without: '',
       tests: CONCEPT_TESTS,
-      title: SUPERSEDES_TITLE,
+      title: SUPERSEDED_TITLE,
     },
     {
       in: 'supersedeConcepts',
@@ -84,7 +84,7 @@ export const KNOWLEDGE_GUARDS = [
       tests: ['test/knowledge/enrichment.test.ts'],
       title: 'ends when it is cancelled',
     },
-    { in: 'deleteStagedSuggestions', text: 'AFTER_CHANGE,', without: '' },
+    { in: 'deleteStagedSuggestions', text: 'HAS_CHANGED_ROWS,', without: '' },
   ]),
   ...makeGuards('src/modules/knowledge/generation/store.ts', JOB_TESTS, [
     { in: 'leaseJob', text: 'isActiveJob, ', without: '' },
@@ -115,7 +115,7 @@ export const KNOWLEDGE_GUARDS = [
     },
     { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
     { in: 'replaceResource', text: ', ...conditions', without: '' },
-    { in: 'insertVersion', text: 'AFTER_CHANGE', without: 'sql`true`' },
+    { in: 'insertVersion', text: 'HAS_CHANGED_ROWS', without: 'sql`true`' },
     { in: 'formsNoCycle', text: 'not exists (', without: 'true or exists (' },
     {
       in: 'setValidationErrors',
@@ -132,7 +132,7 @@ export const KNOWLEDGE_GUARDS = [
     {
       text: 'UNIQUE INDEX `knowledge_suggestions_of_job`',
       without: 'INDEX `knowledge_suggestions_of_job`',
-      title: ONCE_TITLE,
+      title: UNIQUE_RELATION_TITLE,
     },
   ]),
   ...makeGuards(

@@ -38,8 +38,8 @@ export const OBJECT_GUARDS = [
     { text: 'failures > 0 ? endsAt : ', without: '' },
   ]),
   ...makeGuards('src/objects/company-log.ts', COMPANY_LOG_TESTS, [
-    { text: 'lastMovedKey !== undefined && compareKeys(toKey(record), lastMovedKey) <= 0', without: 'false' },
-    { text: 'compareKeys(toKey(record), lastMovedKey) <= 0', without: 'true', title: 'handled as before' },
+    { text: 'lastMovedKey !== undefined && compareKeys(toLogKey(record), lastMovedKey) <= 0', without: 'false' },
+    { text: 'compareKeys(toLogKey(record), lastMovedKey) <= 0', without: 'true', title: 'handled as before' },
     { text: ' && !isStoredInMinute(this.#sql, kind, record)', without: '' },
     { text: 'lateRecords.length > 0 || isDatabaseFull(this.#sql)', without: 'isDatabaseFull(this.#sql)' },
     { text: 'lateRecords.length > 0 || isDatabaseFull(this.#sql) ?', without: 'lateRecords.length > 0 ?' },
@@ -65,8 +65,8 @@ export const OBJECT_GUARDS = [
   ]),
   ...makeGuards('src/logs/day-tables.ts', COMPANY_LOG_TESTS, [
     {
-      text: 'lastMoved ? { lower: getKeyAfter(lastMoved)',
-      without: 'false as boolean && lastMoved ? { lower: getKeyAfter(lastMoved)',
+      text: 'lastMovedKey ? { lower: getKeyAfter(lastMovedKey)',
+      without: 'false as boolean && lastMovedKey ? { lower: getKeyAfter(lastMovedKey)',
     },
     { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
     { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
@@ -79,7 +79,7 @@ export const OBJECT_GUARDS = [
     { text: 'INSERT OR IGNORE INTO ${ensureTable(', without: 'INSERT INTO ${ensureTable(' },
   ]),
   ...makeGuards('src/logs/view-counts.ts', VIEW_TESTS, [
-    { text: 'compareKeys(toKey(event), mark) <= 0', without: 'false' },
+    { text: 'compareKeys(toLogKey(event), mark) <= 0', without: 'false' },
     { text: "!hasRecord(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
@@ -94,7 +94,7 @@ export const OBJECT_GUARDS = [
   ]),
   ...makeGuards('src/logs/rows.ts', COMPANY_LOG_TESTS, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
   ...makeGuards('src/modules/company-log/read.ts', COMPANY_LOG_TESTS, [
-    { text: 'lastKey !== null && compareKeys(toKey(record), lastKey) >= 0', without: 'false' },
+    { text: 'lastKey !== null && compareKeys(toLogKey(record), lastKey) >= 0', without: 'false' },
     { text: 'file === lastMissingFile', without: 'true' },
   ]),
   ...makeGuards(
@@ -204,8 +204,8 @@ export const OBJECT_GUARDS = [
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },
     { text: 'this.#forget(slot.id);\n    const', without: 'const' },
     { text: '(({ viewer }) => viewer === slot.viewer)', without: '(() => true)' },
-    { text: 'this.#waiting.length >= MAX_WAITING.company || ', without: '' },
-    { text: ' || viewerWaitingCount >= MAX_WAITING.viewer', without: '' },
+    { text: 'this.#waiting.length >= MAX_WAITING_EXECUTIONS.company || ', without: '' },
+    { text: ' || viewerWaitingCount >= MAX_WAITING_EXECUTIONS.viewer', without: '' },
     { text: 'if (endsAt <= now) this', without: 'this' },
     { text: 'if (endsAt <= now) this.#running.delete(id);', without: '{}' },
     { text: 'this.#running.size < MAX_EXECUTIONS.company', without: 'true' },

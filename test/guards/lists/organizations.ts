@@ -1,22 +1,22 @@
 import { makeGuards } from '../guard.ts';
 
-const END_TESTS = ['test/organizations/end.test.ts'];
+const COMPANY_END_TESTS = ['test/organizations/end.test.ts'];
 const PERSONAL_DATA_TESTS = ['test/organizations/people.test.ts'];
-const ERASURE_RACE = { without: '', title: 'erasure begins during the request' };
-const LATE_RECORDS = { title: 'late log records of it are discarded' };
+const ERASURE_RACE_CASE = { without: '', title: 'erasure begins during the request' };
+const LATE_RECORD_CASE = { title: 'late log records of it are discarded' };
 
 /** Guards of the end of a company. */
 export const ORGANIZATION_GUARDS = [
-  ...makeGuards('src/modules/organizations/end/store.ts', END_TESTS, [
+  ...makeGuards('src/modules/organizations/end/store.ts', COMPANY_END_TESTS, [
     {
       in: 'scheduleDeletion',
       text: ' or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)),',
       without: '',
       title: 'is deleted once',
     },
-    { in: 'scheduleDeletion', text: ', isNotErased', ...ERASURE_RACE },
+    { in: 'scheduleDeletion', text: ', isNotErased', ...ERASURE_RACE_CASE },
     { in: 'cancelDeletion', text: ' gt(companies.deletesAt, now),', without: '', title: 'its date has come' },
-    { in: 'cancelDeletion', text: ', isNotErased', ...ERASURE_RACE },
+    { in: 'cancelDeletion', text: ', isNotErased', ...ERASURE_RACE_CASE },
     {
       in: 'addDeletedCount',
       text: ', isNull(companyErasures.completedAt)',
@@ -39,8 +39,8 @@ export const ORGANIZATION_GUARDS = [
       title: 'keeps the changes that others make during the erasure',
     },
   ]),
-  ...makeGuards('src/modules/companies/store.ts', END_TESTS, [
-    { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...ERASURE_RACE },
+  ...makeGuards('src/modules/companies/store.ts', COMPANY_END_TESTS, [
+    { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...ERASURE_RACE_CASE },
   ]),
   ...makeGuards('src/objects/company-log.ts', PERSONAL_DATA_TESTS, [
     {
@@ -56,22 +56,22 @@ export const ORGANIZATION_GUARDS = [
       title: 'removes them from records that a queue delivers later, but not from records made after they came back',
     },
   ]),
-  ...makeGuards('src/objects/company-log.ts', END_TESTS, [
+  ...makeGuards('src/objects/company-log.ts', COMPANY_END_TESTS, [
     {
       text: 'this.#isErased = state.storage.kv.get(ERASED_KEY) === true;',
       without: 'this.#isErased = false;',
-      ...LATE_RECORDS,
+      ...LATE_RECORD_CASE,
     },
     {
       text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const lastMovedKey',
       without: 'const { storage } = this.ctx;\n    const lastMovedKey',
-      ...LATE_RECORDS,
+      ...LATE_RECORD_CASE,
     },
     {
       text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const fullRange',
       without: 'const { storage } = this.ctx;\n    const fullRange',
       title: 'is erased again to remove rows that were still being written during the first erasure',
     },
-    { text: 'if (this.#isErased) return;', without: '', ...LATE_RECORDS },
+    { text: 'if (this.#isErased) return;', without: '', ...LATE_RECORD_CASE },
   ]),
 ];

@@ -35,7 +35,7 @@ export const QUESTION_GUARDS = [
     { in: 'insertAskedQuestion', text: ', isBelowLimit)', without: ', sql`true`)', title: 'limited per minute' },
     {
       in: 'deleteOldestQuestions',
-      text: ', lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKept}`)',
+      text: 'lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKeptQuestions}`),',
       without: '',
       title: 'last ten thousand',
     },
@@ -46,7 +46,7 @@ export const QUESTION_GUARDS = [
       without: '((id, ids) => sql`${id} not in ${ids}`)(',
       title: 'after 90 days',
     },
-    { in: 'markAccepted', text: ', AFTER_CHANGE', without: '', title: 'only if that one was written' },
+    { in: 'markAccepted', text: ', HAS_CHANGED_ROWS', without: '', title: 'only if that one was written' },
   ]),
   ...makeGuards('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
     {
@@ -62,7 +62,7 @@ export const QUESTION_GUARDS = [
   ...makeGuards('src/modules/outbox/store.ts', OUTBOX_TESTS, [
     {
       in: 'insertRowAfterChange',
-      text: 'AFTER_CHANGE, ',
+      text: 'HAS_CHANGED_ROWS, ',
       without: 'sql`true`, ',
       title: 'is stored once if the change is retried because a concurrent change came first',
     },

@@ -4,7 +4,7 @@ const RACE_TESTS = ['test/schedules/races.test.ts'];
 const DUE_SCHEDULE_TESTS = ['test/schedules/due.test.ts'];
 const RUN_TESTS = ['test/schedules/runs.test.ts'];
 const FAILURE_TESTS = ['test/schedules/failures.test.ts'];
-const EXPOSURE_TESTS = { tests: ['test/viewing/changes-of-shared.sharing.test.ts'], title: 'in any way' };
+const EXPOSURE_CASE = { tests: ['test/viewing/changes-of-shared.sharing.test.ts'], title: 'in any way' };
 const CONDITION_TESTS = ['test/schedules/conditions.test.ts'];
 const SCHEDULE_TESTS = ['test/schedules/schedules.console.test.ts'];
 const UNSUBSCRIPTION_TESTS = ['test/schedules/unsubscribing.test.ts'];
@@ -81,7 +81,7 @@ export const SCHEDULE_GUARDS = [
       tests: RUN_TESTS,
       title: 'delivered twice',
     },
-    { in: 'endRun', text: ', AFTER_CHANGE', without: '', title: 'at its end' },
+    { in: 'endRun', text: ', HAS_CHANGED_ROWS', without: '', title: 'at its end' },
     {
       in: 'endRun',
       text: "          eq(schedules.status, 'active'),\n",
@@ -129,7 +129,7 @@ export const SCHEDULE_GUARDS = [
       title: 'gets no mail of that run either after unsubscribing from all mails of the company',
     },
     { in: 'mayBeMailed', text: ', isBelowMailLimit(to, since)', without: '', title: 'of two companies' },
-    { in: 'countMail', text: 'AFTER_CHANGE', without: 'sql`true`', title: 'of two companies' },
+    { in: 'countMail', text: 'HAS_CHANGED_ROWS', without: 'sql`true`', title: 'of two companies' },
     {
       in: 'recordConsentRequest',
       text: 'isNull(mailConsents.askedAt), ',
@@ -181,22 +181,22 @@ export const SCHEDULE_GUARDS = [
       in: 'createSchedule',
       text: '  await requireTargetNotDenied(ctx, toTarget(input));\n',
       without: '',
-      ...EXPOSURE_TESTS,
+      ...EXPOSURE_CASE,
     },
     {
       in: 'changeSchedule',
       text: '      await requireTargetNotDenied(ctx, toTarget(merged));\n',
       without: '',
-      ...EXPOSURE_TESTS,
+      ...EXPOSURE_CASE,
     },
     {
       in: 'requireRunnableSchedule',
       text: '  await requireTargetNotDenied(ctx, toTarget(schedule));\n',
       without: '',
-      ...EXPOSURE_TESTS,
+      ...EXPOSURE_CASE,
     },
     { in: 'createSchedule', text: '  requireMaySeeCondition(ctx, input);\n', without: '', title: 'no condition' },
-    { in: 'changeSchedule', text: '[present, merged]', without: '[merged]', title: 'no condition' },
+    { in: 'changeSchedule', text: '[presentSchedule, merged]', without: '[merged]', title: 'no condition' },
     {
       in: 'changeSchedule',
       text: ', merged]) requireMaySeeCondition',

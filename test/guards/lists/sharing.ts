@@ -1,9 +1,9 @@
 import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/shares/races.test.ts'];
-const SAME_MOMENT_TESTS = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
+const MOMENT_CASE = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
 const CHANGE_TESTS = 'test/viewing/changes-of-shared.sharing.test.ts';
-const DURING_CHANGE_TESTS = { tests: [CHANGE_TESTS], title: 'during a change' };
+const DURING_CHANGE_CASE = { tests: [CHANGE_TESTS], title: 'during a change' };
 const REVOCATION_TESTS = ['test/embeds/revocation.sharing.test.ts'];
 const HOST_TOKEN_TESTS = ['test/embeds/host-tokens.sharing.test.ts'];
 const FRESH_RESULT_TESTS = ['test/viewing/cached-results.sharing.test.ts'];
@@ -17,11 +17,11 @@ export const SHARING_GUARDS = [
       in: 'areDashboardsUnchanged',
       text: " and dashboards.version = seen.value ->> 'version'",
       without: '',
-      ...SAME_MOMENT_TESTS,
+      ...MOMENT_CASE,
     },
     { in: 'updateDashboard', text: 'eq(dashboards.version, version),', without: '' },
     { in: 'updateDashboard', text: 'doWidgetsExist(record),', without: '' },
-    { in: 'updateDashboard', text: 'unsharedCondition,', without: '', ...DURING_CHANGE_TESTS },
+    { in: 'updateDashboard', text: 'unsharedCondition,', without: '', ...DURING_CHANGE_CASE },
   ]),
   ...makeGuards(
     'src/modules/visualizations/queries.ts',
@@ -39,7 +39,7 @@ export const SHARING_GUARDS = [
         without: '${isPublished}',
         title: 'key to sign',
       },
-      { in: 'isSeenByOthers', text: '${isPublished} or ', without: '', ...DURING_CHANGE_TESTS },
+      { in: 'isSeenByOthers', text: '${isPublished} or ', without: '', ...DURING_CHANGE_CASE },
       {
         in: 'isSeenByOthers',
         text: '${isShownAlone(companyId, type, sql`(${id})`, now)} or ',
@@ -50,29 +50,29 @@ export const SHARING_GUARDS = [
         in: 'isSeenByOthers',
         text: ' or ${isDashboardSeen(companyId, containingDashboardIds, now)}',
         without: '',
-        ...DURING_CHANGE_TESTS,
+        ...DURING_CHANGE_CASE,
       },
-      { in: 'isDashboardSeen', text: 'and revoked_at is null', without: 'and false', ...DURING_CHANGE_TESTS },
+      { in: 'isDashboardSeen', text: 'and revoked_at is null', without: 'and false', ...DURING_CHANGE_CASE },
       {
         in: 'isDashboardSeen',
         text: "or ${isShownAlone(companyId, 'dashboard', ids, now)}",
         without: '',
-        ...DURING_CHANGE_TESTS,
+        ...DURING_CHANGE_CASE,
       },
       {
         in: 'isShownAlone',
         text: 'exists (select 1 from ${shareGrants} where',
         without: 'exists (select 1 from ${shareGrants} where false and',
-        ...DURING_CHANGE_TESTS,
+        ...DURING_CHANGE_CASE,
       },
       {
         in: 'isShownAlone',
         text: 'or exists (select 1 from ${schedules} where',
         without: 'or exists (select 1 from ${schedules} where false and',
-        ...DURING_CHANGE_TESTS,
+        ...DURING_CHANGE_CASE,
       },
-      { in: 'isShownAlone', text: 'embedded.embedded_until >', without: 'false and 0 <', ...DURING_CHANGE_TESTS },
-      { in: 'recordEmbedding', text: ', eq(table.version, version)', without: '', ...SAME_MOMENT_TESTS },
+      { in: 'isShownAlone', text: 'embedded.embedded_until >', without: 'false and 0 <', ...DURING_CHANGE_CASE },
+      { in: 'recordEmbedding', text: ', eq(table.version, version)', without: '', ...MOMENT_CASE },
       {
         in: 'recordEmbedding',
         text: 'max(coalesce(${table.embeddedUntil}, 0), ${until})',
@@ -88,7 +88,7 @@ export const SHARING_GUARDS = [
       in: 'updateVisualization',
       text: "unseenAt === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseenAt)),",
       without: '',
-      ...DURING_CHANGE_TESTS,
+      ...DURING_CHANGE_CASE,
     },
   ]),
   ...makeGuards('src/modules/share-contexts/store.ts', RACE_TESTS, [
@@ -114,11 +114,11 @@ export const SHARING_GUARDS = [
       in: 'insertMember',
       text: 'areDashboardsUnchanged(context.companyId, dashboards),',
       without: '',
-      ...SAME_MOMENT_TESTS,
+      ...MOMENT_CASE,
     },
   ]),
   ...makeGuards('src/modules/share-contexts/service.ts', RACE_TESTS, [
-    { in: 'deleteContext', text: '{ shareContextId: id }, AFTER_CHANGE', without: '{ shareContextId: id }' },
+    { in: 'deleteContext', text: '{ shareContextId: id }, HAS_CHANGED_ROWS', without: '{ shareContextId: id }' },
   ]),
   ...makeGuards(
     'src/modules/share-activity/store.ts',
@@ -156,7 +156,7 @@ export const SHARING_GUARDS = [
       in: 'insertShare',
       text: 'areDashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),',
       without: 'sql`true`,',
-      ...SAME_MOMENT_TESTS,
+      ...MOMENT_CASE,
     },
     { in: 'insertShare', text: 'contextExists(record.companyId, record.shareContextId)', without: 'undefined' },
     { in: 'updateShare', text: 'isNull(dashboardShares.revokedAt),', without: '' },
@@ -170,9 +170,9 @@ export const SHARING_GUARDS = [
       in: 'updateShare',
       text: 'areDashboardsUnchanged(storedShare.companyId, dashboards),',
       without: '',
-      ...SAME_MOMENT_TESTS,
+      ...MOMENT_CASE,
     },
-    { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
+    { in: 'markShareRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
   ]),
   ...makeGuards('src/modules/viewing/cached-answer.ts', FRESH_RESULT_TESTS, [
     {

@@ -6,7 +6,7 @@ const TAKEOVER_TESTS = ['test/sign-in/stolen-token.console.test.ts'];
 const PASSKEY_RACE_TESTS = ['test/passkeys/races.test.ts'];
 const PASSKEY_ROUTE_TESTS = ['test/passkeys/passkeys.console.test.ts'];
 const SECOND_FACTOR_RACE_TESTS = ['test/sign-in/second-factor-races.test.ts'];
-const REFRESH_TESTS = { tests: ['test/sign-in/sign-in.console.test.ts'], title: 'refresh' };
+const REFRESH_CASE = { tests: ['test/sign-in/sign-in.console.test.ts'], title: 'refresh' };
 const USER_RACE_TESTS = ['test/users/races.test.ts'];
 const INVITATION_RACE_TESTS = ['test/invitations/races.test.ts'];
 const SOCIAL_SIGN_IN_TESTS = ['test/social-sign-in/social-sign-in.console.test.ts'];
@@ -27,7 +27,7 @@ export const SIGN_IN_GUARDS = [
       in: 'rotateSession',
       text: ' eq(sessions.refreshDigest, digests.presentedDigest),',
       without: '',
-      ...REFRESH_TESTS,
+      ...REFRESH_CASE,
     },
     { in: 'endUserSession', text: 'isLiveSession(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
     { in: 'endUserSessions', text: 'ne(sessions.id, exceptSessionId)', without: 'undefined' },
@@ -37,7 +37,7 @@ export const SIGN_IN_GUARDS = [
   ...makeGuards('src/modules/sign-in/network-store.ts', RACE_TESTS, [
     {
       in: 'recordNetwork',
-      text: 'insertWhen(db, signInNetworks, record, AFTER_CHANGE)',
+      text: 'insertWhen(db, signInNetworks, record, HAS_CHANGED_ROWS)',
       without: 'db.insert(signInNetworks).values(record)',
     },
   ]),
@@ -65,11 +65,11 @@ export const SIGN_IN_GUARDS = [
       tests: ['test/companies/settings.console.test.ts'],
       title: 'what began with a password',
     },
-    { in: 'endPending', text: ', AFTER_CHANGE', without: '' },
+    { in: 'endPending', text: ', HAS_CHANGED_ROWS', without: '' },
   ]),
   ...makeGuards('src/modules/sign-in/proof-store.ts', SECOND_FACTOR_RACE_TESTS, [
     { in: 'useProof', text: '            condition,', without: '' },
-    { in: 'useProofAfterChange', text: ', AFTER_CHANGE', without: '' },
+    { in: 'useProofAfterChange', text: ', HAS_CHANGED_ROWS', without: '' },
     { in: 'usePassword', text: 'matchesUndeletedId(users, user.companyId, user.id)', without: 'eq(users.id, user.id)' },
     { in: 'usePassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '' },
     {
@@ -82,23 +82,23 @@ export const SIGN_IN_GUARDS = [
     { in: 'useFreshSession', text: 'gte(sessions.createdAt, since),', without: '' },
   ]),
   ...makeGuards('src/modules/sign-in/second-factor-store.ts', SECOND_FACTOR_RACE_TESTS, [
-    { in: 'replaceFactor', text: 'requiresProof ? AFTER_CHANGE : sql`true`', without: 'sql`true`' },
+    { in: 'replaceFactor', text: 'requiresProof ? HAS_CHANGED_ROWS : sql`true`', without: 'sql`true`' },
     { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
     { in: 'confirmFactor', text: 'isNull(secondFactors.confirmedAt), ', without: '' },
     {
       in: 'confirmFactor',
-      text: 'isNull(secondFactors.confirmedAt), AFTER_CHANGE',
+      text: 'isNull(secondFactors.confirmedAt), HAS_CHANGED_ROWS',
       without: 'isNull(secondFactors.confirmedAt)',
     },
     {
       in: 'confirmFactor',
-      text: 'matchesId(users, factor.companyId, factor.userId), AFTER_CHANGE',
+      text: 'matchesId(users, factor.companyId, factor.userId), HAS_CHANGED_ROWS',
       without: 'matchesId(users, factor.companyId, factor.userId)',
     },
-    { in: 'confirmFactor', text: 'codes, AFTER_CHANGE', without: 'codes, sql`true`' },
-    { in: 'addBackupCodes', text: 'isStored(factor), ', without: '' },
-    { in: 'addBackupCodes', text: 'isStored(factor), AFTER_CHANGE', without: 'isStored(factor)' },
-    { in: 'addBackupCodes', text: 'codes, AFTER_CHANGE', without: 'codes, sql`true`' },
+    { in: 'confirmFactor', text: 'codes, HAS_CHANGED_ROWS', without: 'codes, sql`true`' },
+    { in: 'addBackupCodes', text: 'isStoredFactor(factor), ', without: '' },
+    { in: 'addBackupCodes', text: 'isStoredFactor(factor), HAS_CHANGED_ROWS', without: 'isStoredFactor(factor)' },
+    { in: 'addBackupCodes', text: 'codes, HAS_CHANGED_ROWS', without: 'codes, sql`true`' },
     { in: 'deleteOtherBackupCodes', text: 'not(isNew), ', without: '' },
     { in: 'deleteOtherBackupCodes', text: ', isSetStored)', without: ')' },
     {
@@ -106,19 +106,19 @@ export const SIGN_IN_GUARDS = [
       text: 'matchesId(secondFactors, factor.companyId, factor.id), ',
       without: 'eq(secondFactors.userId, factor.userId), ',
     },
-    { in: 'removeFactor', text: 'isConfirmed, AFTER_CHANGE', without: 'isConfirmed' },
-    { in: 'removeFactor', text: 'factor.userId), AFTER_CHANGE)', without: 'factor.userId))' },
+    { in: 'removeFactor', text: 'isConfirmed, HAS_CHANGED_ROWS', without: 'isConfirmed' },
+    { in: 'removeFactor', text: 'factor.userId), HAS_CHANGED_ROWS)', without: 'factor.userId))' },
     { in: 'removeAllFactors', text: ', isConfirmed)', without: ')' },
     { in: 'removeAllFactors', text: 'existsSql(secondFactors, isEnabledFactor), ', without: '', tests: TAKEOVER_TESTS },
     { in: 'removeAllFactors', text: ', existsSql(passkeys, isOwnPasskey)', without: '', tests: PASSKEY_ROUTE_TESTS },
     {
       in: 'deleteFactorRemains',
-      text: 'isCodeOfFactor(factor), isGone',
+      text: 'isCodeOfFactor(factor), isDeletedFactor',
       without: 'isCodeOfFactor(factor)',
     },
     {
       in: 'deleteFactorRemains',
-      text: 'stepsOfFactor, isGone',
+      text: 'stepsOfFactor, isDeletedFactor',
       without: 'stepsOfFactor',
     },
   ]),
@@ -136,7 +136,7 @@ export const SIGN_IN_GUARDS = [
       text: 'matchesUndeletedId(users, companyId, userId)',
       without: 'matchesId(users, companyId, userId)',
     },
-    { in: 'prepareResetStatements', text: ', AFTER_CHANGE', without: '' },
+    { in: 'prepareResetStatements', text: ', HAS_CHANGED_ROWS', without: '' },
     { in: 'prepareResetStatements', text: ', { condition: wasReset }', without: '' },
     {
       in: 'prepareResetStatements',
@@ -145,7 +145,7 @@ export const SIGN_IN_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/mails/store.ts', RACE_TESTS, [
-    { in: 'insertRequestAfterChange', text: ', AFTER_CHANGE', without: ', sql`true`' },
+    { in: 'insertRequestAfterChange', text: ', HAS_CHANGED_ROWS', without: ', sql`true`' },
     { in: 'insertLimitedRequest', text: 'eq(mailRequests.countedAs, record.countedAs), ', without: '' },
     { in: 'insertLimitedRequest', text: ', gt(mailRequests.requestedAt, since)', without: '' },
     { in: 'insertLimitedRequest', text: 'sql`${earlierRequests} < ${limit}`', without: 'sql`true`' },
@@ -154,7 +154,7 @@ export const SIGN_IN_GUARDS = [
     { in: 'putConfiguration', text: 'setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret)', without: '' },
     {
       in: 'replaceClientSecret',
-      text: 'sql`${ssoConfigurations.clientSecret} is ${old.clientSecret}`,',
+      text: 'sql`${ssoConfigurations.clientSecret} is ${oldConfiguration.clientSecret}`,',
       without: '',
     },
     {
@@ -202,28 +202,28 @@ export const SIGN_IN_GUARDS = [
     { text: 'if (emailTaken.matches(error)) return undefined;', without: '', title: 'is renewed by another one' },
   ]),
   ...makeGuards('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [
-    { in: 'insertPasskey', text: '${AFTER_CHANGE} and ', without: '' },
+    { in: 'insertPasskey', text: '${HAS_CHANGED_ROWS} and ', without: '' },
     {
       in: 'insertPasskey',
       text: ' and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}',
       without: '',
     },
-    { in: 'deletePasskey', text: ', AFTER_CHANGE)', without: ')' },
+    { in: 'deletePasskey', text: ', HAS_CHANGED_ROWS)', without: ')' },
     { in: 'renamePasskey', text: ', ne(passkeys.name, name)', without: '', tests: PASSKEY_ROUTE_TESTS },
     { in: 'recordPasskeyUse', text: 'lt(passkeys.counter, use.counter)', without: 'undefined' },
     { in: 'recordPasskeyUse', text: 'eq(passkeys.counter, 0)', without: 'undefined' },
   ]),
   ...makeGuards('src/modules/passkeys/service.ts', PASSKEY_RACE_TESTS, [
-    { in: 'addPasskey', text: 'challenge, AFTER_CHANGE)', without: 'challenge)' },
-    { in: 'addPasskey', text: 'getOwner(ctx), AFTER_CHANGE)', without: 'getOwner(ctx))' },
+    { in: 'addPasskey', text: 'challenge, HAS_CHANGED_ROWS)', without: 'challenge)' },
+    { in: 'addPasskey', text: 'getPasskeyOwner(ctx), HAS_CHANGED_ROWS)', without: 'getPasskeyOwner(ctx))' },
     {
       in: 'changePasskey',
-      text: 'getOwner(ctx), AFTER_CHANGE)',
-      without: 'getOwner(ctx))',
+      text: 'getPasskeyOwner(ctx), HAS_CHANGED_ROWS)',
+      without: 'getPasskeyOwner(ctx))',
       tests: PASSKEY_ROUTE_TESTS,
     },
-    { in: 'removePasskey', text: 'getOwner(ctx), AFTER_CHANGE)', without: 'getOwner(ctx))' },
-    { in: 'logInWithPasskey', text: ', { condition: AFTER_CHANGE }', without: '' },
+    { in: 'removePasskey', text: 'getPasskeyOwner(ctx), HAS_CHANGED_ROWS)', without: 'getPasskeyOwner(ctx))' },
+    { in: 'logInWithPasskey', text: ', { condition: HAS_CHANGED_ROWS }', without: '' },
   ]),
   ...makeGuards('drizzle/0039_passkeys.sql', PASSKEY_RACE_TESTS, [
     { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },

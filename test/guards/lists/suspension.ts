@@ -1,8 +1,8 @@
 import { makeGuards } from '../guard.ts';
 
 const SUSPENSION_TESTS = ['test/companies/suspension.test.ts'];
-const UNDER_WAY_TESTS = ['test/organizations/running-jobs.test.ts'];
-const WAITING_WORK = { without: '', title: 'stops waiting uploads' };
+const RUNNING_JOB_TESTS = ['test/organizations/running-jobs.test.ts'];
+const WAITING_UPLOAD_CASE = { without: '', title: 'stops waiting uploads' };
 
 /** Guards that leave the work of a suspended company waiting. */
 export const SUSPENSION_GUARDS = [
@@ -29,18 +29,23 @@ export const SUSPENSION_GUARDS = [
     [{ in: 'consumeCode', text: ', isCompanyActive(ssoCodes.companyId)', without: '', title: 'keeps its code' }],
   ),
   ...makeGuards('src/modules/outbox/store.ts', SUSPENSION_TESTS, [
-    { in: 'claimDueMessages', text: ', isCompanyActive(outbox.companyId)', ...WAITING_WORK },
+    { in: 'claimDueMessages', text: ', isCompanyActive(outbox.companyId)', ...WAITING_UPLOAD_CASE },
   ]),
   ...makeGuards('src/modules/mails/store.ts', SUSPENSION_TESTS, [
-    { in: 'claimDueRequests', text: ', isCompanyActive(mailRequests.companyId)', ...WAITING_WORK },
+    { in: 'claimDueRequests', text: ', isCompanyActive(mailRequests.companyId)', ...WAITING_UPLOAD_CASE },
   ]),
   ...makeGuards('src/modules/data-api/job-store.ts', SUSPENSION_TESTS, [
-    { in: 'claimDueDataJobs', text: 'isCompanyActive(dataJobs.companyId)', ...WAITING_WORK, without: 'sql`true`' },
+    {
+      in: 'claimDueDataJobs',
+      text: 'isCompanyActive(dataJobs.companyId)',
+      ...WAITING_UPLOAD_CASE,
+      without: 'sql`true`',
+    },
   ]),
   ...makeGuards('src/modules/managed-database/store.ts', SUSPENSION_TESTS, [
-    { in: 'claimDueRows', text: ', isCompanyActive(managedDatabases.companyId)', ...WAITING_WORK },
+    { in: 'claimDueRows', text: ', isCompanyActive(managedDatabases.companyId)', ...WAITING_UPLOAD_CASE },
   ]),
-  ...makeGuards('src/modules/uploads/load.ts', UNDER_WAY_TESTS, [
+  ...makeGuards('src/modules/uploads/load.ts', RUNNING_JOB_TESTS, [
     {
       in: 'continueLoad',
       text: " || (await readCompanyState(ctx)) !== 'active'",
@@ -48,7 +53,7 @@ export const SUSPENSION_GUARDS = [
       title: 'publishes no row',
     },
   ]),
-  ...makeGuards('src/modules/company-exports/jobs.ts', UNDER_WAY_TESTS, [
+  ...makeGuards('src/modules/company-exports/jobs.ts', RUNNING_JOB_TESTS, [
     { text: ' || (await waitsForSuspension(this.#ctx, this.#job))', without: '', title: 'an export waits' },
   ]),
 ];

@@ -94,7 +94,7 @@ export const MANAGED_TABLE_GUARDS = [
     { in: 'storeConnection', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
     {
       in: 'finishSweep',
-      text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${nextSweepAt}, ${managedDatabases.sweepAt})',
+      text: 'iif(${managedDatabases.sweepMarks} = ${sweepMark}, ${nextSweepAt}, ${managedDatabases.sweepAt})',
       without: '${nextSweepAt}',
       tests: UPLOAD_SWEEP_TESTS,
       title: 'a sweep that is scheduled while another sweep runs stays scheduled',
@@ -135,7 +135,7 @@ export const MANAGED_TABLE_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/managed-tables/changes.ts', DATABASE_WAKING_TESTS, [
-    { in: 'runChange', text: '        await awaitAnnounced();\n', without: '', title: 'change is announced' },
+    { in: 'runChange', text: '        await awaitAnnouncements();\n', without: '', title: 'change is announced' },
   ]),
   ...makeGuards('drizzle/0000_identity.sql', PROVISIONING_TESTS, [
     {

@@ -69,7 +69,7 @@ export const USAGE_GUARDS = [
   ]),
   ...makeGuards('src/modules/uploads/file-quota.ts', QUOTA_TESTS, [
     {
-      text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK]);\n",
+      text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK_ID]);\n",
       without: '',
       title: 'two files at once',
     },

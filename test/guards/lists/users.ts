@@ -26,10 +26,10 @@ export const USER_AND_INVITATION_GUARDS = [
     ],
   ),
   ...makeGuards('src/modules/users/store.ts', USER_RACE_TESTS, [
-    { in: 'recordSignIn', text: ', AFTER_CHANGE', without: '', tests: SIGN_IN_RACE_TESTS },
+    { in: 'recordSignIn', text: ', HAS_CHANGED_ROWS', without: '', tests: SIGN_IN_RACE_TESTS },
     {
       in: 'endInvitation',
-      text: ', AFTER_CHANGE',
+      text: ', HAS_CHANGED_ROWS',
       without: '',
       tests: ['test/directory/users.directory.test.ts'],
       title: 'to inactive ends the invitation',
@@ -70,8 +70,8 @@ export const USER_AND_INVITATION_GUARDS = [
     },
     {
       in: 'writeUser',
-      text: 'updateUser(ctx.db, companyId, id, now, part, changes)',
-      without: 'updateUser(ctx.db, companyId, id, now, part)',
+      text: 'updateUser(ctx.db, companyId, id, now, batch, changes)',
+      without: 'updateUser(ctx.db, companyId, id, now, batch)',
       title: 'or nothing is',
     },
   ]),
@@ -84,7 +84,7 @@ export const USER_AND_INVITATION_GUARDS = [
     { in: 'updateInvitedUser', text: ', isNull(users.activatedAt)', without: '' },
     { in: 'prepareAcceptance', text: ', isNull(users.activatedAt)', without: '' },
     { in: 'prepareAcceptance', text: ', isNull(users.deletedAt)', without: '' },
-    { in: 'prepareAcceptance', text: ', AFTER_CHANGE', without: '' },
+    { in: 'prepareAcceptance', text: ', HAS_CHANGED_ROWS', without: '' },
   ]),
   ...makeGuards('drizzle/0000_identity.sql', USER_RACE_TESTS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },

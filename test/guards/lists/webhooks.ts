@@ -48,7 +48,7 @@ export const WEBHOOK_GUARDS = [
     },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
     { text: '!this.#requestedAgain.has(dueDelivery.id)', without: 'true', title: 'requested again' },
-    { text: 'storedFailing?.url === endpoint.url', without: 'storedFailing', title: 'at a new address' },
+    { text: 'storedFailure?.url === endpoint.url', without: 'storedFailure', title: 'at a new address' },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',
       without: 'WHERE eventId = ?2 AND body = ?1',

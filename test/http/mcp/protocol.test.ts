@@ -69,7 +69,7 @@ describe('POST /mcp', () => {
   });
 
   /** Sends a message of protocol version 2026-07-28 without a handshake; headers repeat version and method. */
-  const sendModern = (method: string, params: object = {}, { version = '2026-07-28', headers = {} } = {}) =>
+  const sendModernRequest = (method: string, params: object = {}, { version = '2026-07-28', headers = {} } = {}) =>
     owner.ask(
       method,
       {
@@ -84,30 +84,30 @@ describe('POST /mcp', () => {
     );
 
   it('serves protocol version 2026-07-28 without a handshake, with the same tools', async () => {
-    const discovery = (await sendModern('server/discover')).body.result;
+    const discovery = (await sendModernRequest('server/discover')).body.result;
     expect(discovery.supportedVersions).toContain('2026-07-28');
-    const { tools } = (await sendModern('tools/list')).body.result;
+    const { tools } = (await sendModernRequest('tools/list')).body.result;
     expect(tools).toEqual((await owner.ask('tools/list')).body.result.tools);
     const params = { name: 'list_tables', arguments: {} };
-    const { status, body } = await sendModern('tools/call', params, { headers: { 'mcp-name': 'list_tables' } });
+    const { status, body } = await sendModernRequest('tools/call', params, { headers: { 'mcp-name': 'list_tables' } });
     expect([status, body.result.structuredContent.cut]).toEqual([200, false]);
   });
 
   it('answers an unknown method of version 2026-07-28 with 404, and a subscription with events', async () => {
-    const { status, body } = await sendModern('resources/list');
+    const { status, body } = await sendModernRequest('resources/list');
     expect([status, body.error.code]).toEqual([404, -32601]);
-    const { headers } = await sendModern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const { headers } = await sendModernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
     expect(headers.get('content-type')).toBe('text/event-stream');
   });
 
   it('refuses an unknown protocol version, and lists the versions that it supports', async () => {
-    const { status, body } = await sendModern('tools/list', {}, { version: '2099-01-01' });
+    const { status, body } = await sendModernRequest('tools/list', {}, { version: '2099-01-01' });
     expect([status, body.error.data.supported]).toEqual([400, expect.arrayContaining(['2026-07-28'])]);
   });
 
   it('supports each protocol version of the SDK, from its own oldest version on', async () => {
     // Of those without a handshake the SDK tells what it knows where it refuses one.
-    const { body } = await sendModern('tools/list', {}, { version: '2099-01-01' });
+    const { body } = await sendModernRequest('tools/list', {}, { version: '2099-01-01' });
     const knownVersions: string[] = [...body.error.data.supported, ...SUPPORTED_PROTOCOL_VERSIONS];
     const oldestVersion = PROTOCOL_VERSIONS.at(-1) as string;
     expect(
@@ -122,13 +122,15 @@ describe('POST /mcp', () => {
     ['version', { 'mcp-protocol-version': '2025-11-25' }],
     ['method', { 'mcp-method': 'tools/call' }],
   ])('refuses a message whose header and body name a different %s', async (_, headers) => {
-    const { status, body } = await sendModern('tools/list', {}, { headers });
+    const { status, body } = await sendModernRequest('tools/list', {}, { headers });
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
   it('refuses a call whose header and body name a different tool', async () => {
     const params = { name: 'list_tables', arguments: {} };
-    const { status, body } = await sendModern('tools/call', params, { headers: { 'mcp-name': 'list_dashboards' } });
+    const { status, body } = await sendModernRequest('tools/call', params, {
+      headers: { 'mcp-name': 'list_dashboards' },
+    });
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
@@ -251,7 +253,7 @@ describe('POST /mcp', () => {
 });
 
 describe('the result of a tool', () => {
-  const bytes = (value: unknown) =>
+  const encodeValue = (value: unknown) =>
     new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
 
   it('has at most 102,400 bytes of text and of structured content, and says where it was cut', async () => {
@@ -262,7 +264,7 @@ describe('the result of a tool', () => {
     const { structuredContent } = body.result;
     expect([structuredContent.cut, structuredContent.note]).toEqual([true, expect.stringMatching(/^CUT: .*each list/)]);
     expect(text).toContain(structuredContent.note);
-    for (const size of [bytes(text), bytes(structuredContent)]) {
+    for (const size of [encodeValue(text), encodeValue(structuredContent)]) {
       expect(size).toBeLessThanOrEqual(102_400);
       expect(size).toBeGreaterThan(95_000);
     }
@@ -363,9 +365,10 @@ describe('a caller of /mcp', () => {
     const invalidCall = await owner.tool('query_rows', { tabel: 1 });
     expect(invalidCall.text).toMatch(/table_id.*is required/s);
     expect(await waitForRecord(invalidCall.headers)).toMatchObject({ action: 'managed-tables:data-read', status: 422 });
-    const readRemaining = async () => Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
-    const first = await readRemaining();
-    expect(await readRemaining()).toBe(first - 1);
+    const readRemainingRequests = async () =>
+      Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
+    const first = await readRemainingRequests();
+    expect(await readRemainingRequests()).toBe(first - 1);
   });
 
   it('is refused with 429 over a rate limit', async () => {

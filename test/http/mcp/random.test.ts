@@ -53,9 +53,9 @@ async function createCompanyData(word: string): Promise<CompanyData> {
 beforeAll(async () => {
   ownData = await createCompanyData('bassoon');
   otherData = await createCompanyData(SECRET_WORD);
-  const weakUser = await createAllowedUser(ownData.company, { can: ['managed-tables:list'] });
+  const limitedUser = await createAllowedUser(ownData.company, { can: ['managed-tables:list'] });
   const { access_key, secret_key } = ownData.company.apiKey;
-  agents = [ownData.company.token, weakUser.token, `${access_key}:${secret_key}`].map((token) =>
+  agents = [ownData.company.token, limitedUser.token, `${access_key}:${secret_key}`].map((token) =>
     createAgent(`Bearer ${token}`),
   );
 });
@@ -148,9 +148,9 @@ const pickArguments = (allArguments: Record<string, unknown>) =>
     .map((names) => Object.fromEntries(names.map((name) => [name, allArguments[name]])));
 
 /** Gives a random call the arguments that its tool requires, so that it gets further than by chance. */
-function aimArguments(params: unknown): unknown {
+function addRequiredArguments(params: unknown): unknown {
   const { name, arguments: sentArguments } = Object(params) as { name?: string; arguments?: Record<string, unknown> };
-  const tool = TOOLS.find((each) => each.name === name);
+  const tool = TOOLS.find((listedTool) => listedTool.name === name);
   if (!tool || typeof sentArguments !== 'object' || sentArguments === null || Array.isArray(sentArguments))
     return params;
   const acceptedNames = [...tool.argumentNames, tool.id, tool.bodyArgument, ...Object.keys(tool.aliases ?? {})];
@@ -185,7 +185,7 @@ it(`${callCount} random calls of MCP write nothing, show nothing of another comp
   const problems: unknown[] = [];
   const countByOutcome = new Map<string, number>();
   for (const [index, { by, method, params: made }] of stream.entries()) {
-    const params = index % 2 === 0 ? aimArguments(made) : made;
+    const params = index % 2 === 0 ? addRequiredArguments(made) : made;
     const { status, body } = await (agents[by] as Agent).ask(method, params);
     const answer = JSON.stringify(body);
     const outcome = body.error?.code ?? (body.result?.isError ? JSON.parse(body.result.content[0].text).error : 'ok');

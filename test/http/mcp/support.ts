@@ -41,7 +41,7 @@ export function createAgent(credential: string) {
   const readOutputSchema = async (name: string): Promise<Schema> => {
     type ListedTools = { name: string; outputSchema: Schema }[];
     outputSchemas ??= new Map(
-      ((await sendMethod('tools/list')).body.result.tools as ListedTools).map((each) => [each.name, each.outputSchema]),
+      ((await sendMethod('tools/list')).body.result.tools as ListedTools).map((tool) => [tool.name, tool.outputSchema]),
     );
     return outputSchemas.get(name) as Schema;
   };

@@ -6,7 +6,7 @@ import birdstrikes from '../../../node_modules/vega-datasets/data/birdstrikes.cs
 import { type Company, createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { loadFiles, makeFile, queryDatabase } from '../../uploads/support.ts';
-import { createModel, NO_MODEL } from '../model.ts';
+import { createModel, NO_MODEL_ENV } from '../model.ts';
 import { KNOWLEDGE_PATH } from '../support.ts';
 import { askQuestion, makeAnswer, makeClarification, REFUSAL } from './support.ts';
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Computes rows by independent SQL in the company's Postgres. */
-const computeBySql = (sql: string): Promise<Row[]> =>
+const queryRowsBySql = (sql: string): Promise<Row[]> =>
   queryDatabase(company, async (database) =>
     (await database.query<Record<string, Row[number]>>(sql)).map((row) => Object.values(row)),
   );
@@ -58,7 +58,7 @@ describe('the questions about the demo data', () => {
     for (const { question, sql, rows = [], readings = [] } of ALL_QUESTIONS) {
       for (const eachReading of [...(sql ? [{ sql, rows }] : []), ...readings]) {
         // An expression that nobody named is called ?column?: two of them would be one member.
-        const computedAnswer = toAnswer(await computeBySql(`SELECT * FROM (${eachReading.sql}) AS answer`));
+        const computedAnswer = toAnswer(await queryRowsBySql(`SELECT * FROM (${eachReading.sql}) AS answer`));
         expect([question, judge({ question, kind: 'answer', rows: eachReading.rows }, computedAnswer)]).toEqual([
           question,
           'right',
@@ -72,7 +72,7 @@ describe('the questions about the demo data', () => {
     const modelAnswers = {
       answer: makeAnswer(query ?? {}),
       refusal: REFUSAL,
-      clarification: makeClarification(...readings.map((each) => each.query)),
+      clarification: makeClarification(...readings.map((reading) => reading.query)),
     };
     const model = await createModel(modelAnswers[kind]);
     const { status, body } = await askQuestion(company.as, question, model.env);
@@ -110,7 +110,7 @@ describe('the questions about the demo data', () => {
 
   it('are answered without a model if they are verified', async () => {
     for (const { question } of QUESTIONS) {
-      const { body } = await askQuestion(company.as, question.toLowerCase(), NO_MODEL);
+      const { body } = await askQuestion(company.as, question.toLowerCase(), NO_MODEL_ENV);
       expect([question, body.kind, body.result.rows.length > 0]).toEqual([question, 'answer', true]);
     }
   });

@@ -7,11 +7,11 @@ import { createModel } from '../model.ts';
 import { askQuestion, createOrders, makeAnswer, readPrompt } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
   await createOrders(company);
   // Rows of the first half have the greatest values, and long ones. All are equally long: none fills a gap between those before.
   await queryDatabase(company, (database) =>
@@ -24,15 +24,15 @@ beforeAll(async () => {
   );
 }, 120_000);
 
-const answerWithCity = (op: string, value: string) =>
+const makeCityAnswer = (op: string, value: string) =>
   makeAnswer({ filters: [{ dimension: 'City', op, values: [value] }] });
 
 describe('a dimension of 200,000 values', () => {
   it('is shown to the model by 25 values of at most 80 characters', async () => {
     const model = await createModel(makeAnswer({}));
-    expect((await askQuestion(asOwner, 'What was sold?', model.env)).body.kind).toBe('answer');
+    expect((await askQuestion(ownerCaller, 'What was sold?', model.env)).body.kind).toBe('answer');
     const { user } = await readPrompt(model);
-    const line = user.split('\n').find((each) => each.includes('"name":"City"')) as string;
+    const line = user.split('\n').find((promptLine) => promptLine.includes('"name":"City"')) as string;
     const { some_values: values } = JSON.parse(line) as { some_values: string[] };
     expect(values).toHaveLength(25);
     for (const value of values) expect(value).toMatch(/^19\d{5}-{73}$/);
@@ -40,16 +40,16 @@ describe('a dimension of 200,000 values', () => {
 
   it('is searched for the value of a filter', async () => {
     const { body } = await askQuestion(
-      asOwner,
+      ownerCaller,
       'What was sold there?',
-      (await createModel(answerWithCity('eq', '1800000'))).env,
+      (await createModel(makeCityAnswer('eq', '1800000'))).env,
     );
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
   });
 
   it('is shown to the model by five similar values if the value of a filter does not exist', async () => {
-    const model = await createModel(answerWithCity('eq', '0001'), answerWithCity('eq', '1800001'));
-    const { body } = await askQuestion(asOwner, 'What was sold there?', model.env);
+    const model = await createModel(makeCityAnswer('eq', '0001'), makeCityAnswer('eq', '1800001'));
+    const { body } = await askQuestion(ownerCaller, 'What was sold there?', model.env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
     const [, like] = /has no value "0001"; it has (.*)/.exec((await readPrompt(model, 1)).user) ?? [];
     expect(JSON.parse(`[${like}]`)).toEqual(Array.from({ length: 5 }, () => expect.stringContaining('0001')));
@@ -57,7 +57,7 @@ describe('a dimension of 200,000 values', () => {
 
   it('is answered with at most the number of rows that the query limits', async () => {
     const longQuery = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
-    const { rows, row_count, truncated } = await expectSuccess(queryMetrics(asOwner, longQuery));
+    const { rows, row_count, truncated } = await expectSuccess(queryMetrics(ownerCaller, longQuery));
     expect([rows.length, row_count, truncated]).toEqual([10_000, 10_000, true]);
   });
 });

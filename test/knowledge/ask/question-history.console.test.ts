@@ -3,32 +3,32 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock, runScheduled } from '../../support/clock.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { countRows, sendOvertaken } from '../../support/overtake.ts';
+import { countRows, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { createModel, NO_MODEL } from '../model.ts';
+import { createModel, NO_MODEL_ENV } from '../model.ts';
 import { KNOWLEDGE_PATH, makeName, UNKNOWN_ID } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, REFUSAL } from './support.ts';
 
 const ASKED_PATH = `${KNOWLEDGE_PATH}/questions`;
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let orderData: Awaited<ReturnType<typeof createOrders>>;
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
   orderData = await createOrders(company);
 }, 60_000);
 
 const acceptQuestion = (id: string, env: Record<string, string> = {}) =>
-  asOwner.post(`${ASKED_PATH}/${id}/accept`, { env });
-const readNewest = async (query = '') => (await expectSuccess(asOwner.get(`${ASKED_PATH}${query}`))).records[0];
+  ownerCaller.post(`${ASKED_PATH}/${id}/accept`, { env });
+const readNewest = async (query = '') => (await expectSuccess(ownerCaller.get(`${ASKED_PATH}${query}`))).records[0];
 
 describe('an asked question', () => {
   it('is listed with its outcome, without result rows', async () => {
     const model = await createModel(makeAnswer({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
     const question = makeName('What came from Recife');
-    const { body } = await askQuestion(asOwner, question, model.env);
+    const { body } = await askQuestion(ownerCaller, question, model.env);
     const newestQuestion = await readNewest();
     expect(newestQuestion).toEqual({
       _id: body.question_id,
@@ -45,16 +45,16 @@ describe('an asked question', () => {
     });
     // Ids and times may hold any digits.
     expect(JSON.stringify([newestQuestion.query, newestQuestion.explanation])).not.toContain('150');
-    await askQuestion(asOwner, 'What else?', (await createModel(REFUSAL)).env);
+    await askQuestion(ownerCaller, 'What else?', (await createModel(REFUSAL)).env);
     expect(await readNewest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
-    await askQuestion(asOwner, 'And now?', (await createModel({ status: 500 })).env);
+    await askQuestion(ownerCaller, 'And now?', (await createModel({ status: 500 })).env);
     expect(await readNewest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
     expect(await readNewest('?kind=answer')).toEqual(newestQuestion);
   });
 
   it('is not visible to other companies', async () => {
     const other = await createProvisionedCompany();
-    await askQuestion(asOwner, 'Ours?', (await createModel(makeAnswer({}))).env);
+    await askQuestion(ownerCaller, 'Ours?', (await createModel(makeAnswer({}))).env);
     const { _id } = await readNewest();
     expect((await expectSuccess(other.as.get(ASKED_PATH))).total).toBe(0);
     expect(readStatusAndCode(await other.as.post(`${ASKED_PATH}/${_id}/accept`))).toEqual([
@@ -66,24 +66,28 @@ describe('an asked question', () => {
 
   it('becomes a verified question when it is accepted, and is answered by it from then on', async () => {
     const question = makeName('How many orders');
-    const { body } = await askQuestion(asOwner, question, (await createModel(makeAnswer({ metrics: ['Orders'] }))).env);
-    const acceptAnswer = await acceptQuestion(body.question_id);
-    expect([acceptAnswer.status, acceptAnswer.body]).toMatchObject([
+    const { body } = await askQuestion(
+      ownerCaller,
+      question,
+      (await createModel(makeAnswer({ metrics: ['Orders'] }))).env,
+    );
+    const acceptanceAnswer = await acceptQuestion(body.question_id);
+    expect([acceptanceAnswer.status, acceptanceAnswer.body]).toMatchObject([
       201,
       { question, query: body.query, status: 'verified' },
     ]);
-    expect(acceptAnswer.headers.get('location')).toContain(
-      `${KNOWLEDGE_PATH}/verified-questions/${acceptAnswer.body._id}`,
+    expect(acceptanceAnswer.headers.get('location')).toContain(
+      `${KNOWLEDGE_PATH}/verified-questions/${acceptanceAnswer.body._id}`,
     );
-    expect((await readNewest()).accepted_as).toBe(acceptAnswer.body._id);
-    const repeatedAnswer = await askQuestion(asOwner, `${question}??`, NO_MODEL);
+    expect((await readNewest()).accepted_as).toBe(acceptanceAnswer.body._id);
+    const repeatedAnswer = await askQuestion(ownerCaller, `${question}??`, NO_MODEL_ENV);
     expect(repeatedAnswer.body).toMatchObject({
       kind: 'answer',
-      verified_question_id: acceptAnswer.body._id,
+      verified_question_id: acceptanceAnswer.body._id,
       result: { rows: [[4]] },
     });
     expect(await readNewest()).toMatchObject({
-      verified_question_id: acceptAnswer.body._id,
+      verified_question_id: acceptanceAnswer.body._id,
       model: null,
       usage: { requests: 0 },
     });
@@ -91,28 +95,28 @@ describe('an asked question', () => {
   });
 
   it('cannot be accepted if it was not answered, or its query no longer compiles', async () => {
-    const { body } = await askQuestion(asOwner, 'What else?', (await createModel(REFUSAL)).env);
+    const { body } = await askQuestion(ownerCaller, 'What else?', (await createModel(REFUSAL)).env);
     expect(readStatusAndCode(await acceptQuestion(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
     const answeredQuestion = await askQuestion(
-      asOwner,
+      ownerCaller,
       makeName('By status'),
       (await createModel(makeAnswer({ dimensions: ['Status'] }))).env,
     );
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${orderData.items.status}`, { json: { status: 'draft' } });
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${orderData.items.status}`, { json: { status: 'draft' } });
     expect(readStatusAndCode(await acceptQuestion(answeredQuestion.body.question_id))).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
     ]);
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${orderData.items.status}`, { json: { status: 'active' } });
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${orderData.items.status}`, { json: { status: 'active' } });
   });
 
   it('records the verified question that it became only if that one was written', async () => {
-    const { body } = await askQuestion(asOwner, makeName('Raced'), (await createModel(makeAnswer({}))).env);
-    const failedAcceptance = sendOvertaken(
+    const { body } = await askQuestion(ownerCaller, makeName('Raced'), (await createModel(makeAnswer({}))).env);
+    const failedAcceptance = sendDuringRace(
       /^insert into "knowledge_verified_questions"/,
       async () => {
         const { _id } = await expectSuccess(
-          asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, {
+          ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, {
             json: { question: makeName('One'), query: { metrics: ['Orders'] } },
           }),
         );
@@ -134,7 +138,7 @@ describe('an asked question', () => {
   });
 
   it('is kept while it is among the last ten thousand of its company, and then deleted', async () => {
-    const { body } = await askQuestion(asOwner, 'The first?', (await createModel(REFUSAL)).env);
+    const { body } = await askQuestion(ownerCaller, 'The first?', (await createModel(REFUSAL)).env);
     await env.CONTROL_DB.prepare(
       `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
     )
@@ -155,9 +159,9 @@ describe('an asked question', () => {
       .bind(company.id, body.question_id)
       .run();
     await insertQuestions(9_999);
-    await askQuestion(asOwner, 'The last?', (await createModel(REFUSAL)).env);
+    await askQuestion(ownerCaller, 'The last?', (await createModel(REFUSAL)).env);
     expect(await countStored()).toBe(1);
-    await askQuestion(asOwner, 'One more?', (await createModel(REFUSAL)).env);
+    await askQuestion(ownerCaller, 'One more?', (await createModel(REFUSAL)).env);
     expect(await countStored()).toBe(0);
   });
 });
@@ -169,11 +173,11 @@ describe('asking a question', () => {
     const limitedEnv = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
     const question = makeName('Free');
     await expectSuccess(
-      asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
+      ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
     );
     expect((await askQuestion(other.as, 'One?', limitedEnv)).status).toBe(200);
     // One that comes in between counts.
-    const lateAnswer = await sendOvertaken(
+    const lateAnswer = await sendDuringRace(
       /^insert into "knowledge_asked_questions"/,
       () => expectSuccess(askQuestion(other.as, 'Two?', limitedEnv)),
       (racingEnv) => askQuestion(other.as, 'Three?', { ...limitedEnv, ...racingEnv }),

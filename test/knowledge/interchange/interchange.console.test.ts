@@ -3,13 +3,13 @@ import { parse, stringify } from 'yaml';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { sendOvertaken } from '../../support/overtake.ts';
+import { sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { postVisualization } from '../../visualizations/support.ts';
 import { createItemMaker, insertRows, queryMetrics } from '../metrics/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../support.ts';
 import { findOssieProblems, type OssieDocument } from './ossie-rules.ts';
-import { acceptAll, exportKnowledge, importDocument } from './support.ts';
+import { acceptAllSuggestions, exportKnowledge, importDocument } from './support.ts';
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
@@ -135,11 +135,13 @@ describe('GET /export', () => {
     expect(relations).toMatchObject([{ subject: { name: 'Place' }, predicate: 'holds', object: { name: 'Thing' } }]);
   });
 
-  it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs the permission %s', async (denied) => {
+  it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs the permission %s', async (deniedAction) => {
     const allActions = ['concepts:list', 'semantic:list', 'ontology:list'];
-    const limitedUser = await createAllowedUser(company, { can: allActions.filter((action) => action !== denied) });
+    const limitedUser = await createAllowedUser(company, {
+      can: allActions.filter((action) => action !== deniedAction),
+    });
     const answer = await limitedUser.as.get(`${KNOWLEDGE_PATH}/export`);
-    expect([answer.status, answer.body.details.action]).toEqual([403, denied]);
+    expect([answer.status, answer.body.details.action]).toEqual([403, deniedAction]);
     const allowedUser = await createAllowedUser(company, { can: allActions });
     expect((await allowedUser.as.get(`${KNOWLEDGE_PATH}/export`)).status).toBe(200);
   });
@@ -168,7 +170,7 @@ describe('knowledge that is larger than an import may be', () => {
       }));
       await expectSuccess(importDocument(other.as, JSON_TYPE, JSON.stringify({ concepts })));
     }
-    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     const answer = await other.as.get(`${KNOWLEDGE_PATH}/export`);
     expect([readStatusAndCode(answer), answer.body.details]).toEqual([[409, 'EXPORT_TOO_LARGE'], { limit: 5_242_880 }]);
   });
@@ -183,13 +185,13 @@ describe('an export that is imported into another company', () => {
     const other = await createEmptyCompany();
     const dryRun = await expectSuccess(importDocument(other.as, type, exportBefore, '?dry_run=true'));
     expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(0);
-    const importAnswer = await expectSuccess(importDocument(other.as, type, exportBefore));
-    expect(importAnswer).toEqual(dryRun);
-    expect(importAnswer).toMatchObject({ skipped: [], errors: [] });
-    expect(importAnswer.suggestions).toHaveLength(13);
+    const importResult = await expectSuccess(importDocument(other.as, type, exportBefore));
+    expect(importResult).toEqual(dryRun);
+    expect(importResult).toMatchObject({ skipped: [], errors: [] });
+    expect(importResult.suggestions).toHaveLength(13);
     // Nothing is there before it is accepted.
     expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/concepts`))).total).toBe(0);
-    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     expect(await exportKnowledge(other.as, format)).toBe(exportBefore);
     expect(await exportKnowledge(other.as)).toBe(await exportKnowledge(company.as));
     const secondImport = await expectSuccess(importDocument(other.as, type, exportBefore));
@@ -226,16 +228,16 @@ describe('an export that is imported into another company', () => {
       ['Of one that has a successor', ['GONE']],
     ]);
     for (const action of ['concepts:list', 'concepts:get']) {
-      const deniedOn = [successorConcept, retiredConcept].map((id) => `arn:svc:concepts::${from.id}:concept/${id}`);
-      const { as } = await createAllowedUser(from, { can: ['*'], denied: [action], deniedOn });
+      const deniedArns = [successorConcept, retiredConcept].map((id) => `arn:svc:concepts::${from.id}:concept/${id}`);
+      const { as } = await createAllowedUser(from, { can: ['*'], denied: [action], deniedArns });
       const exportedNames = JSON.parse(await exportKnowledge(as)).concepts.map(({ name }: { name: string }) => name);
       expect([action, exportedNames]).toEqual([action, ['Gone', 'Planned']]);
     }
 
     const other = await createProvisionedCompany();
-    const importAnswer = await expectSuccess(importDocument(other.as, JSON_TYPE, exportBefore));
-    expect([importAnswer.suggestions.length, importAnswer.errors]).toEqual([6, []]);
-    expect(await acceptAll(other.as)).toEqual([]);
+    const importResult = await expectSuccess(importDocument(other.as, JSON_TYPE, exportBefore));
+    expect([importResult.suggestions.length, importResult.errors]).toEqual([6, []]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     expect(await exportKnowledge(other.as)).toBe(exportBefore);
   });
 
@@ -251,14 +253,14 @@ describe('an export that is imported into another company', () => {
   it('makes no suggestion twice if another import came in between', async () => {
     const other = await createEmptyCompany();
     const text = await exportKnowledge(company.as);
-    const lateImport = await sendOvertaken(
+    const lateImport = await sendDuringRace(
       /insert into "knowledge_suggestions"/,
       () => expectSuccess(importDocument(other.as, JSON_TYPE, text)),
       (env) => expectSuccess(importDocument(other.as, JSON_TYPE, text, '', env)),
     );
     expect([lateImport.suggestions, lateImport.skipped.length, lateImport.errors]).toEqual([[], 13, []]);
     expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
-    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     expect(await exportKnowledge(other.as)).toBe(text);
   });
 
@@ -325,7 +327,7 @@ describe('a semantic model of Apache Ossie', () => {
     ]);
     const emptyCompany = await createProvisionedCompany();
     await expectSuccess(importDocument(emptyCompany.as, YAML_TYPE, text));
-    expect(await acceptAll(emptyCompany.as)).toEqual([]);
+    expect(await acceptAllSuggestions(emptyCompany.as)).toEqual([]);
     expect(await exportKnowledge(emptyCompany.as, 'ossie')).toBe(text);
   });
 
@@ -333,7 +335,7 @@ describe('a semantic model of Apache Ossie', () => {
     const model = await exportKnowledge(company.as, 'ossie');
     const other = await createProvisionedCompany();
     await expectSuccess(importDocument(other.as, YAML_TYPE, model));
-    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     expect(await exportKnowledge(other.as)).toBe(await exportKnowledge(company.as));
     const [modelWithoutTables] = (parse(await exportKnowledge(other.as, 'ossie')) as OssieDocument).semantic_model;
     expect(modelWithoutTables).toMatchObject({
@@ -367,12 +369,12 @@ describe('a semantic model of Apache Ossie', () => {
 
   it('of another tool is imported: entities, dimensions, metrics and joins, each with a concept', async () => {
     const other = await createEmptyCompany();
-    const importAnswer = await expectSuccess(importDocument(other.as, 'text/yaml; charset=utf-8', FOREIGN_DOCUMENT));
-    expect(importAnswer.errors).toEqual([
+    const importResult = await expectSuccess(importDocument(other.as, 'text/yaml; charset=utf-8', FOREIGN_DOCUMENT));
+    expect(importResult.errors).toEqual([
       { line: 28, message: expect.stringMatching(/^Margin: has no expression in ANSI_SQL/) },
       { line: 33, message: expect.stringMatching(/names a dataset that does not exist/) },
     ]);
-    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     const { rows } = await expectSuccess(queryMetrics(other.as, { metrics: ['Total sales'], dimensions: ['Town'] }));
     expect(rows).toEqual([
       ["L'Aquila", 30],
@@ -472,7 +474,7 @@ describe('POST /import of a glossary', () => {
       '7 churn: appears in the document twice',
       '8 has 7 cells, but the header has 5',
     ]);
-    expect(await acceptAll(other.as)).toEqual([]);
+    expect(await acceptAllSuggestions(other.as)).toEqual([]);
     const { concepts } = await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/export`));
     expect(concepts[1]).toMatchObject({
       name: 'Churn',
@@ -506,16 +508,16 @@ describe('POST /import of a glossary', () => {
 });
 
 describe('POST /import of a document', () => {
-  const document = (value: unknown) =>
+  const makeDocument = (value: unknown) =>
     importDocument(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
   const text = (name: string, extraFields: object = {}) => ({ name, description: 'What it is.', ...extraFields });
 
   it('reports problems in the language of the caller', async () => {
-    const circle = [
+    const circularItems = [
       text('A', { kind: 'metric', depends_on_metrics: ['B'] }),
       text('B', { kind: 'metric', depends_on_metrics: ['A'] }),
     ];
-    const importSpanish = async (type: string, body: string) => {
+    const importInSpanish = async (type: string, body: string) => {
       const { errors } = await expectSuccess(
         company.as.post(`${KNOWLEDGE_PATH}/import?dry_run=true`, {
           headers: { 'content-type': type, 'accept-language': 'es' },
@@ -526,19 +528,19 @@ describe('POST /import of a document', () => {
     };
     const nodes = [text('N', { node_type: 'class', source_concepts: ['Nobody'] })];
     const concepts = [text('Twice'), text('Twice')];
-    const json = JSON.stringify({ zz: 1, concepts, semantic: circle, nodes });
-    expect((await importSpanish(JSON_TYPE, json)).toSorted()).toEqual([
+    const json = JSON.stringify({ zz: 1, concepts, semantic: circularItems, nodes });
+    expect((await importInSpanish(JSON_TYPE, json)).toSorted()).toEqual([
       'A: forma parte de un círculo de referencias o se refiere a uno',
       'B: forma parte de un círculo de referencias o se refiere a uno',
       'N: source_concepts: el concepto "Nobody" no existe',
       'Twice: aparece dos veces en el documento',
       'zz: no es un campo del documento',
     ]);
-    expect(await importSpanish('text/csv', 'name,description\n,x\na,b,c\n')).toEqual([
+    expect(await importInSpanish('text/csv', 'name,description\n,x\na,b,c\n')).toEqual([
       'name: no puede estar vacío',
       'tiene 3 celdas, pero el encabezado tiene 2',
     ]);
-    expect(await importSpanish(YAML_TYPE, FOREIGN_DOCUMENT)).toEqual([
+    expect(await importInSpanish(YAML_TYPE, FOREIGN_DOCUMENT)).toEqual([
       'Margin: no tiene expresión en ANSI_SQL',
       expect.stringMatching(/: indica un conjunto de datos que no existe$/),
     ]);
@@ -546,7 +548,7 @@ describe('POST /import of a document', () => {
 
   it('reports unknown references and fields with their line', async () => {
     const { suggestions, errors } = await expectSuccess(
-      document({
+      makeDocument({
         semantic: [
           text('A', { kind: 'metric', source_concepts: ['Nobody'], depends_on_metrics: ['Revenue', 'Profit'] }),
           text('B', { kind: 'metric', colour: 'red' }),
@@ -574,7 +576,7 @@ describe('POST /import of a document', () => {
     const makeNode = (name: string, parent: string) =>
       text(name, { parent_node: { node_type: 'class', name: parent } });
     const { suggestions, errors } = await expectSuccess(
-      document({
+      makeDocument({
         semantic: [
           metric('X', 'Y'),
           metric('Y', 'Z'),
@@ -637,8 +639,8 @@ describe('POST /import of a document', () => {
       [3_000, 0],
       [0, 3_000],
     ]) {
-      const importAnswer = await expectSuccess(importDocument(other.as, JSON_TYPE, value));
-      expect([importAnswer.suggestions.length, importAnswer.skipped.length]).toEqual([suggested, skipped]);
+      const importResult = await expectSuccess(importDocument(other.as, JSON_TYPE, value));
+      expect([importResult.suggestions.length, importResult.skipped.length]).toEqual([suggested, skipped]);
     }
   });
 

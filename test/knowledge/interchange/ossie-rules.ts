@@ -6,7 +6,7 @@ import { z } from 'zod';
  * tested by running the expressions.
  */
 const text = z.string();
-const EXTENSIONS = z.array(z.strictObject({ vendor_name: text, data: text })).optional();
+const EXTENSIONS_SCHEMA = z.array(z.strictObject({ vendor_name: text, data: text })).optional();
 const context = z
   .union([
     text,
@@ -17,21 +17,23 @@ const context = z
     }),
   ])
   .optional();
-const DIALECT = z.enum(['ANSI_SQL', 'SNOWFLAKE', 'MDX', 'TABLEAU', 'DATABRICKS', 'MAQL', 'BIGQUERY']);
-const EXPRESSION = z.strictObject({ dialects: z.array(z.strictObject({ dialect: DIALECT, expression: text })).min(1) });
-const DATATYPE = z
+const DIALECT_SCHEMA = z.enum(['ANSI_SQL', 'SNOWFLAKE', 'MDX', 'TABLEAU', 'DATABRICKS', 'MAQL', 'BIGQUERY']);
+const EXPRESSION_SCHEMA = z.strictObject({
+  dialects: z.array(z.strictObject({ dialect: DIALECT_SCHEMA, expression: text })).min(1),
+});
+const DATATYPE_SCHEMA = z
   .enum(['String', 'Integer', 'Decimal', 'Float', 'Boolean', 'Date', 'Time', 'DateTime', 'DateTimeTz', 'Opaque'])
   .optional();
-const COMMON_MEMBERS = { description: text.optional(), ai_context: context, custom_extensions: EXTENSIONS };
+const COMMON_MEMBERS = { description: text.optional(), ai_context: context, custom_extensions: EXTENSIONS_SCHEMA };
 const field = z.strictObject({
   name: text,
-  expression: EXPRESSION,
+  expression: EXPRESSION_SCHEMA,
   dimension: z.strictObject({ is_time: z.boolean().optional() }).optional(),
   label: text.optional(),
-  datatype: DATATYPE,
+  datatype: DATATYPE_SCHEMA,
   ...COMMON_MEMBERS,
 });
-const DATASET = z.strictObject({
+const DATASET_SCHEMA = z.strictObject({
   name: text,
   source: text,
   primary_key: z.array(text).optional(),
@@ -39,30 +41,35 @@ const DATASET = z.strictObject({
   fields: z.array(field).optional(),
   ...COMMON_MEMBERS,
 });
-const RELATIONSHIP = z.strictObject({
+const RELATIONSHIP_SCHEMA = z.strictObject({
   name: text,
   from: text,
   to: text,
   from_columns: z.array(text).min(1),
   to_columns: z.array(text).min(1),
   ai_context: context,
-  custom_extensions: EXTENSIONS,
+  custom_extensions: EXTENSIONS_SCHEMA,
 });
-const metric = z.strictObject({ name: text, expression: EXPRESSION, datatype: DATATYPE, ...COMMON_MEMBERS });
-const MODEL = z.strictObject({
+const metric = z.strictObject({
   name: text,
-  datasets: z.array(DATASET).min(1),
-  relationships: z.array(RELATIONSHIP).optional(),
+  expression: EXPRESSION_SCHEMA,
+  datatype: DATATYPE_SCHEMA,
+  ...COMMON_MEMBERS,
+});
+const MODEL_SCHEMA = z.strictObject({
+  name: text,
+  datasets: z.array(DATASET_SCHEMA).min(1),
+  relationships: z.array(RELATIONSHIP_SCHEMA).optional(),
   metrics: z.array(metric).optional(),
   ...COMMON_MEMBERS,
 });
-const DOCUMENT = z.strictObject({ version: z.literal('0.2.0.dev0'), semantic_model: z.array(MODEL) });
+const DOCUMENT_SCHEMA = z.strictObject({ version: z.literal('0.2.0.dev0'), semantic_model: z.array(MODEL_SCHEMA) });
 
-export type OssieDocument = z.output<typeof DOCUMENT>;
+export type OssieDocument = z.output<typeof DOCUMENT_SCHEMA>;
 
 /** Lists what is wrong with a document. */
 export function findOssieProblems(value: unknown): string[] {
-  const { data, error } = DOCUMENT.safeParse(value);
+  const { data, error } = DOCUMENT_SCHEMA.safeParse(value);
   if (!data) return error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   return data.semantic_model.flatMap(({ datasets, relationships = [], metrics = [] }) => {
     const names = datasets.map(({ name }) => name);
@@ -72,7 +79,7 @@ export function findOssieProblems(value: unknown): string[] {
       ...datasets.flatMap(({ name, fields = [] }) =>
         findRepeatedNames(
           `field of ${name}`,
-          fields.map((each) => each.name),
+          fields.map((field) => field.name),
         ),
       ),
       ...findRepeatedNames(

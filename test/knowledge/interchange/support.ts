@@ -19,7 +19,7 @@ export async function exportKnowledge(as: Caller, format: 'json' | 'ossie' = 'js
 }
 
 /** Accepts every pending suggestion, a page at a time, until none is left. @returns the suggestions that could not be accepted */
-export async function acceptAll(as: Caller): Promise<unknown[]> {
+export async function acceptAllSuggestions(as: Caller): Promise<unknown[]> {
   for (;;) {
     const { records } = await expectSuccess(as.get(`${KNOWLEDGE_PATH}/suggestions?per_page=100`));
     if (records.length === 0) return [];

@@ -8,14 +8,22 @@ import type { Table } from '../../../src/modules/knowledge/metrics/expression.ts
 import { MetricModel } from '../../../src/modules/knowledge/metrics/model.ts';
 import type { TenantSql } from '../../../src/tenant-sql/client.ts';
 import { createTenant } from '../../support/tenant.ts';
-import { COLUMNS, type Generated, generated, POSTGRES, tablesOf, textOf, valuesOf } from './generated.ts';
+import {
+  COLUMNS,
+  formatFormula,
+  formatRows,
+  type GeneratedSet,
+  listUsedTables,
+  makeArbitrarySet,
+  POSTGRES_TYPES,
+} from './generated.ts';
 import {
   Oracle,
   type OracleDimension,
   type OracleMetric,
   type OracleTable,
   type OracleValue,
-  QueryRefused,
+  QueryRefusedError,
 } from './oracle.ts';
 
 /** The number of queries per set of tables: many, so that all sets together take only seconds. */
@@ -50,10 +58,10 @@ const makeItem = (kind: SemanticItem['kind'], name: string, fields: Partial<Sema
 });
 const toMetricItem = (metric: OracleMetric): SemanticItem =>
   makeItem('metric', metric.name, {
-    formula: textOf(metric.formula),
+    formula: formatFormula(metric.formula),
     filters: metric.filters.map(({ sql }) => sql),
     mapped_tables: [metric.table],
-    mapped_columns: tablesOf(metric).map((table) => `${table}.key`),
+    mapped_columns: listUsedTables(metric).map((table) => `${table}.key`),
   });
 const toDimensionItem = ({ name, value, filters }: OracleDimension): SemanticItem =>
   makeItem('dimension', name, {
@@ -62,7 +70,10 @@ const toDimensionItem = ({ name, value, filters }: OracleDimension): SemanticIte
     mapped_tables: [...new Set([...value.tables, ...filters.flatMap(({ tables }) => tables)])],
   });
 
-function compileGeneratedQuery({ tables, relations }: Generated, query: Generated['queries'][number]): CompiledQuery {
+function compileGeneratedQuery(
+  { tables, relations }: GeneratedSet,
+  query: GeneratedSet['queries'][number],
+): CompiledQuery {
   const items = new Map(query.all.map((metric) => [metric.name, toMetricItem(metric)]));
   const relationTexts = relations.map(({ many, one }) => `${many.join('.')} = ${one.join('.')}`);
   return compileQuery(new MetricModel(tables.map(toTable), relationTexts, (name) => items.get(name)), {
@@ -80,9 +91,9 @@ function compileGeneratedQuery({ tables, relations }: Generated, query: Generate
 }
 
 /** Returns the compiled query, or the reason why there is none. */
-function computeOutcome(generated: Generated, query: Generated['queries'][number]): CompiledQuery | string {
+function computeOutcome(generatedSet: GeneratedSet, query: GeneratedSet['queries'][number]): CompiledQuery | string {
   try {
-    return compileGeneratedQuery(generated, query);
+    return compileGeneratedQuery(generatedSet, query);
   } catch (error) {
     if (error instanceof Failure) return error.reason;
     throw error;
@@ -100,14 +111,14 @@ const toOracleValue = (value: unknown): OracleValue =>
 
 let counts = { answered: 0, refused: 0, rows: 0 };
 
-async function expectSameResults(generatedSet: Generated): Promise<void> {
-  const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${POSTGRES[type]}`);
+async function expectSameResults(generatedSet: GeneratedSet): Promise<void> {
+  const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${POSTGRES_TYPES[type]}`);
   for (const { name, rows } of generatedSet.tables) {
     await owner.query(
       `DROP TABLE IF EXISTS public.${name}; CREATE TABLE public.${name} (id uuid DEFAULT uuidv7(), ${columns.join(', ')})`,
     );
     if (rows.length > 0)
-      await owner.query(`INSERT INTO public.${name} (${Object.keys(COLUMNS).join(', ')}) VALUES ${valuesOf(rows)}`);
+      await owner.query(`INSERT INTO public.${name} (${Object.keys(COLUMNS).join(', ')}) VALUES ${formatRows(rows)}`);
   }
   const oracle = new Oracle(generatedSet.tables, generatedSet.relations);
   const outcomes = generatedSet.queries.map((query) => ({ query, outcome: computeOutcome(generatedSet, query) }));
@@ -118,7 +129,7 @@ async function expectSameResults(generatedSet: Generated): Promise<void> {
     try {
       expectedGroups = oracle.computeAnswer(query);
     } catch (error) {
-      if (!(error instanceof QueryRefused)) throw error;
+      if (!(error instanceof QueryRefusedError)) throw error;
       expect([...error.reasons].map((reason) => `semantic_query.${reason}`)).toContain(outcome);
       counts.refused += 1;
       continue;
@@ -145,7 +156,7 @@ it('a metric query returns the result that is computed row by row, or is refused
   timeout: 120_000,
 }, async () => {
   counts = { answered: 0, refused: 0, rows: 0 };
-  await fc.assert(fc.asyncProperty(generated(QUERIES_PER_SET), expectSameResults), {
+  await fc.assert(fc.asyncProperty(makeArbitrarySet(QUERIES_PER_SET), expectSameResults), {
     numRuns: SET_COUNT,
     endOnFailure: true,
   });

@@ -19,14 +19,14 @@ export interface GeneratedFilter {
   fits(value: OracleValue): boolean;
 }
 
-export interface Generated {
+export interface GeneratedSet {
   tables: OracleTable[];
   relations: OracleRelation[];
   /** The queries. `all` also lists the metrics that a query's metrics build on. */
   queries: (Omit<OracleQuery, 'filters'> & { filters: GeneratedFilter[]; all: OracleMetric[] })[];
 }
 
-const NAMES = ['ta', 'tb', 'tc', 'td'];
+const TABLE_NAMES = ['ta', 'tb', 'tc', 'td'];
 const DATES = ['2023-12-31', '2024-01-01', '2024-02-29', '2024-03-31', '2024-07-07'];
 const TEXTS = ['a', 'b', "c'd"];
 /** The columns of every table besides `id`. */
@@ -39,19 +39,19 @@ export const COLUMNS = {
   s: 'text',
   d: 'date',
 } as const;
-export const POSTGRES = { integer: 'bigint', decimal: 'numeric', text: 'text', date: 'date' } as const;
+export const POSTGRES_TYPES = { integer: 'bigint', decimal: 'numeric', text: 'text', date: 'date' } as const;
 
-const small = fc.option(fc.integer({ min: -3, max: 6 }), { freq: 5 });
+const arbitrarySmallInteger = fc.option(fc.integer({ min: -3, max: 6 }), { freq: 5 });
 const row = fc.record({
   r1: fc.option(fc.integer({ min: 0, max: 7 }), { freq: 6 }),
   r2: fc.option(fc.integer({ min: 0, max: 7 }), { freq: 6 }),
-  n: small,
+  n: arbitrarySmallInteger,
   x: fc.option(fc.constantFrom(-1.5, 0, 0.25, 2, 10.5), { freq: 6 }),
   s: fc.option(fc.constantFrom(...TEXTS), { freq: 5 }),
   d: fc.option(fc.constantFrom(...DATES), { freq: 5 }),
 });
 
-const table = (name: string): fc.Arbitrary<OracleTable> =>
+const generateTable = (name: string): fc.Arbitrary<OracleTable> =>
   fc
     .tuple(
       fc.constantFrom(true, true, true, true, true, true, false),
@@ -61,42 +61,46 @@ const table = (name: string): fc.Arbitrary<OracleTable> =>
     .map(([isUnique, rows, apart]) => ({
       name,
       unique: isUnique ? ['key'] : [],
-      rows: rows.map((each, index) => ({ ...each, key: isUnique ? index : index % apart })),
+      rows: rows.map((listedRow, index) => ({ ...listedRow, key: isUnique ? index : index % apart })),
     }));
 
 const relation: fc.Arbitrary<OracleRelation> = fc
-  .tuple(fc.constantFrom(...NAMES), fc.constantFrom(...NAMES), fc.constantFrom('r1', 'r1', 'r1', 'r2', 'key'))
+  .tuple(
+    fc.constantFrom(...TABLE_NAMES),
+    fc.constantFrom(...TABLE_NAMES),
+    fc.constantFrom('r1', 'r1', 'r1', 'r2', 'key'),
+  )
   .filter(([many, one]) => many < one)
   .map(([many, one, column]) => ({ many: [many, column], one: [one, 'key'] }));
 
 /** A way through all tables: most queries have an answer along it. */
-const CHAIN: OracleRelation[] = [
+const RELATION_CHAIN: OracleRelation[] = [
   { many: ['ta', 'r1'], one: ['tb', 'key'] },
   { many: ['tb', 'r1'], one: ['tc', 'key'] },
   { many: ['tc', 'r2'], one: ['td', 'key'] },
 ];
 
 const tableName = fc.constantFrom('ta', 'ta', 'ta', 'tb', 'tb', 'tc', 'td');
-const columnOf = (name: string, column: string): ExpressionPart => ({
+const makeColumnPart = (name: string, column: string): ExpressionPart => ({
   sql: `${name}.${column}`,
   tables: [name],
-  of: (joined) => joined[name]?.[column] ?? null,
+  of: (joinedRow) => joinedRow[name]?.[column] ?? null,
 });
 
-const numberPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
+const arbitraryNumberPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.tuple(tableName, fc.constantFrom('n', 'x')).map(([name, column]) => columnOf(name, column)),
+    arbitrary: fc.tuple(tableName, fc.constantFrom('n', 'x')).map(([name, column]) => makeColumnPart(name, column)),
   },
   {
     weight: 2,
     arbitrary: fc.tuple(tableName, tableName, fc.constantFrom('*', '+')).map(([left, right, operator]) => {
-      const [a, b] = [columnOf(left, 'n'), columnOf(right, 'x')];
+      const [a, b] = [makeColumnPart(left, 'n'), makeColumnPart(right, 'x')];
       return {
         sql: `(${a.sql} ${operator} ${b.sql})`,
         tables: [left, right],
-        of: (joined: Parameters<ExpressionPart['of']>[0]) => {
-          const [m, n] = [a.of(joined), b.of(joined)] as (number | null)[];
+        of: (joinedRow: Parameters<ExpressionPart['of']>[0]) => {
+          const [m, n] = [a.of(joinedRow), b.of(joinedRow)] as (number | null)[];
           if (m == null || n == null) return null;
           return operator === '*' ? m * n : m + n;
         },
@@ -109,19 +113,19 @@ const condition: fc.Arbitrary<ExpressionPart> = fc.oneof(
   fc.tuple(tableName, fc.integer({ min: -1, max: 4 })).map(([name, least]) => ({
     sql: `${name}.n >= ${least}`,
     tables: [name],
-    of: (joined: Parameters<ExpressionPart['of']>[0]) => {
-      const n = joined[name]?.n ?? null;
+    of: (joinedRow: Parameters<ExpressionPart['of']>[0]) => {
+      const n = joinedRow[name]?.n ?? null;
       return n === null ? null : (n as number) >= least;
     },
   })),
   fc.tuple(tableName, fc.constantFrom(...TEXTS)).map(([name, text]) => ({
     sql: `${name}.s = '${text.replaceAll("'", "''")}' OR ${name}.s IS NULL`,
     tables: [name],
-    of: (joined: Parameters<ExpressionPart['of']>[0]) => (joined[name]?.s ?? text) === text,
+    of: (joinedRow: Parameters<ExpressionPart['of']>[0]) => (joinedRow[name]?.s ?? text) === text,
   })),
 );
 
-const aggregate: fc.Arbitrary<OracleFormula> = fc
+const arbitraryAggregate: fc.Arbitrary<OracleFormula> = fc
   .tuple(
     fc.constantFrom(
       'sum' as const,
@@ -132,7 +136,7 @@ const aggregate: fc.Arbitrary<OracleFormula> = fc
       'count' as const,
       'count_distinct' as const,
     ),
-    fc.option(numberPart, { freq: 8 }),
+    fc.option(arbitraryNumberPart, { freq: 8 }),
     fc.option(condition, { freq: 1 }),
   )
   .map(([name, argument, filter]) => ({
@@ -150,8 +154,8 @@ const operator = fc.constantFrom('+' as const, '-' as const, '*' as const, '/' a
 const metrics: fc.Arbitrary<OracleMetric[]> = fc
   .array(
     fc.record({
-      formula: aggregate,
-      other: fc.option(aggregate, { freq: 2 }),
+      formula: arbitraryAggregate,
+      other: fc.option(arbitraryAggregate, { freq: 2 }),
       operator,
       on: fc.option(fc.nat(), { freq: 2 }),
       filters,
@@ -162,44 +166,44 @@ const metrics: fc.Arbitrary<OracleMetric[]> = fc
       maxLength: 3,
     },
   )
-  .map((specs) => {
-    const made: OracleMetric[] = [];
-    for (const [index, { formula, other, operator, on, filters, table }] of specs.entries()) {
-      const base = on === null ? undefined : made[on % Math.max(1, made.length)];
+  .map((metricParts) => {
+    const metrics: OracleMetric[] = [];
+    for (const [index, { formula, other, operator, on, filters, table }] of metricParts.entries()) {
+      const base = on === null ? undefined : metrics[on % Math.max(1, metrics.length)];
       const left: OracleFormula = base ? { kind: 'metric', metric: base } : formula;
-      const whole: OracleFormula = other ? { kind: 'operation', operator, left, right: other } : left;
-      made.push({ name: `M ${index}`, table, formula: whole, filters });
+      const fullFormula: OracleFormula = other ? { kind: 'operation', operator, left, right: other } : left;
+      metrics.push({ name: `M ${index}`, table, formula: fullFormula, filters });
     }
-    return made;
+    return metrics;
   });
 
 const dimension = (name: string): fc.Arbitrary<OracleDimension> =>
   fc.tuple(tableName, fc.constantFrom('s', 'n', 'd'), filters).map(([of, column, filters]) => ({
     name,
-    value: columnOf(of, column),
+    value: makeColumnPart(of, column),
     filters,
     isDate: column === 'd',
   }));
 
-const compare = (left: OracleValue, right: OracleValue): number =>
+const compareValues = (left: OracleValue, right: OracleValue): number =>
   left === right ? 0 : (left as number) < (right as number) ? -1 : 1;
 
-function filterOf(dimension: OracleDimension, operator: GeneratedFilter['operator'], some: number): GeneratedFilter {
+function makeFilter(dimension: OracleDimension, operator: GeneratedFilter['operator'], seed: number): GeneratedFilter {
   const pool: OracleValue[] = dimension.isDate ? DATES : dimension.value.sql.endsWith('.s') ? TEXTS : [0, 1, 2, 3];
-  const first = pool[some % pool.length] as OracleValue;
-  const list = [first, pool[(some + 1) % pool.length] as OracleValue];
-  const fits: Record<GeneratedFilter['operator'], (value: OracleValue) => boolean> = {
+  const first = pool[seed % pool.length] as OracleValue;
+  const list = [first, pool[(seed + 1) % pool.length] as OracleValue];
+  const operatorPredicates: Record<GeneratedFilter['operator'], (value: OracleValue) => boolean> = {
     eq: (value) => value === first,
     ne: (value) => value !== first,
     in: (value) => list.includes(value),
     nin: (value) => !list.includes(value),
     is_null: (value) => value === null,
-    gte: (value) => value !== null && compare(value, first) >= 0,
-    lt: (value) => value !== null && compare(value, first) < 0,
+    gte: (value) => value !== null && compareValues(value, first) >= 0,
+    lt: (value) => value !== null && compareValues(value, first) < 0,
   };
   const values =
     operator === 'is_null' ? ['true'] : operator === 'in' || operator === 'nin' ? list.map(String) : [String(first)];
-  return { dimension, operator, values, fits: fits[operator] };
+  return { dimension, operator, values, fits: operatorPredicates[operator] };
 }
 
 const query = fc
@@ -237,50 +241,51 @@ const query = fc
     metrics: asked.map((index) => all[index] as OracleMetric),
     dimensions: grouped.map((index) => dimensions[index] as OracleDimension),
     grain,
-    filters: filter ? [filterOf(dimensions[2], ...filter)] : [],
+    filters: filter ? [makeFilter(dimensions[2], ...filter)] : [],
   }));
 
 /** Generates tables with rows, relations, and the given number of queries over them. */
-export const generated = (queries: number): fc.Arbitrary<Generated> =>
+export const makeArbitrarySet = (queryCount: number): fc.Arbitrary<GeneratedSet> =>
   fc.record({
-    tables: fc.tuple(...NAMES.map(table)) as unknown as fc.Arbitrary<OracleTable[]>,
+    tables: fc.tuple(...TABLE_NAMES.map(generateTable)) as unknown as fc.Arbitrary<OracleTable[]>,
     relations: fc
       .tuple(
-        fc.subarray(CHAIN, { minLength: 2 }),
+        fc.subarray(RELATION_CHAIN, { minLength: 2 }),
         fc.oneof(fc.constant([]), fc.constant([]), fc.array(relation, { maxLength: 3 })),
       )
       .map(([chain, others]) => [...chain, ...others]),
-    queries: fc.array(query, { minLength: queries, maxLength: queries }),
+    queries: fc.array(query, { minLength: queryCount, maxLength: queryCount }),
   });
 
-export const textOf = (formula: OracleFormula): string => {
+export const formatFormula = (formula: OracleFormula): string => {
   if (formula.kind === 'metric') return `{{${formula.metric.name}}}`;
-  if (formula.kind === 'operation') return `(${textOf(formula.left)} ${formula.operator} ${textOf(formula.right)})`;
+  if (formula.kind === 'operation')
+    return `(${formatFormula(formula.left)} ${formula.operator} ${formatFormula(formula.right)})`;
   const { name, argument, filter } = formula.aggregate;
-  const called = name === 'count_distinct' ? `count(DISTINCT ${argument?.sql})` : `${name}(${argument?.sql ?? '*'})`;
-  return filter ? `${called} FILTER (WHERE ${filter.sql})` : called;
+  const callSql = name === 'count_distinct' ? `count(DISTINCT ${argument?.sql})` : `${name}(${argument?.sql ?? '*'})`;
+  return filter ? `${callSql} FILTER (WHERE ${filter.sql})` : callSql;
 };
 
 /** Returns the tables that a metric itself uses: its own, and those that its formula and its filters name. */
-export const tablesOf = ({ table, formula, filters }: OracleMetric): string[] => {
-  const within = (each: OracleFormula): string[] =>
-    each.kind === 'operation'
-      ? [...within(each.left), ...within(each.right)]
-      : each.kind === 'aggregate'
-        ? [...(each.aggregate.argument?.tables ?? []), ...(each.aggregate.filter?.tables ?? [])]
+export const listUsedTables = ({ table, formula, filters }: OracleMetric): string[] => {
+  const listFormulaTables = (innerFormula: OracleFormula): string[] =>
+    innerFormula.kind === 'operation'
+      ? [...listFormulaTables(innerFormula.left), ...listFormulaTables(innerFormula.right)]
+      : innerFormula.kind === 'aggregate'
+        ? [...(innerFormula.aggregate.argument?.tables ?? []), ...(innerFormula.aggregate.filter?.tables ?? [])]
         : [];
-  return [...new Set([table, ...within(formula), ...filters.flatMap((filter) => filter.tables)])];
+  return [...new Set([table, ...listFormulaTables(formula), ...filters.flatMap((filter) => filter.tables)])];
 };
 
-export const valuesOf = (rows: readonly OracleRow[]): string =>
+export const formatRows = (rows: readonly OracleRow[]): string =>
   rows
-    .map((each) =>
+    .map((row) =>
       Object.keys(COLUMNS)
-        .map((column) => literal(each[column] ?? null))
+        .map((column) => formatLiteral(row[column] ?? null))
         .join(', '),
     )
-    .map((each) => `(${each})`)
+    .map((rowSql) => `(${rowSql})`)
     .join(', ');
 
-const literal = (value: OracleValue): string =>
+const formatLiteral = (value: OracleValue): string =>
   value === null ? 'NULL' : typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;

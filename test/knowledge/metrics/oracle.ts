@@ -26,7 +26,7 @@ type JoinedRow = Record<string, OracleRow | null>;
 export interface ExpressionPart {
   sql: string;
   tables: string[];
-  of(joined: JoinedRow): OracleValue;
+  of(joinedRow: JoinedRow): OracleValue;
 }
 
 export interface OracleAggregate {
@@ -64,7 +64,7 @@ export interface OracleQuery {
 
 export type RefusalReason = 'ambiguous' | 'fans_out' | 'unreachable';
 
-export class QueryRefused extends Error {
+export class QueryRefusedError extends Error {
   readonly reasons: ReadonlySet<RefusalReason>;
   constructor(reasons: ReadonlySet<RefusalReason>) {
     super([...reasons].join());
@@ -118,7 +118,7 @@ export class Oracle {
   }
 
   #joined(root: string, row: OracleRow, tables: string[]): JoinedRow {
-    const joined: JoinedRow = { [root]: row };
+    const joinedRow: JoinedRow = { [root]: row };
     for (const table of tables) {
       let current: OracleRow | null = row;
       for (const { many, one } of this.findPath(root, table) as OracleRelation[]) {
@@ -126,9 +126,9 @@ export class Oracle {
         const rows = (this.#tables.get(one[0]) as OracleTable).rows;
         current = key === null ? null : (rows.find((other) => other[one[1]] === key) ?? null);
       }
-      joined[table] = current;
+      joinedRow[table] = current;
     }
-    return joined;
+    return joinedRow;
   }
 
   /** Finds the table whose rows an aggregate counts or sums; undefined if there is none. */
@@ -145,15 +145,15 @@ export class Oracle {
     for (const joinPath of paths) if (typeof joinPath === 'string') this.#reasons.add(joinPath);
   }
 
-  /** Computes the rows of the answer by group. @throws QueryRefused */
+  /** Computes the rows of the answer by group. @throws QueryRefusedError */
   computeAnswer(query: OracleQuery): Map<string, OracleValue[]> {
     this.#reasons = new Set();
     const groups = new Map<string, Map<string, OracleValue>>();
-    const evaluate = query.metrics.map((metric, index) => this.#prepare(query, metric, [], `${index}`, groups));
-    if (this.#reasons.size > 0) throw new QueryRefused(this.#reasons);
+    const computeMetrics = query.metrics.map((metric, index) => this.#prepare(query, metric, [], `${index}`, groups));
+    if (this.#reasons.size > 0) throw new QueryRefusedError(this.#reasons);
     const emptyGroup = new Map<string, OracleValue>();
     if (query.dimensions.length === 0 && groups.size === 0) groups.set('[]', emptyGroup);
-    return new Map([...groups].map(([key, values]) => [key, evaluate.map((compute) => compute(values))]));
+    return new Map([...groups].map(([key, values]) => [key, computeMetrics.map((compute) => compute(values))]));
   }
 
   /** Adds the aggregates of a metric to the groups. @returns a function that computes the metric from a group's aggregates */
@@ -199,7 +199,7 @@ export class Oracle {
       aggregate.argument,
       aggregate.filter,
       ...filters,
-      ...dimensions.flatMap((each) => [each.value, ...each.filters]),
+      ...dimensions.flatMap((listedDimension) => [listedDimension.value, ...listedDimension.filters]),
     ];
     const tables = [...new Set(parts.flatMap((part) => part?.tables ?? []))];
     const paths = tables.map((table) => this.findPath(root, table));
@@ -207,18 +207,18 @@ export class Oracle {
     if (!paths.every(Array.isArray)) return;
     const valuesByGroup = new Map<string, OracleValue[]>();
     for (const row of (this.#tables.get(root) as OracleTable).rows) {
-      const joined = this.#joined(root, row, tables);
-      if (!filters.every((filter) => filter.of(joined) === true)) continue;
-      if (!query.filters.every(({ dimension, fits }) => fits(computeDimension(dimension, joined)))) continue;
+      const joinedRow = this.#joined(root, row, tables);
+      if (!filters.every((filter) => filter.of(joinedRow) === true)) continue;
+      if (!query.filters.every(({ dimension, fits }) => fits(computeDimension(dimension, joinedRow)))) continue;
       const key = JSON.stringify(
         query.dimensions.map((dimension) =>
-          truncateDate(computeDimension(dimension, joined), dimension.isDate ? query.grain : null),
+          truncateDate(computeDimension(dimension, joinedRow), dimension.isDate ? query.grain : null),
         ),
       );
       const values = valuesByGroup.get(key) ?? [];
       valuesByGroup.set(key, values);
-      if (aggregate.filter && aggregate.filter.of(joined) !== true) continue;
-      values.push(aggregate.argument ? aggregate.argument.of(joined) : true);
+      if (aggregate.filter && aggregate.filter.of(joinedRow) !== true) continue;
+      values.push(aggregate.argument ? aggregate.argument.of(joinedRow) : true);
     }
     for (const [key, values] of valuesByGroup) {
       const group = groups.get(key) ?? new Map<string, OracleValue>();
@@ -227,8 +227,8 @@ export class Oracle {
   }
 }
 
-const computeDimension = ({ value, filters }: OracleDimension, joined: JoinedRow): OracleValue =>
-  filters.every((filter) => filter.of(joined) === true) ? value.of(joined) : null;
+const computeDimension = ({ value, filters }: OracleDimension, joinedRow: JoinedRow): OracleValue =>
+  filters.every((filter) => filter.of(joinedRow) === true) ? value.of(joinedRow) : null;
 
 function calculate(operator: string, left: number | null, right: number | null): number | null {
   if (left === null || right === null) return null;

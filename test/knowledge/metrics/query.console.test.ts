@@ -9,10 +9,10 @@ import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../s
 import { createItemMaker, insertRows, queryMetrics } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 let concept: string;
 const { metric, dimension, mapping } = createItemMaker(
-  () => asOwner,
+  () => ownerCaller,
   () => concept,
 );
 /** Ids of tables and items by their names. */
@@ -21,14 +21,14 @@ const items: Record<string, string> = {};
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
-  concept = await createConcept(asOwner);
-  tables.customers = await createTable(asOwner, 'customers', [
+  ownerCaller = company.as;
+  concept = await createConcept(ownerCaller);
+  tables.customers = await createTable(ownerCaller, 'customers', [
     column('name'),
     column('city'),
     column('code', 'integer'),
   ]);
-  tables.orders = await createTable(asOwner, 'orders', [
+  tables.orders = await createTable(ownerCaller, 'orders', [
     column('customer_id'),
     column('total', 'decimal'),
     column('status'),
@@ -36,20 +36,20 @@ beforeAll(async () => {
     column('at', 'datetime'),
     column('gift', 'boolean'),
   ]);
-  tables.refunds = await createTable(asOwner, 'refunds', [column('order_id'), column('amount', 'decimal')]);
-  const [ana, bia, rio] = (await insertRows(asOwner, tables.customers, [
+  tables.refunds = await createTable(ownerCaller, 'refunds', [column('order_id'), column('amount', 'decimal')]);
+  const [ana, bia, rio] = (await insertRows(ownerCaller, tables.customers, [
     { name: 'Ana', city: 'Recife', code: 1 },
     { name: 'Bia', city: 'Olinda', code: 2 },
     { name: 'Rio', city: null, code: 3 },
   ])) as [string, string, string];
-  const orderIds = await insertRows(asOwner, tables.orders, [
+  const orderIds = await insertRows(ownerCaller, tables.orders, [
     { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
     { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
     { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
     { customer_id: rio, total: 7, status: 'paid', day: '2024-02-29', at: '2024-02-29T10:00:00Z', gift: false },
     { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
   ]);
-  await insertRows(asOwner, tables.refunds, [
+  await insertRows(ownerCaller, tables.refunds, [
     { order_id: orderIds[0], amount: 10 },
     { order_id: orderIds[0], amount: 5 },
     { order_id: orderIds[3], amount: 7 },
@@ -79,14 +79,14 @@ beforeAll(async () => {
 
 /** Runs a metric query that must succeed, and returns its rows. */
 async function queryRows(json: Record<string, unknown>): Promise<unknown[][]> {
-  const { status, body } = await queryMetrics(asOwner, json);
+  const { status, body } = await queryMetrics(ownerCaller, json);
   expect([status, body]).toEqual([200, expect.anything()]);
   return body.rows;
 }
 
 describe('a metric query', () => {
   it('returns the columns, dimensions first, and the items that it used', async () => {
-    const { status, body } = await queryMetrics(asOwner, {
+    const { status, body } = await queryMetrics(ownerCaller, {
       metrics: ['Refund rate', items.orders],
       dimensions: ['city'],
     });
@@ -181,7 +181,7 @@ describe('a metric query', () => {
     ],
   ])('truncates dates and times to the %s, in UTC', async (time_grain, expected) => {
     for (const name of ['Day', 'Moment']) {
-      const { body } = await queryMetrics(asOwner, { metrics: ['Revenue'], dimensions: [name], time_grain });
+      const { body } = await queryMetrics(ownerCaller, { metrics: ['Revenue'], dimensions: [name], time_grain });
       expect([body.columns[0], body.rows]).toEqual([{ name, type: 'date' }, expected]);
     }
   });
@@ -217,7 +217,7 @@ describe('a metric query', () => {
       ['Olinda', 30],
       [null, 8],
     ]);
-    const { body } = await queryMetrics(asOwner, { ...json, limit: 2 });
+    const { body } = await queryMetrics(ownerCaller, { ...json, limit: 2 });
     expect(body).toMatchObject({ row_count: 2, truncated: true });
   });
 
@@ -243,13 +243,13 @@ describe('a metric query', () => {
       ['filters'],
     ],
   ])('is refused with the name of the invalid field: %j', async (json, fields) => {
-    expect(readInvalidFields(await queryMetrics(asOwner, json))).toEqual(fields);
+    expect(readInvalidFields(await queryMetrics(ownerCaller, json))).toEqual(fields);
   });
 
   it('is refused if a table that it reads or joins is denied to the caller', async () => {
-    const can = ['semantic:list', 'managed-tables:data-read'];
+    const allowedActions = ['semantic:list', 'managed-tables:data-read'];
     const orderReader = await createAllowedUser(company, {
-      can,
+      can: allowedActions,
       on: [`arn:svc:semantic::${company.id}:item/*`, `arn:svc:managed-tables::${company.id}:table/${tables.orders}`],
     });
     expect((await queryMetrics(orderReader.as, { metrics: ['Revenue'] })).status).toBe(200);
@@ -260,9 +260,9 @@ describe('a metric query', () => {
     expect((await queryMetrics(orderReader.as, { metrics: ['Revenue'], filters })).status).toBe(403);
     expect((await queryMetrics(orderReader.as, { metrics: ['Refund rate'] })).status).toBe(403);
     const { as: deniedCaller } = await createAllowedUser(company, {
-      can,
+      can: allowedActions,
       denied: ['managed-tables:data-read'],
-      deniedOn: [`*/${tables.orders}`],
+      deniedArns: [`*/${tables.orders}`],
     });
     expect((await queryMetrics(deniedCaller, { metrics: ['Refunds'] })).status).toBe(200);
     expect((await queryMetrics(deniedCaller, { metrics: ['Revenue'] })).status).toBe(403);
@@ -274,21 +274,21 @@ describe('a metric query', () => {
 it('a metric query returns nothing of a denied table that took the name of an allowed one meanwhile', async () => {
   const swappedColumns = [column('swapped', 'integer')];
   const [open, secret] = [
-    await createTable(asOwner, 'swap_open', swappedColumns),
-    await createTable(asOwner, 'swap_secret', swappedColumns),
+    await createTable(ownerCaller, 'swap_open', swappedColumns),
+    await createTable(ownerCaller, 'swap_secret', swappedColumns),
   ];
-  await insertRows(asOwner, open, [{ swapped: 1 }]);
-  await insertRows(asOwner, secret, [{ swapped: 42 }]);
+  await insertRows(ownerCaller, open, [{ swapped: 1 }]);
+  await insertRows(ownerCaller, secret, [{ swapped: 42 }]);
   await metric('Swapped', { formula: 'sum(swapped)', mapped_tables: ['swap_open'] });
   const { as: deniedCaller } = await createAllowedUser(company, {
     can: ['semantic:list', 'managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
-    deniedOn: [`*/${secret}`],
+    deniedArns: [`*/${secret}`],
   });
   expect((await queryMetrics(deniedCaller, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
   const { outcome } = await runBeforeNextStatement(company.id, /sum\(f\."swapped"\)/, async () => [
-    (await createTableClient(asOwner, open).put({ display_name: 'swap_was_open' })).status,
-    (await createTableClient(asOwner, secret).put({ display_name: 'swap_open' })).status,
+    (await createTableClient(ownerCaller, open).put({ display_name: 'swap_was_open' })).status,
+    (await createTableClient(ownerCaller, secret).put({ display_name: 'swap_open' })).status,
   ]);
   // Refused, or unknown while the item is checked again.
   const { status } = await queryMetrics(deniedCaller, { metrics: ['Swapped'] });
@@ -297,12 +297,12 @@ it('a metric query returns nothing of a denied table that took the name of an al
 });
 
 it('a metric with the aggregation last or first sums the rows of the last or first date of each group', async () => {
-  const stock = await createTable(asOwner, 'stock', [
+  const stockTable = await createTable(ownerCaller, 'stock', [
     column('shop'),
     column('day', 'date'),
     column('pieces', 'integer'),
   ]);
-  await insertRows(asOwner, stock, [
+  await insertRows(ownerCaller, stockTable, [
     { shop: 'a', day: '2024-01-01', pieces: 5 },
     { shop: 'a', day: '2024-01-31', pieces: 3 },
     { shop: 'b', day: '2024-01-31', pieces: 4 },
@@ -325,18 +325,18 @@ it('a metric with the aggregation last or first sums the rows of the last or fir
     ['2024-02-01', 2, 2],
   ]);
   await metric('Undated', { aggregation: 'last', mapped_columns: ['stock.pieces'] });
-  expect((await queryMetrics(asOwner, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
+  expect((await queryMetrics(ownerCaller, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
 });
 
 it('a metric with the aggregation last uses its date column, not a number column of the same name', () => {
-  const table = (id: string, ...columns: [name: string, type: 'date' | 'integer'][]): Table => ({
+  const makeTable = (id: string, ...columns: [name: string, type: 'date' | 'integer'][]): Table => ({
     id,
     name: id,
     columns: columns.map(([name, type]) => ({ name, type })),
     version: 1,
     unique: new Set(['id']),
   });
-  const tables = [table('moments', ['day', 'date']), table('stock', ['day', 'integer'])];
+  const tables = [makeTable('moments', ['day', 'date']), makeTable('stock', ['day', 'integer'])];
   const item = {
     kind: 'metric' as const,
     formula: null,
@@ -353,7 +353,7 @@ it('a metric with the aggregation last uses its date column, not a number column
 
 describe('an item of a metric query', () => {
   const expectUnknownItem = async (json: Record<string, unknown>, name: string) => {
-    const { status, body } = await queryMetrics(asOwner, json);
+    const { status, body } = await queryMetrics(ownerCaller, json);
     expect([status, body.error, body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
@@ -370,7 +370,7 @@ describe('an item of a metric query', () => {
     await metric('Draft', { formula: 'count(*)', mapped_tables: ['orders'], status: 'draft' });
     await expectUnknownItem({ metrics: ['Draft'] }, 'Draft');
     const archivedMetric = await metric('Archived', { formula: 'count(*)', mapped_tables: ['orders'] });
-    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${archivedMetric}`);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/semantic/${archivedMetric}`);
     await expectUnknownItem({ metrics: [archivedMetric] }, archivedMetric);
     await metric('Wrong', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
     await expectUnknownItem({ metrics: ['Wrong'] }, 'Wrong');
@@ -433,7 +433,7 @@ describe('an item of a metric query', () => {
   ])('is unknown if its formula is too deep or too long to compile: %s', async (formula) => {
     const name = makeName('Long');
     const id = await metric(name, { formula, mapped_tables: ['orders'] });
-    const { body } = await asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`);
+    const { body } = await ownerCaller.get(`${KNOWLEDGE_PATH}/semantic/${id}`);
     expect(body.validation_errors).toEqual([
       { field: 'formula', code: 'does_not_compile', message: expect.stringMatching(/more than (60|100)/) },
     ]);
@@ -459,7 +459,7 @@ describe('an item of a metric query', () => {
       await metric(`Grown ${index}`, { formula: [lowerMetric, lowerMetric, lowerMetric].join(' + ') });
     }
     expect(await queryRows({ metrics: ['Grown 4'] })).toEqual([[5 * 81]]);
-    const { status, body } = await queryMetrics(asOwner, { metrics: ['Grown 9'] });
+    const { status, body } = await queryMetrics(ownerCaller, { metrics: ['Grown 9'] });
     expect([status, body.error, body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
@@ -480,7 +480,7 @@ describe('an item of a metric query', () => {
     const spendSpy = vi.spyOn(TextBudget.prototype, 'spend');
     for (const name of ['Wide', 'Wider']) {
       spendSpy.mockClear();
-      const { status, body } = await queryMetrics(asOwner, { metrics: [name] });
+      const { status, body } = await queryMetrics(ownerCaller, { metrics: [name] });
       expect([status, body.error, body.message]).toEqual([
         422,
         'SEMANTIC_ITEM_UNKNOWN',
@@ -490,7 +490,7 @@ describe('an item of a metric query', () => {
     }
     expect(Math.max(...writtenLengths)).toBeLessThan(400_000);
     spendSpy.mockClear();
-    const { status, body } = await asOwner.get(`${KNOWLEDGE_PATH}/export?format=ossie`);
+    const { status, body } = await ownerCaller.get(`${KNOWLEDGE_PATH}/export?format=ossie`);
     expect([status, String(body).includes('Wider')]).toEqual([200, true]);
     expect(spendSpy.mock.calls.reduce((sum, [characters]) => sum + characters, 0)).toBeLessThan(1_000_000);
     spendSpy.mockRestore();
@@ -512,7 +512,10 @@ describe('an item of a metric query', () => {
 
   it('is refused with DB_QUERY_ERROR if only the database can tell that it fails', async () => {
     await metric('Too large', { formula: 'exp(sum(orders.total) * 1000000)', mapped_tables: ['orders'] });
-    expect(readStatusAndCode(await queryMetrics(asOwner, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
+    expect(readStatusAndCode(await queryMetrics(ownerCaller, { metrics: ['Too large'] }))).toEqual([
+      422,
+      'DB_QUERY_ERROR',
+    ]);
   });
 });
 
@@ -523,8 +526,8 @@ describe('the relations of a metric query', () => {
     extraColumns: ReturnType<typeof column>[] = [],
   ) => {
     const oneTable = `${name}_one`;
-    const id = await createTable(asOwner, oneTable, [column('label'), column('key', 'integer'), ...extraColumns]);
-    const manyTable = await createTable(asOwner, `${name}_many`, [
+    const id = await createTable(ownerCaller, oneTable, [column('label'), column('key', 'integer'), ...extraColumns]);
+    const manyTable = await createTable(ownerCaller, `${name}_many`, [
       column('one_key', 'integer'),
       column('other_key', 'integer'),
     ]);
@@ -535,7 +538,7 @@ describe('the relations of a metric query', () => {
       one: id,
       many: manyTable,
       owner,
-      ask: () => queryMetrics(asOwner, { metrics: [`${name} rows`], dimensions: [`${name} label`] }),
+      ask: () => queryMetrics(ownerCaller, { metrics: [`${name} rows`], dimensions: [`${name} label`] }),
     };
   };
   const readFailure = async (answer: ReturnType<typeof queryMetrics>) => {
@@ -546,11 +549,9 @@ describe('the relations of a metric query', () => {
   it('must lead from one table to the other', async () => {
     const { ask } = await createRelatedTables('apart', []);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_UNREACHABLE', ['apart rows', 'apart label']]);
-    expect(await readFailure(queryMetrics(asOwner, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
-      422,
-      'SEMANTIC_QUERY_UNREACHABLE',
-      ['Revenue', 'apart label'],
-    ]);
+    expect(await readFailure(queryMetrics(ownerCaller, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual(
+      [422, 'SEMANTIC_QUERY_UNREACHABLE', ['Revenue', 'apart label']],
+    );
   });
 
   it('must lead from one table to the other by one path only', async () => {
@@ -558,10 +559,10 @@ describe('the relations of a metric query', () => {
       'twofold_many.one_key = twofold_one.key',
       'twofold_many.other_key = twofold_one.key',
     ]);
-    await createTableClient(asOwner, one).index(['key'], true);
+    await createTableClient(ownerCaller, one).index(['key'], true);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
     const mapped_relations = ['twofold_many.one_key = twofold_one.key'];
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { mapped_relations } });
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { mapped_relations } });
     expect((await ask()).status).toBe(200);
     // Said twice, once by the table's id, it is one.
     await mapping('twofold again', { mapped_relations: [`twofold_many.one_key=${one}.key`] });
@@ -571,30 +572,30 @@ describe('the relations of a metric query', () => {
   it('must end in a unique column, and never lead from one row to many', async () => {
     const { ask, one, many } = await createRelatedTables('fan', ['fan_many.one_key = fan_one.key']);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
-    const { body: index } = await createTableClient(asOwner, one).index(['key'], true);
-    await insertRows(asOwner, one, [{ label: 'a', key: 1 }]);
-    await insertRows(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
+    const { body: index } = await createTableClient(ownerCaller, one).index(['key'], true);
+    await insertRows(ownerCaller, one, [{ label: 'a', key: 1 }]);
+    await insertRows(ownerCaller, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
     expect((await ask()).body.rows).toEqual([
       ['a', 2],
       [null, 1],
     ]);
     await metric('fan ones', { formula: 'count(*)', mapped_tables: ['fan_one'] });
     await dimension('fan key', { mapped_columns: ['fan_many.other_key'] });
-    expect(await readFailure(queryMetrics(asOwner, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
+    expect(await readFailure(queryMetrics(ownerCaller, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_FANS_OUT',
       ['fan ones', 'fan key'],
     ]);
-    await createTableClient(asOwner, one).deleteIndex(index.id);
-    await createTableClient(asOwner, one).index(['key', 'label'], true);
+    await createTableClient(ownerCaller, one).deleteIndex(index.id);
+    await createTableClient(ownerCaller, one).index(['key', 'label'], true);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
   });
 
   it('are followed against their direction if both ends are unique', async () => {
     const { ask, one, many } = await createRelatedTables('ring', ['ring_one.key = ring_many.one_key']);
-    await createTableClient(asOwner, one).index(['key'], true);
+    await createTableClient(ownerCaller, one).index(['key'], true);
     expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
-    await createTableClient(asOwner, many).index(['one_key'], true);
+    await createTableClient(ownerCaller, many).index(['one_key'], true);
     expect((await ask()).status).toBe(200);
     // In a circle there is a way in the direction that was declared.
     await mapping('ring closed', { mapped_relations: ['ring_many.other_key = ring_one.key'] });
@@ -603,12 +604,12 @@ describe('the relations of a metric query', () => {
 
   it('count only while their item is active and without errors', async () => {
     const { ask, one, owner } = await createRelatedTables('gone', ['gone_many.one_key = gone_one.key']);
-    await createTableClient(asOwner, one).index(['key'], true);
+    await createTableClient(ownerCaller, one).index(['key'], true);
     expect((await ask()).status).toBe(200);
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'draft' } });
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'draft' } });
     expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');
     const mapped_relations = ['gone_many.one_key = gone_one.key', 'gone_many.nothing = gone_one.key'];
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'active', mapped_relations } });
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'active', mapped_relations } });
     expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');
   });
 });

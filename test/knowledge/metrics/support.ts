@@ -18,9 +18,9 @@ export function createItemMaker(as: () => Caller, concept: () => string) {
 
 /** Adds rows to a table, and returns their ids in the order in which the rows were sent. */
 export async function insertRows(as: Caller, table: string, rows: Record<string, unknown>[]): Promise<string[]> {
-  const insertAnswer = await as.post(`/v1/managed-tables/${table}/data`, { json: { rows } });
-  if (insertAnswer.status !== 201)
-    throw new Error(`Answered ${insertAnswer.status}: ${JSON.stringify(insertAnswer.body)}`);
+  const insertionAnswer = await as.post(`/v1/managed-tables/${table}/data`, { json: { rows } });
+  if (insertionAnswer.status !== 201)
+    throw new Error(`Answered ${insertionAnswer.status}: ${JSON.stringify(insertionAnswer.body)}`);
   const { body } = await as.get(`/v1/managed-tables/${table}/data?per_page=1000`);
   return body.records.slice(-rows.length).map(({ id }: { id: string }) => id);
 }

@@ -1,15 +1,15 @@
 /** This module makes the tables of TPC-H at a small scale, with the values that its questions use. */
 
 let state = 1;
-const nextRandom = (exclusiveMax: number): number => {
+const pickInteger = (exclusiveMax: number): number => {
   state = (state * 48_271) % 2_147_483_647;
   return state % exclusiveMax;
 };
-const pickOne = <T>(values: readonly T[]): T => values[nextRandom(values.length)] as T;
+const pickValue = <T>(values: readonly T[]): T => values[pickInteger(values.length)] as T;
 const addDays = (from: string, days: number): string =>
   new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10);
 const makeAmount = (exclusiveMax: number): string =>
-  `${nextRandom(exclusiveMax)}.${String(nextRandom(100)).padStart(2, '0')}`;
+  `${pickInteger(exclusiveMax)}.${String(pickInteger(100)).padStart(2, '0')}`;
 const makeRange = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 const REGIONS = ['AFRICA', 'AMERICA', 'ASIA', 'EUROPE'];
@@ -46,33 +46,33 @@ const REGION_ROWS = REGIONS.map((name, index): RowValues => [index + 1, name]);
 const parts = makeRange(40).map(
   (key): RowValues => [
     key,
-    `${pickOne(COLOURS)} ${pickOne(COLOURS)}`,
-    `Brand#${pickOne([12, 23, 34, 45])}`,
-    pickOne(PART_TYPES),
-    pickOne([1, 3, 5, 9, 14]),
-    pickOne(CONTAINERS),
+    `${pickValue(COLOURS)} ${pickValue(COLOURS)}`,
+    `Brand#${pickValue([12, 23, 34, 45])}`,
+    pickValue(PART_TYPES),
+    pickValue([1, 3, 5, 9, 14]),
+    pickValue(CONTAINERS),
   ],
 );
 const SUPPLIER_ROWS = makeRange(12).map(
   (key): RowValues => [
     key,
     `Supplier#${key}`,
-    1 + nextRandom(NATIONS.length),
-    pickOne(['fine', 'Customer said Complaints', 'quick']),
+    1 + pickInteger(NATIONS.length),
+    pickValue(['fine', 'Customer said Complaints', 'quick']),
   ],
 );
 const PARTSUPP_ROWS = parts.flatMap(([part]) =>
   makeRange(3).map((index): RowValues => {
     const supplier = 1 + (((part as number) + index * 4) % SUPPLIER_ROWS.length);
-    return [`${part}-${supplier}`, part as number, supplier, 1 + nextRandom(99), makeAmount(900)];
+    return [`${part}-${supplier}`, part as number, supplier, 1 + pickInteger(99), makeAmount(900)];
   }),
 );
 const CUSTOMER_ROWS = makeRange(30).map(
   (key): RowValues => [
     key,
     `Customer#${key}`,
-    1 + nextRandom(NATIONS.length),
-    pickOne(['BUILDING', 'MACHINERY']),
+    1 + pickInteger(NATIONS.length),
+    pickValue(['BUILDING', 'MACHINERY']),
     makeAmount(5000),
     `1-${key}`,
     `Street ${key}`,
@@ -82,33 +82,33 @@ const CUSTOMER_ROWS = makeRange(30).map(
 const ORDER_ROWS = makeRange(400).map(
   (key): RowValues => [
     key,
-    1 + nextRandom(CUSTOMER_ROWS.length),
-    addDays('1993-01-01', nextRandom(1800)),
-    pickOne(PRIORITIES),
+    1 + pickInteger(CUSTOMER_ROWS.length),
+    addDays('1993-01-01', pickInteger(1800)),
+    pickValue(PRIORITIES),
     0,
   ],
 );
 const LINEITEM_ROWS = ORDER_ROWS.flatMap(([order, , date]) =>
-  makeRange(1 + nextRandom(4)).map((line): RowValues => {
-    const [partsupp, part, supplier] = pickOne(PARTSUPP_ROWS) as [string, number, number];
-    const shipDate = addDays(date as string, 1 + nextRandom(90));
+  makeRange(1 + pickInteger(4)).map((line): RowValues => {
+    const [partsupp, part, supplier] = pickValue(PARTSUPP_ROWS) as [string, number, number];
+    const shipDate = addDays(date as string, 1 + pickInteger(90));
     return [
       order as number,
       line,
       part,
       supplier,
       partsupp,
-      1 + nextRandom(50),
+      1 + pickInteger(50),
       makeAmount(90_000),
-      `0.0${nextRandom(10)}`,
-      `0.0${nextRandom(9)}`,
-      pickOne(['R', 'A', 'N']),
-      pickOne(['O', 'F']),
+      `0.0${pickInteger(10)}`,
+      `0.0${pickInteger(9)}`,
+      pickValue(['R', 'A', 'N']),
+      pickValue(['O', 'F']),
       shipDate,
-      addDays(date as string, 30 + nextRandom(60)),
-      addDays(shipDate, 1 + nextRandom(30)),
-      pickOne(['DELIVER IN PERSON', 'NONE']),
-      pickOne(SHIP_MODES),
+      addDays(date as string, 30 + pickInteger(60)),
+      addDays(shipDate, 1 + pickInteger(30)),
+      pickValue(['DELIVER IN PERSON', 'NONE']),
+      pickValue(SHIP_MODES),
     ];
   }),
 );

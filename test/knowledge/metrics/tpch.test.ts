@@ -8,7 +8,7 @@ import type { TenantSql } from '../../../src/tenant-sql/client.ts';
 import type { ColumnType } from '../../../src/tenant-sql/columns.ts';
 import type { FilterOperator } from '../../../src/tenant-sql/row-filters.ts';
 import { createTenant } from '../../support/tenant.ts';
-import { POSTGRES } from './generated.ts';
+import { POSTGRES_TYPES } from './generated.ts';
 import { TPCH_RELATIONS, TPCH_TABLES } from './tpch-tables.ts';
 
 let owner: TenantSql;
@@ -26,7 +26,9 @@ const tables: Table[] = Object.entries(TPCH_TABLES).map(([name, { columns }]) =>
 beforeAll(async () => {
   owner = (await createTenant(newId(Date.now()))).owner();
   for (const { name, columns } of tables) {
-    const columnTypes = columns.map((column) => `${column.name} ${POSTGRES[column.type as keyof typeof POSTGRES]}`);
+    const columnTypes = columns.map(
+      (column) => `${column.name} ${POSTGRES_TYPES[column.type as keyof typeof POSTGRES_TYPES]}`,
+    );
     const rows = (TPCH_TABLES[name]?.rows ?? []).map((row) => `(${row.map((value) => `'${value}'`).join(', ')})`);
     await owner.query(`CREATE TABLE public.${name} (${columnTypes.join(', ')})`);
     await owner.query(`INSERT INTO public.${name} VALUES ${rows.join(', ')}`);

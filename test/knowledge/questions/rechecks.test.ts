@@ -3,21 +3,21 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
 import { column, createTableClient } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
-import { selectRow, sendOvertaken } from '../../support/overtake.ts';
+import { selectRow, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { deliverMessage } from '../../uploads/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../support.ts';
-import { createQuestion, createSum, QUESTIONS_PATH } from './support.ts';
+import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
+let ownerCaller: Company['as'];
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
+  ownerCaller = company.as;
 });
 
-const readQuestion = async (id: string) => await expectSuccess(asOwner.get(`${QUESTIONS_PATH}/${id}`));
+const readQuestion = async (id: string) => await expectSuccess(ownerCaller.get(`${QUESTIONS_PATH}/${id}`));
 const readState = async (id: string) => {
   const { status, stale_reason } = await readQuestion(id);
   return [status, stale_reason];
@@ -26,13 +26,13 @@ const readState = async (id: string) => {
 const expectState = (id: string, status: string, reason: unknown = null) =>
   expect.poll(() => readState(id)).toEqual([status, reason]);
 const GENERIC_REASON = 'The query does not compile any more.';
-const changeItem = (item: string, json: unknown) => asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json });
+const changeItem = (item: string, json: unknown) => ownerCaller.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json });
 
 describe('a verified question', () => {
   it('is stale while an item that it uses is archived, renamed or does not compile, and gives the reason', async () => {
-    const { id, item, metric } = await createQuestion(asOwner);
+    const { id, item, metric } = await createQuestion(ownerCaller);
     const missingMetricReason = `There is no active metric "${metric}" without validation errors.`;
-    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${item}`);
+    await ownerCaller.delete(`${KNOWLEDGE_PATH}/semantic/${item}`);
     await expectState(id, 'stale', missingMetricReason);
     await changeItem(item, { status: 'active' });
     await expectState(id, 'verified');
@@ -45,8 +45,8 @@ describe('a verified question', () => {
   });
 
   it('is stale while its table lacks a column, and once it is deleted', async () => {
-    const { id, table } = await createQuestion(asOwner);
-    const routes = createTableClient(asOwner, table.id);
+    const { id, table } = await createQuestion(ownerCaller);
+    const routes = createTableClient(ownerCaller, table.id);
     await routes.put({ columns: [{ ...column('c', 'integer'), previous_name: 'a' }, column('b')] });
     await expect.poll(() => readState(id)).toEqual(['stale', expect.any(String)]);
     await routes.put({ columns: [{ ...column('a', 'integer'), previous_name: 'c' }, column('b')] });
@@ -56,12 +56,12 @@ describe('a verified question', () => {
   });
 
   it('is stale when the unique index that its relation leads to is dropped', async () => {
-    const [facts, names] = [await createSum(asOwner), await createSum(asOwner)];
-    const concept = (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id;
+    const [facts, names] = [await createSumMetric(ownerCaller), await createSumMetric(ownerCaller)];
+    const concept = (await expectSuccess(ownerCaller.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id;
     const item = { description: 'x', status: 'active', source_concept_ids: [concept] };
     const dimension = makeName('Name');
     await expectSuccess(
-      asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
+      ownerCaller.post(`${KNOWLEDGE_PATH}/semantic`, {
         json: {
           ...item,
           kind: 'dimension',
@@ -72,49 +72,49 @@ describe('a verified question', () => {
       }),
     );
     const indexesPath = `/v1/managed-tables/${names.table.id}/indexes`;
-    const index = await expectSuccess(asOwner.post(indexesPath, { json: { columns: ['a'], unique: true } }));
+    const index = await expectSuccess(ownerCaller.post(indexesPath, { json: { columns: ['a'], unique: true } }));
     const query = { metrics: [facts.metric], dimensions: [dimension] };
     const { _id } = await expectSuccess(
-      asOwner.post(QUESTIONS_PATH, { json: { question: makeName('By name'), query } }),
+      ownerCaller.post(QUESTIONS_PATH, { json: { question: makeName('By name'), query } }),
     );
-    expect((await asOwner.delete(`${indexesPath}/${index._id ?? index.id}`)).status).toBe(204);
+    expect((await ownerCaller.delete(`${indexesPath}/${index._id ?? index.id}`)).status).toBe(204);
     await expectState(_id, 'stale', expect.stringContaining('more than once') as never);
     // The reason may name tables: who may not see each of them is not told it.
-    const deniedOn = [`arn:svc:managed-tables::${company.id}:table/${names.table.id}`];
-    const other = await createAllowedUser(company, { can: ['*'], denied: ['managed-tables:list'], deniedOn });
+    const deniedArns = [`arn:svc:managed-tables::${company.id}:table/${names.table.id}`];
+    const other = await createAllowedUser(company, { can: ['*'], denied: ['managed-tables:list'], deniedArns });
     expect(await expectSuccess(other.as.get(`${QUESTIONS_PATH}/${_id}`))).toMatchObject({
       status: 'stale',
       stale_reason: GENERIC_REASON,
     });
     const { records } = await expectSuccess(other.as.get(`${QUESTIONS_PATH}?status=stale&per_page=100`));
-    expect(records.find((each: { _id: string }) => each._id === _id).stale_reason).toBe(GENERIC_REASON);
-    await expectSuccess(asOwner.post(indexesPath, { json: { columns: ['a'], unique: true } }));
+    expect(records.find((record: { _id: string }) => record._id === _id).stale_reason).toBe(GENERIC_REASON);
+    await expectSuccess(ownerCaller.post(indexesPath, { json: { columns: ['a'], unique: true } }));
     await expectState(_id, 'verified');
   });
 
   it('keeps its ETag when it is only checked again', async () => {
-    const { id, item } = await createQuestion(asOwner);
-    const questionAnswer = await asOwner.get(`${QUESTIONS_PATH}/${id}`);
+    const { id, item } = await createQuestion(ownerCaller);
+    const questionAnswer = await ownerCaller.get(`${QUESTIONS_PATH}/${id}`);
     const etag = questionAnswer.headers.get('etag') as string;
     await changeItem(item, { description: 'Said anew.' });
     await expect
       .poll(async () => (await readQuestion(id)).last_checked_at)
       .not.toBe(questionAnswer.body.last_checked_at);
-    const changeAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, {
+    const changeAnswer = await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, {
       json: { question: makeName('Said anew') },
       headers: { 'if-match': etag },
     });
     expect(changeAnswer.status).toBe(200);
-    const deleteAnswer = await asOwner.delete(`${QUESTIONS_PATH}/${id}`, { headers: { 'if-match': etag } });
-    expect([deleteAnswer.status, deleteAnswer.body.error]).toEqual([412, 'PRECONDITION_FAILED']);
+    const deletionAnswer = await ownerCaller.delete(`${QUESTIONS_PATH}/${id}`, { headers: { 'if-match': etag } });
+    expect([deletionAnswer.status, deletionAnswer.body.error]).toEqual([412, 'PRECONDITION_FAILED']);
   });
 
   it('is checked once more when an item changes while the question is created', async () => {
-    const { item, query, metric } = await createSum(asOwner);
-    const { status, body } = await sendOvertaken(
+    const { item, query, metric } = await createSumMetric(ownerCaller);
+    const { status, body } = await sendDuringRace(
       /^insert into "knowledge_verified_questions"/,
       () => changeItem(item, { status: 'draft' }),
-      (env) => asOwner.post(QUESTIONS_PATH, { json: { question: makeName('raced'), query }, env }),
+      (env) => ownerCaller.post(QUESTIONS_PATH, { json: { question: makeName('raced'), query }, env }),
     );
     expect([status, body.status, body.stale_reason]).toEqual([201, 'stale', expect.stringContaining(metric)]);
   });
@@ -129,40 +129,40 @@ function createQueue() {
 }
 
 describe('a recheck of all verified questions', () => {
-  const makeRecheck = (after = '', tries?: number): JobMessage => ({
+  const makeRecheckMessage = (after = '', tryCount?: number): JobMessage => ({
     type: 'knowledge.recheck_questions',
     companyId: company.id,
     after,
-    ...(tries !== undefined && { tries }),
+    ...(tryCount !== undefined && { tries: tryCount }),
   });
 
   it('records the state at its end when an item changes meanwhile', async () => {
-    const { id, item } = await createQuestion(asOwner);
+    const { id, item } = await createQuestion(ownerCaller);
     // Just before the check is recorded, which found nothing wrong.
-    await sendOvertaken(
+    await sendDuringRace(
       /^update "knowledge_verified_questions"/,
       async () => {
         await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id = ?`).bind(item).run();
       },
-      (racingEnv) => deliverMessage(makeRecheck(), { ...createQueue().env, ...racingEnv }),
+      (racingEnv) => deliverMessage(makeRecheckMessage(), { ...createQueue().env, ...racingEnv }),
     );
     // A recheck of what came before may record what it found, until it checks once more.
     await expectState(id, 'stale', expect.any(String));
   });
 
   it('records nothing for a question that was changed or archived meanwhile', async () => {
-    const [changed, archived] = [await createQuestion(asOwner), await createQuestion(asOwner)];
-    const other = await createSum(asOwner);
+    const [changed, archived] = [await createQuestion(ownerCaller), await createQuestion(ownerCaller)];
+    const other = await createSumMetric(ownerCaller);
     await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id in (?, ?)`)
       .bind(changed.item, archived.item)
       .run();
-    await sendOvertaken(
+    await sendDuringRace(
       /^update "knowledge_verified_questions"/,
       async () => {
-        await expectSuccess(asOwner.patch(`${QUESTIONS_PATH}/${changed.id}`, { json: { query: other.query } }));
-        await asOwner.delete(`${QUESTIONS_PATH}/${archived.id}`);
+        await expectSuccess(ownerCaller.patch(`${QUESTIONS_PATH}/${changed.id}`, { json: { query: other.query } }));
+        await ownerCaller.delete(`${QUESTIONS_PATH}/${archived.id}`);
       },
-      (env) => deliverMessage(makeRecheck(), { ...createQueue().env, ...env }),
+      (env) => deliverMessage(makeRecheckMessage(), { ...createQueue().env, ...env }),
     );
     expect([await readState(changed.id), (await readQuestion(archived.id)).status]).toEqual([
       ['verified', null],
@@ -171,7 +171,7 @@ describe('a recheck of all verified questions', () => {
   });
 
   it('continues in further messages, and is retried while the database cannot be reached', async () => {
-    const { id } = await createQuestion(asOwner);
+    const { id } = await createQuestion(ownerCaller);
     await env.CONTROL_DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)
        insert into knowledge_verified_questions
@@ -183,13 +183,13 @@ describe('a recheck of all verified questions', () => {
       .run();
     const queue = createQueue();
     const unreachableEnv = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-    expect(await deliverMessage(makeRecheck(), unreachableEnv)).toBe('done');
+    expect(await deliverMessage(makeRecheckMessage(), unreachableEnv)).toBe('done');
     expect(queue.sent.splice(0)).toEqual([
-      { message: expect.objectContaining({ ...makeRecheck(), tries: 1 }), pause: 60 },
+      { message: expect.objectContaining({ ...makeRecheckMessage(), tries: 1 }), pause: 60 },
     ]);
-    expect(await deliverMessage(makeRecheck('', 30), unreachableEnv)).toBe('again');
+    expect(await deliverMessage(makeRecheckMessage('', 30), unreachableEnv)).toBe('again');
     let deliveryCount = 0;
-    for (let next: JobMessage | undefined = makeRecheck(); next; next = queue.sent.shift()?.message) {
+    for (let next: JobMessage | undefined = makeRecheckMessage(); next; next = queue.sent.shift()?.message) {
       await deliverMessage(next, queue.env);
       deliveryCount += 1;
     }

@@ -8,7 +8,7 @@ export const QUESTIONS_PATH = `${KNOWLEDGE_PATH}/verified-questions`;
 let tableCount = 0;
 
 /** Creates a table of numbers, an active metric that sums them, and input for a question that the metric answers. */
-export async function createSum(as: Caller) {
+export async function createSumMetric(as: Caller) {
   tableCount += 1;
   const name = `summed_${tableCount}`;
   const id = await createTable(as, name, [column('a', 'integer'), column('b')]);
@@ -26,7 +26,7 @@ export async function createSum(as: Caller) {
 
 /** Creates a verified question about a new table and metric. */
 export async function createQuestion(as: Caller, fields: Record<string, unknown> = {}) {
-  const sum = await createSum(as);
+  const sum = await createSumMetric(as);
   const json = { question: `${makeName('How much')}?`, query: sum.query, ...fields };
   const { _id } = await expectSuccess(as.post(QUESTIONS_PATH, { json }));
   return { ...sum, id: _id as string, question: json.question };

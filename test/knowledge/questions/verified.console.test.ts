@@ -4,25 +4,25 @@ import { makeQuestionKey } from '../../../src/modules/knowledge/questions/servic
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { sendOvertaken } from '../../support/overtake.ts';
+import { sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
-import { createQuestion, createSum, QUESTIONS_PATH } from './support.ts';
+import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
 let company: Company;
-let asOwner: Company['as'];
-let sum: Awaited<ReturnType<typeof createSum>>;
+let ownerCaller: Company['as'];
+let sum: Awaited<ReturnType<typeof createSumMetric>>;
 
 beforeAll(async () => {
   company = await createProvisionedCompany();
-  asOwner = company.as;
-  sum = await createSum(asOwner);
+  ownerCaller = company.as;
+  sum = await createSumMetric(ownerCaller);
 });
 
 const postQuestion = (fields: Record<string, unknown>, env: Record<string, string> = {}) =>
-  asOwner.post(QUESTIONS_PATH, { json: { question: `${makeName('What')}?`, query: sum.query, ...fields }, env });
+  ownerCaller.post(QUESTIONS_PATH, { json: { question: `${makeName('What')}?`, query: sum.query, ...fields }, env });
 const readQuestion = async (id: string) =>
-  (await expectSuccess(asOwner.get(`${QUESTIONS_PATH}/${id}`))) as Record<string, unknown>;
+  (await expectSuccess(ownerCaller.get(`${QUESTIONS_PATH}/${id}`))) as Record<string, unknown>;
 
 describe('a verified question', () => {
   it('shows who verified it, when, and its query with the defaults filled in', async () => {
@@ -71,12 +71,12 @@ describe('a verified question', () => {
   });
 
   it('is verified anew by a change, and shows who made the change', async () => {
-    const { id } = await createQuestion(asOwner);
+    const { id } = await createQuestion(ownerCaller);
     const other = await createAllowedUser(company, { can: ['semantic:update', 'semantic:list'] });
     const { body } = await other.as.patch(`${QUESTIONS_PATH}/${id}`, { json: { query: { ...sum.query, limit: 7 } } });
     expect(body).toMatchObject({ status: 'verified', verified_by: other.id, query: { limit: 7 } });
     // What changes nothing verifies nothing. (A recheck in the background, of what the test before changed, may come.)
-    const unchangedAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, {
+    const unchangedAnswer = await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, {
       json: { question: body.question, query: body.query },
     });
     expect([unchangedAnswer.status, unchangedAnswer.body]).toEqual([
@@ -86,65 +86,67 @@ describe('a verified question', () => {
   });
 
   it('is not listed when it is archived, can then be created anew, and is restored by its status', async () => {
-    const { id, question } = await createQuestion(asOwner);
-    expect((await asOwner.delete(`${QUESTIONS_PATH}/${id}`)).status).toBe(204);
-    expect(readStatusAndCode(await asOwner.delete(`${QUESTIONS_PATH}/${id}`))).toEqual([
+    const { id, question } = await createQuestion(ownerCaller);
+    expect((await ownerCaller.delete(`${QUESTIONS_PATH}/${id}`)).status).toBe(204);
+    expect(readStatusAndCode(await ownerCaller.delete(`${QUESTIONS_PATH}/${id}`))).toEqual([
       404,
       'VERIFIED_QUESTION_NOT_FOUND',
     ]);
     expect(await readQuestion(id)).toMatchObject({ status: 'archived' });
     const listedQuestions = await expectSuccess(
-      asOwner.get(`${QUESTIONS_PATH}?search=${encodeURIComponent(question)}`),
+      ownerCaller.get(`${QUESTIONS_PATH}?search=${encodeURIComponent(question)}`),
     );
     expect(listedQuestions).toMatchObject({ total: 0, records: [] });
     const archivedQuestions = await expectSuccess(
-      asOwner.get(`${QUESTIONS_PATH}?status=archived&search=${encodeURIComponent(question)}`),
+      ownerCaller.get(`${QUESTIONS_PATH}?status=archived&search=${encodeURIComponent(question)}`),
     );
     expect(archivedQuestions.records.map(({ _id }: { _id: string }) => _id)).toEqual([id]);
-    expect(readStatusAndCode(await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { question: 'Else?' } }))).toEqual([
-      409,
-      'VERIFIED_QUESTION_ARCHIVED',
-    ]);
+    expect(
+      readStatusAndCode(await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, { json: { question: 'Else?' } })),
+    ).toEqual([409, 'VERIFIED_QUESTION_ARCHIVED']);
     const { body: recreatedQuestion } = await postQuestion({ question });
-    expect(readStatusAndCode(await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'verified' } }))).toEqual(
-      [409, 'VERIFIED_QUESTION_DUPLICATE'],
-    );
-    await asOwner.delete(`${QUESTIONS_PATH}/${recreatedQuestion._id}`);
-    const restoreAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'verified' } });
-    expect([restoreAnswer.status, restoreAnswer.body.status]).toEqual([200, 'verified']);
+    expect(
+      readStatusAndCode(await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'verified' } })),
+    ).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+    await ownerCaller.delete(`${QUESTIONS_PATH}/${recreatedQuestion._id}`);
+    const restorationAnswer = await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'verified' } });
+    expect([restorationAnswer.status, restorationAnswer.body.status]).toEqual([200, 'verified']);
   });
 
   it('is archived by its status only with the permission to delete', async () => {
-    const { id } = await createQuestion(asOwner);
+    const { id } = await createQuestion(ownerCaller);
     const other = await createAllowedUser(company, { can: ['semantic:update'] });
     const refusedAnswer = await other.as.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'archived' } });
     expect(refusedAnswer.status).toBe(403);
-    const { body } = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'archived' } });
+    const { body } = await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'archived' } });
     expect(body).toMatchObject({ status: 'archived', stale_reason: null });
   });
 
   it('is not listed to other companies, which may verify the same question', async () => {
-    const { question } = await createQuestion(asOwner);
+    const { question } = await createQuestion(ownerCaller);
     const other = await createProvisionedCompany();
     expect((await expectSuccess(other.as.get(QUESTIONS_PATH))).total).toBe(0);
-    const otherSum = await createSum(other.as);
-    expect((await other.as.post(QUESTIONS_PATH, { json: { question, query: otherSum.query } })).status).toBe(201);
+    const otherSumMetric = await createSumMetric(other.as);
+    expect((await other.as.post(QUESTIONS_PATH, { json: { question, query: otherSumMetric.query } })).status).toBe(201);
   });
 
   it('keeps every digit of a number in its query', async () => {
-    const code = await asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
+    const code = await ownerCaller.post(`${KNOWLEDGE_PATH}/semantic`, {
       json: {
         kind: 'dimension',
         name: makeName('Code'),
         description: 'x',
         status: 'active',
         mapped_columns: [`${sum.table.name}.a`],
-        source_concept_ids: [(await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id],
+        source_concept_ids: [(await expectSuccess(ownerCaller.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id],
       },
     });
     const question = makeName('How exact');
     const body = `{"question":"${question}","query":{"metrics":["${sum.metric}"],"filters":[{"dimension":"${code.body._id}","op":"eq","values":[9007199254740993]}]}}`;
-    const createAnswer = await asOwner.post(QUESTIONS_PATH, { body, headers: { 'content-type': 'application/json' } });
+    const createAnswer = await ownerCaller.post(QUESTIONS_PATH, {
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
     expect([createAnswer.status, createAnswer.body.query?.filters[0].values]).toEqual([201, ['9007199254740993']]);
   });
 });
@@ -173,15 +175,17 @@ describe('a question that cannot be verified', () => {
     expect(readInvalidFields(await postQuestion({ query: { ...sum.query, time_grain: 'day' } }))).toEqual([
       'time_grain',
     ]);
-    const { id } = await createQuestion(asOwner);
-    const changeAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
+    const { id } = await createQuestion(ownerCaller);
+    const changeAnswer = await ownerCaller.patch(`${QUESTIONS_PATH}/${id}`, {
+      json: { query: { metrics: ['Nothing'] } },
+    });
     expect(readStatusAndCode(changeAnswer)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     expect(await readQuestion(id)).toMatchObject({ status: 'verified' });
   });
 
   it('is refused if an equal question is created first', async () => {
     const question = makeName('raced');
-    const answer = await sendOvertaken(
+    const answer = await sendDuringRace(
       /^insert into "knowledge_verified_questions"/,
       () => expectSuccess(postQuestion({ question })),
       (env) => postQuestion({ question: `${question}!` }, env),
@@ -205,15 +209,15 @@ describe('a question that cannot be verified', () => {
       .run();
     const postQuestionTo = (question: string, env: Record<string, string> = {}) =>
       fullCompany.as.post(QUESTIONS_PATH, { json: { question, query: existingQuestion.query }, env });
-    const lateAnswer = await sendOvertaken(
+    const lateAnswer = await sendDuringRace(
       /^insert into "knowledge_verified_questions"/,
       () => expectSuccess(postQuestionTo('The last')),
       (env) => postQuestionTo('One too many', env),
     );
     expect(readStatusAndCode(lateAnswer)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
-    const restoreAnswer = await fullCompany.as.patch(`${QUESTIONS_PATH}/${archivedQuestion.id}`, {
+    const restorationAnswer = await fullCompany.as.patch(`${QUESTIONS_PATH}/${archivedQuestion.id}`, {
       json: { status: 'verified' },
     });
-    expect(readStatusAndCode(restoreAnswer)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect(readStatusAndCode(restorationAnswer)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
   });
 });

@@ -12,7 +12,7 @@ interface PageUpload {
 }
 
 const RETRY_DELAYS_MS = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
-const createFile = (rows: number) => new File([makeCsv(rows)], 'vendas.csv', { type: 'text/csv' });
+const createFile = (rowCount: number) => new File([makeCsv(rowCount)], 'vendas.csv', { type: 'text/csv' });
 
 /** Uploads with Uppy. @returns the address of the upload, and how often its progress was reported */
 async function byUppy({ endpoint, token, rows, chunkSize }: PageUpload): Promise<{ at: string; told: number }> {

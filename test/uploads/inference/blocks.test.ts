@@ -15,8 +15,10 @@ const arbitraryDialect = fc.record({
 type WrittenDialect = typeof arbitraryDialect extends fc.Arbitrary<infer T> ? T : never;
 
 function writeField(value: string, { delimiter, quote, escaping, always }: WrittenDialect): string {
-  const hasSpecialSigns = [delimiter, quote, '\n', '\r', '\\', '"', "'"].some((character) => value.includes(character));
-  if (!hasSpecialSigns && !always) return value;
+  const hasSpecialCharacters = [delimiter, quote, '\n', '\r', '\\', '"', "'"].some((character) =>
+    value.includes(character),
+  );
+  if (!hasSpecialCharacters && !always) return value;
   const escapedValue =
     escaping === 'doubled'
       ? value.replaceAll(quote, quote + quote)
@@ -48,7 +50,7 @@ const tables = fc
   )
   .map((rows) => rows.map((row, index) => [String(index), ...row]));
 
-const makeHeader = (columns: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columns);
+const makeHeader = (columnCount: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columnCount);
 
 describe('a CSV file that is read in blocks', () => {
   test('is read with the values that were written, in any dialect', () => {
@@ -135,8 +137,9 @@ describe('a CSV file that is read in blocks', () => {
   test('has a small analysis state even with a thousand columns of long values', () => {
     const columns = Array.from({ length: 1000 }, (_, index) => `coluna número ${index}`);
     const value = 'valor bastante longo '.repeat(10);
-    const row = (index: number) => columns.map((_, column) => (column === 0 ? index : `${value}${index}`)).join(',');
-    const text = `${columns.join(',')}\n${Array.from({ length: 60 }, (_, index) => row(index)).join('\n')}\n`;
+    const makeRow = (index: number) =>
+      columns.map((_, column) => (column === 0 ? index : `${value}${index}`)).join(',');
+    const text = `${columns.join(',')}\n${Array.from({ length: 60 }, (_, index) => makeRow(index)).join('\n')}\n`;
     const state = readFile(encodeFile(text), 'largo.csv', 1 << 20);
     expect(JSON.stringify(state).length).toBeLessThan(1.2 * 1024 * 1024);
     const { schema } = finishInference([state]);

@@ -39,14 +39,14 @@ describe('the dialect of a CSV file', () => {
     ['\r', '\n'],
     ['\r\n', '\r'],
     ['\r', '\r\n'],
-  ])('may have the line ending %j everywhere, and %j once far down', (usual, other) => {
-    const rows = Array.from({ length: 20_000 }, (_, index) => [`"linha${usual}${index}"`, `v${index}`]);
-    const lines = rows.map((row) => row.join(',') + usual);
+  ])('may have the line ending %j everywhere, and %j once far down', (usualLineEnding, other) => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => [`"linha${usualLineEnding}${index}"`, `v${index}`]);
+    const lines = rows.map((row) => row.join(',') + usualLineEnding);
     lines[19_000] = `${rows[19_000]?.join(',')}${other}`;
-    const bytes = encodeFile(`a,b${usual}${lines.join('')}`);
+    const bytes = encodeFile(`a,b${usualLineEnding}${lines.join('')}`);
     for (const blockSize of [1 << 16, bytes.length]) expect(readRows(bytes, blockSize)).toHaveLength(20_000);
     expect(readRows(bytes).slice(19_000, 19_002)).toEqual(
-      [19_000, 19_001].map((row) => [`linha${usual}${row}`, `v${row}`]),
+      [19_000, 19_001].map((row) => [`linha${usualLineEnding}${row}`, `v${row}`]),
     );
   });
 
@@ -83,8 +83,8 @@ describe('the dialect of a CSV file', () => {
   });
 });
 
-const encodeUtf16 = (text: string, isLittleEndian: boolean, hasMark: boolean): Uint8Array => {
-  const codeUnits = [...(hasMark ? '\ufeff' : ''), ...text].join('');
+const encodeUtf16 = (text: string, isLittleEndian: boolean, hasByteOrderMark: boolean): Uint8Array => {
+  const codeUnits = [...(hasByteOrderMark ? '\ufeff' : ''), ...text].join('');
   const bytes = new Uint8Array(codeUnits.length * 2);
   const view = new DataView(bytes.buffer);
   for (let index = 0; index < codeUnits.length; index++)

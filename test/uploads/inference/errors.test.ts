@@ -35,8 +35,8 @@ describe('the analysis of an invalid CSV file', () => {
 
   test('reports the line of a NUL byte', () => {
     expect(readRefusal(() => inferText(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
-    const farText = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
-    expect(readRefusal(() => inferText(farText, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
+    const textWithLateNul = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
+    expect(readRefusal(() => inferText(textWithLateNul, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
   });
 
   test.each([
@@ -65,25 +65,25 @@ describe('the analysis of an invalid CSV file', () => {
   });
 
   test('reports more columns than a table can have', () => {
-    const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
+    const makeHeader = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     for (const count of [1001, 1599, 5000, 17_000]) {
-      const problem = readRefusal(() => inferText(`${columns(count)}\n${columns(count)}\n`));
+      const problem = readRefusal(() => inferText(`${makeHeader(count)}\n${makeHeader(count)}\n`));
       expect(problem).toMatchObject({ code: 'TOO_MANY_COLUMNS', file: 'arquivo.csv', line: 1 });
     }
-    expect(inferText(`${columns(1000)}\n${columns(1000)}x\n`).schema.columns).toHaveLength(1000);
+    expect(inferText(`${makeHeader(1000)}\n${makeHeader(1000)}x\n`).schema.columns).toHaveLength(1000);
     // Trailing delimiters make no columns.
-    expect(inferText(`${columns(1000)},,,\n${columns(1000)}x,,,\n`).schema.columns).toHaveLength(1000);
+    expect(inferText(`${makeHeader(1000)},,,\n${makeHeader(1000)}x,,,\n`).schema.columns).toHaveLength(1000);
     expect(readRefusal(() => inferText(`a,b\n1,2\n${','.repeat(20_000)}\n`))?.code).toBe('TOO_MANY_FIELDS');
   });
 });
 
 describe('the analysis of several CSV files', () => {
-  const file = (name: string, text: string) => readFile(encodeFile(text), name);
+  const readTextFile = (name: string, text: string) => readFile(encodeFile(text), name);
 
   test('matches their columns by name, and reads each in its own dialect', () => {
     const { schema, files } = finishInference([
-      file('a.csv', 'nome,idade,dia\nana,30,01/02/2024\n'),
-      file('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
+      readTextFile('a.csv', 'nome,idade,dia\nana,30,01/02/2024\n'),
+      readTextFile('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
     ]);
     expect(schema.columns.map(({ name, type, nullable }) => [name, type, nullable])).toEqual([
       ['nome', 'text', true],
@@ -100,18 +100,23 @@ describe('the analysis of several CSV files', () => {
   });
 
   test('infers one type per column that fits all of them', () => {
-    const { schema } = finishInference([file('a.csv', 'k,n\nx,1\ny,2\n'), file('b.csv', 'k,n\nz,3\nw,n/d\n')]);
+    const { schema } = finishInference([
+      readTextFile('a.csv', 'k,n\nx,1\ny,2\n'),
+      readTextFile('b.csv', 'k,n\nz,3\nw,n/d\n'),
+    ]);
     expect(schema.columns[1]).toMatchObject({ type: 'text', evidence: { counter_example: { value: 'n/d', line: 3 } } });
   });
 
   test('requires rows in only one of them', () => {
-    const { schema } = finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
+    const { schema } = finishInference([readTextFile('a.csv', 'k,n\n'), readTextFile('b.csv', 'k,n\nz,3\n')]);
     expect(schema.total_row_count_estimate).toBe(1);
-    expect(readRefusal(() => finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
+    expect(
+      readRefusal(() => finishInference([readTextFile('a.csv', 'k,n\n'), readTextFile('b.csv', 'k,n\n')]))?.code,
+    ).toBe('NO_ROWS');
   });
 
   test('matches their columns by position when they have no headers', () => {
-    const { schema } = finishInference([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
+    const { schema } = finishInference([readTextFile('a.csv', '1,x\n2,y\n'), readTextFile('b.csv', '3,z\n')]);
     expect(readRefusal(() => schema)).toBeNull();
     expect(schema.total_row_count_estimate).toBe(3);
   });
@@ -121,7 +126,7 @@ describe('the analysis of several CSV files', () => {
     ['an additional column', 'k,n,m\nx,1,2\n', 'm'],
     ['a missing column', 'k\nx\n', 'n'],
   ])('reports different headers for %s in one of them', (_what, text, column) => {
-    const inferBoth = () => finishInference([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
+    const inferBoth = () => finishInference([readTextFile('a.csv', 'k,n\nx,1\n'), readTextFile('b.csv', text)]);
     expect(readRefusal(inferBoth)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
   });
 });

@@ -29,14 +29,14 @@ const makeFile = (values: string[], delimiter = ','): string =>
 interface AmbiguousValue {
   type: ColumnType;
   open: string;
-  deciders: [value: string, format: string, loaded: string, open: string][];
+  decidingValues: [value: string, format: string, loaded: string, open: string][];
 }
 
 const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   {
     type: 'date',
     open: '01/02/2024',
-    deciders: [
+    decidingValues: [
       ['12/31/2024', 'm/d/yyyy', '2024-12-31', '2024-01-02'],
       ['31/12/2024', 'd/m/yyyy', '2024-12-31', '2024-02-01'],
     ],
@@ -44,7 +44,7 @@ const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   {
     type: 'datetime',
     open: '01-02-24 10:00',
-    deciders: [
+    decidingValues: [
       ['12-31-24 11:30', 'm-d-yy hh:mm', '2024-12-31 11:30:00', '2024-01-02 10:00:00'],
       ['31-12-24 11:30', 'd-m-yy hh:mm', '2024-12-31 11:30:00', '2024-02-01 10:00:00'],
     ],
@@ -52,7 +52,7 @@ const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   {
     type: 'decimal',
     open: '1,234',
-    deciders: [
+    decidingValues: [
       ['1,5', '1234,56', '1.5', '1.234'],
       ['1.234,5', '1.234,56', '1234.5', '1.234'],
       ['1,234.5', '1,234.56', '1234.5', '1234'],
@@ -61,7 +61,7 @@ const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   {
     type: 'decimal',
     open: '1.234',
-    deciders: [
+    decidingValues: [
       ['1.5', '1234.56', '1.5', '1.234'],
       ['1.234.567', '1.234,56', '1234567', '1234'],
       ['1,234.5', '1,234.56', '1234.5', '1.234'],
@@ -90,10 +90,10 @@ describe('the notation of dates and numbers that the analysis infers for a colum
   test('is used by the load, whichever row, file or block decides the notation', () => {
     fc.assert(
       fc.property(arbitraryPositions, ({ sizes, at: [number, row], choice, which, block }) => {
-        const { type, open, deciders } = choice;
+        const { type, open, decidingValues: deciders } = choice;
         const [decider, format, loaded, reading] = deciders[
           which % deciders.length
-        ] as AmbiguousValue['deciders'][number];
+        ] as AmbiguousValue['decidingValues'][number];
         const isDecider = (index: number, line: number) => index === number && line === row;
         const texts = sizes.map((size, index) =>
           makeFile(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : open))),
@@ -198,7 +198,7 @@ describe('the notation of dates and numbers in each file', () => {
   test('lets a file be sent to COPY unchanged if COPY can read it', () => {
     const texts = ['k,v,w\nx,1,01/02/2024\n', 'k,v,w\ny,1.5,31/01/2024\n', 'k,v,w\nz,"2,5",12/31/2024\n'];
     const inference = finishInference(texts.map((text, index) => readFile(encodeFile(text), `${index}.csv`)));
-    const plans = inference.files.map((each) => planLoad(each, loadColumns(inference)));
+    const plans = inference.files.map((file) => planLoad(file, loadColumns(inference)));
     expect(plans.map(({ mode, dateStyle }) => [mode, dateStyle])).toEqual([
       ['raw', 'ISO, DMY'],
       ['raw', 'ISO, DMY'],

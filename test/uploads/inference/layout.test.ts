@@ -140,11 +140,11 @@ const FILES_WITHOUT_HEADER: LayoutCase[] = [
 ];
 
 describe('the table in a CSV file', () => {
-  const expectTable = ([, text, columns, rows, skipped = 0]: LayoutCase, header: boolean) => {
+  const expectTable = ([, text, columns, rows, skipped = 0]: LayoutCase, hasHeader: boolean) => {
     const inference = inferText(text);
     const { dialect, total_row_count_estimate: count } = inference.schema;
     const foundColumns = formatColumns(inference).replaceAll(':integer', ':int').replaceAll(':decimal', ':dec');
-    expect([foundColumns, count, dialect.header, dialect.skipped_lines]).toEqual([columns, rows, header, skipped]);
+    expect([foundColumns, count, dialect.header, dialect.skipped_lines]).toEqual([columns, rows, hasHeader, skipped]);
     expect(readRows(encodeFile(text))).toHaveLength(rows);
   };
   test.each(FILES_WITH_HEADER)('is found with %s', (...layoutCase) => expectTable(layoutCase, true));

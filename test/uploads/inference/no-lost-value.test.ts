@@ -21,12 +21,12 @@ const arbitraryWord = fc.constantFrom(
   ...['+5511999998888', '32E4', '007', "it's", 'Norte', 'Sul', '\u0081', '\u0001'],
 );
 const arbitraryNumber = fc.constantFrom('1', '20', '2019', '2020', '-3', '1.5', '7.25', '2024-01-31', '1234567', '0');
-const arbitrarySpecial = fc.constantFrom('Silva, Ana', 'a;b', '12,50', 'diz "oi"', 'a|b', '1.234,5', 'x, y; z');
+const arbitrarySpecialValue = fc.constantFrom('Silva, Ana', 'a;b', '12,50', 'diz "oi"', 'a|b', '1.234,5', 'x, y; z');
 const emptyCell = fc.constant('');
 const cell = fc.oneof(
   { weight: 6, arbitrary: arbitraryWord },
   { weight: 6, arbitrary: arbitraryNumber },
-  { weight: 1, arbitrary: arbitrarySpecial },
+  { weight: 1, arbitrary: arbitrarySpecialValue },
   { weight: 2, arbitrary: emptyCell },
 );
 
@@ -43,7 +43,7 @@ const generateTitles = (width: number) =>
     { maxLength: 4 },
   );
 const arbitraryGap = fc.constantFrom<LineCells>([], [''], ['', '']);
-const body = (width: number) =>
+const generateBody = (width: number) =>
   fc.array(
     fc.oneof(
       { weight: 12, arbitrary: generateLine(width, cell) },
@@ -57,13 +57,13 @@ const body = (width: number) =>
 const generateWideLine = (width: number) =>
   fc.integer({ min: 1, max: 3 }).chain((extraFields) => generateLine(width + extraFields, cell));
 /** Generates lines of which some have too many fields. */
-const generateTooWide = (width: number) =>
+const generateTooWideLines = (width: number) =>
   fc
-    .tuple(body(width), fc.array(fc.tuple(generateWideLine(width), fc.nat()), { minLength: 1, maxLength: 4 }))
+    .tuple(generateBody(width), fc.array(fc.tuple(generateWideLine(width), fc.nat()), { minLength: 1, maxLength: 4 }))
     .map(([lines, wide]) =>
       wide.reduce((allLines, [line, at]) => allLines.toSpliced(at % (allLines.length + 1), 0, line), lines),
     );
-const generateTyped = (width: number) =>
+const generateTypedLines = (width: number) =>
   fc
     .tuple(
       generateLine(width, fc.oneof({ weight: 5, arbitrary: arbitraryWord }, emptyCell)),
@@ -91,7 +91,7 @@ const files = fc.integer({ min: 1, max: 5 }).chain((width) =>
     lines: fc
       .tuple(
         generateTitles(width),
-        fc.oneof(body(width), generateTyped(width), generateTooWide(width)),
+        fc.oneof(generateBody(width), generateTypedLines(width), generateTooWideLines(width)),
         fc.array(
           fc.oneof(
             arbitraryGap,
@@ -161,7 +161,7 @@ const isFilled = (text: string | null | undefined): text is string =>
   text !== null && text !== undefined && text.trim() !== '';
 
 /** Returns the filled cells of a row with their positions. */
-const filterFilled = (cells: readonly (string | null)[]) =>
+const listFilledCells = (cells: readonly (string | null)[]) =>
   cells.flatMap((text, index) => (isFilled(text) ? [`${index}: ${text}`] : []));
 
 /**
@@ -171,8 +171,10 @@ const filterFilled = (cells: readonly (string | null)[]) =>
 function expectNothingLost(file: GeneratedFile, { schema, rows, straight, count }: ReturnType<typeof loadFile>): void {
   const { dialect } = schema;
   const skippedLines = new Set(dialect.skipped.map(({ line }) => line));
-  const left = numberRecords(file).filter(({ line, cells }) => cells.some(isFilled) && !skippedLines.has(line));
-  const header = dialect.header ? left.shift() : undefined;
+  const remainingLines = numberRecords(file).filter(
+    ({ line, cells }) => cells.some(isFilled) && !skippedLines.has(line),
+  );
+  const header = dialect.header ? remainingLines.shift() : undefined;
   if (header) {
     const names = schema.columns.map(({ name, display_name }) => (name === display_name ? '' : display_name));
     for (const name of header.cells.map((text) => text.trim()).filter((text) => text !== '')) {
@@ -180,9 +182,9 @@ function expectNothingLost(file: GeneratedFile, { schema, rows, straight, count 
     }
     expect(names.length).toBeGreaterThan(0);
   }
-  expect(rows.map(filterFilled)).toEqual(left.map(({ cells }) => filterFilled(cells)));
+  expect(rows.map(listFilledCells)).toEqual(remainingLines.map(({ cells }) => listFilledCells(cells)));
   expect(rows).toHaveLength(count);
-  if (straight !== null) expect(straight.map(filterFilled)).toEqual(rows.map(filterFilled));
+  if (straight !== null) expect(straight.map(listFilledCells)).toEqual(rows.map(listFilledCells));
 }
 
 /** Expects that a value over two lines stays one value, whatever separates the columns. */

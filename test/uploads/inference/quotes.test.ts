@@ -202,9 +202,9 @@ describe('the lines of a CSV file that are skipped', () => {
 });
 
 test('line numbers in errors are the same for every line ending', () => {
-  const text = (end: string) => ['a,b', '1,x', '"2",y', '3,z,w', ''].join(end);
+  const makeText = (end: string) => ['a,b', '1,x', '"2",y', '3,z,w', ''].join(end);
   for (const end of ['\n', '\r\n', '\r']) {
-    expect(readRefusal(() => inferText(text(end)))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 4 });
+    expect(readRefusal(() => inferText(makeText(end)))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 4 });
     expect(readRefusal(() => inferText(`a,b${end}1,x${end}2,\0`))).toMatchObject({ code: 'NUL_BYTE', line: 3 });
   }
 });

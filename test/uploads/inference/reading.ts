@@ -69,19 +69,19 @@ export function loadColumns({ schema }: Inference, types: Record<string, LoadCol
 /** Returns the text that COPY would get for a whole file, in blocks. */
 export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16): { text: string; rows: number } {
   const pieces: Uint8Array[] = [];
-  let rows = 0;
+  let rowCount = 0;
   let wantedBytes = 1;
   for (let position = plan.start; position.offset < plan.end; ) {
     const end = position.offset + Math.max(blockSize, wantedBytes);
     const chunk = convertNextChunk(plan, position, bytes.subarray(position.offset, end), end >= bytes.length);
     pieces.push(chunk.copyInput.slice());
-    rows += chunk.rowCount ?? 0;
+    rowCount += chunk.rowCount ?? 0;
     position = chunk.nextPosition;
     wantedBytes = chunk.minBlockBytes;
   }
   return {
     text: pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece)).join(''),
-    rows,
+    rows: rowCount,
   };
 }
 

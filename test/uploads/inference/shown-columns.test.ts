@@ -12,8 +12,8 @@ describe('a long value in the result of an analysis', () => {
     ['emoji', '😀'],
     ['emoji at odd places', 'a😀'],
     ['letters of two bytes', 'ção '],
-  ])('is cut to its beginning, as it reads without quotes: %s', (_what, part) => {
-    const value = part.repeat(4000);
+  ])('is cut to its beginning, as it reads without quotes: %s', (_what, beginning) => {
+    const value = beginning.repeat(4000);
     const { columns, sample_rows } = inferText(`k,v,w\n1,${quoteText(value)},x\n2,y,z\n`).schema;
     const { distinct_sample, counter_example } = columns[1]?.evidence ?? {};
     const shownValues = [distinct_sample?.[0], counter_example?.value, sample_rows[0]?.v] as string[];

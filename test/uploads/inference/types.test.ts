@@ -210,8 +210,8 @@ describe('the inferred type of a CSV column', () => {
       { k: 'x', i: '9007199254740993', d: 0.1 },
       { k: 'y', i: 5, d: '0.12345678901234567891' },
     ]);
-    const tiny = inferText('k,d\nx,1.5e-400\ny,4.9e-324\nz,1.5e-7\n').schema;
-    expect(tiny.sample_rows.map(({ d }) => d)).toEqual(['1.5e-400', '4.9e-324', 1.5e-7]);
+    const tinyNumbersSchema = inferText('k,d\nx,1.5e-400\ny,4.9e-324\nz,1.5e-7\n').schema;
+    expect(tinyNumbersSchema.sample_rows.map(({ d }) => d)).toEqual(['1.5e-400', '4.9e-324', 1.5e-7]);
   });
 
   test.each([
@@ -221,11 +221,14 @@ describe('the inferred type of a CSV column', () => {
   ] as const)(
     'that a Parquet file calls %s, with %s, is beside a CSV with %s of the type %s',
     (type, told, plain, expected) => {
-      const begun = beginInference({
+      const inferenceState = beginInference({
         fileName: 'a.parquet',
         records: { names: ['v'], types: [type], encoding: 'utf-8' },
       });
-      const states = [inferFromBlock(begun, encodeFile(`${told}\n`), true), readFile(encodeFile(`v\n${plain}\n`))];
+      const states = [
+        inferFromBlock(inferenceState, encodeFile(`${told}\n`), true),
+        readFile(encodeFile(`v\n${plain}\n`)),
+      ];
       for (const files of [states, states.toReversed()])
         expect(formatColumns(finishInference(files))).toBe(`v:${expected}`);
     },

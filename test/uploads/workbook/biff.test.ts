@@ -178,14 +178,14 @@ describe('a BIFF workbook', () => {
 
   it('has memory reserved for its cells only if they must be sorted', async () => {
     const reservedBytes: number[] = [];
-    const measureReserved = async (rows: number[]) => {
+    const measureReservedBytes = async (rows: number[]) => {
       const workbook = makeWorkbookOfRecords(rows.map((row) => makeNumbersRecord(row, [1, 2])));
       await convertOldToText(workbook, undefined, async (bytes) => void reservedBytes.push(bytes));
       return workbook.length;
     };
-    await measureReserved([0, 1]);
+    await measureReservedBytes([0, 1]);
     expect(reservedBytes).toEqual([]);
-    const size = await measureReserved([1, 0]);
+    const size = await measureReservedBytes([1, 0]);
     expect(reservedBytes).toEqual([16 * size]);
   });
 
@@ -223,10 +223,10 @@ describe('a BIFF workbook that cannot be read', () => {
     const knownProblems = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
     const wholeText = await convertOldToText(workbook);
     for (let at = 0; at < workbook.length; at += 173) {
-      const cutWorkbook = workbook.slice(0, at);
-      const problem = await findOldProblem(cutWorkbook);
+      const truncatedWorkbook = workbook.slice(0, at);
+      const problem = await findOldProblem(truncatedWorkbook);
       // The part that is cut off may be one that nobody reads.
-      if (problem === undefined) expect(await convertOldToText(cutWorkbook)).toBe(wholeText);
+      if (problem === undefined) expect(await convertOldToText(truncatedWorkbook)).toBe(wholeText);
       else expect(problem).toBe('WORKBOOK_UNREADABLE');
       const changedWorkbook = workbook.slice();
       changedWorkbook[at] = (changedWorkbook[at] as number) ^ 0xff;

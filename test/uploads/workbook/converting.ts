@@ -38,11 +38,11 @@ export async function convertWorkbook(
   onPut?: (bytes: number) => void,
 ): Promise<ConvertedSheet> {
   const bucket = createMemoryBucket(onPut);
-  let keys = 0;
+  let keyCount = 0;
   const conversionContext = {
     bucket,
     zip: createZipSource(workbook),
-    newKey: () => `key${++keys}`,
+    newKey: () => `key${++keyCount}`,
     bytesPerCall,
     bytesPerRead: bytesPerCall,
     reserveMemory: async () => {},
@@ -77,13 +77,13 @@ export function createMemorySheet(onPut: (bytes: number) => void = () => {}): Sh
 export const convertOldWorkbook = (
   workbook: Uint8Array,
   onPut?: (bytes: number) => void,
-  reserve = async (_bytes: number) => {},
+  reserveBytes = async (_bytes: number) => {},
 ): Promise<ConvertedSheet> =>
   convertBiffWorkbook('livro.xls', {
     size: workbook.length,
     read: createZipSource(workbook).read,
     begin: () => createMemorySheet(onPut),
-    reserveMemory: reserve,
+    reserveMemory: reserveBytes,
   });
 
 export const convertOldToText = async (

@@ -110,8 +110,8 @@ const rows = fc
   });
 
 /** Makes a workbook that lists its only sheet many times, with a shared text of this length. */
-function makeWorkbook(body: string, refs: string[], sheets: number, length: number): Zippable {
-  const mergeElement = `<mergeCells>${refs.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
+function makeWorkbook(body: string, mergedReferences: string[], sheetCount: number, length: number): Zippable {
+  const mergeElement = `<mergeCells>${mergedReferences.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
   const sheet = `<worksheet><sheetData>${body}</sheetData>${mergeElement}</worksheet>`;
   const files = makeWorkbookFiles({
     sheets: [{ rows: [] }],
@@ -121,7 +121,7 @@ function makeWorkbook(body: string, refs: string[], sheets: number, length: numb
   const mainPart = strFromU8(files['xl/workbook.xml'] as Uint8Array);
   return {
     ...files,
-    'xl/workbook.xml': strToU8(mainPart.replace(/<sheet [^>]*>/, (sheetElement) => sheetElement.repeat(sheets))),
+    'xl/workbook.xml': strToU8(mainPart.replace(/<sheet [^>]*>/, (sheetElement) => sheetElement.repeat(sheetCount))),
   };
 }
 

@@ -12,7 +12,7 @@ export const toFourBytes = (number: number): number[] => [...toTwoBytes(number &
 
 type RecordBytes = number[] | Uint8Array;
 
-const joinRecords = (records: RecordBytes[]) => Buffer.concat(records.map((each) => Buffer.from(each)));
+const joinRecords = (records: RecordBytes[]) => Buffer.concat(records.map((record) => Buffer.from(record)));
 
 /** Makes a workbook of these records of a sheet, and of these records of shared texts. */
 export function makeWorkbookOfRecords(cells: RecordBytes[], texts: RecordBytes[] = []): Uint8Array<ArrayBuffer> {

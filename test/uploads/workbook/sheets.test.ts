@@ -404,27 +404,45 @@ describe('merged cells of a workbook', () => {
     );
   });
 
-  const TITLE = parseCells('Notas do ano');
-  const BOTH = parseCells('Nome|Notas||Final', '|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
-  const GROUP = parseCells('|Notas||', 'Nome|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
-  const LINES = parseCells('|Notas', '|Turma B', 'Nome|N1|N2|N3', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
-  const GROUPED = 'nome:text notas_n1:integer notas_n2:integer';
+  const TITLE_ROWS = parseCells('Notas do ano');
+  const MIXED_HEADER_ROWS = parseCells('Nome|Notas||Final', '|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const GROUP_HEADER_ROWS = parseCells('|Notas||', 'Nome|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const THREE_HEADER_ROWS = parseCells('|Notas', '|Turma B', 'Nome|N1|N2|N3', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const GROUPED_COLUMNS = 'nome:text notas_n1:integer notas_n2:integer';
 
   it.each([
-    ['also of a column with a cell in each', BOTH, ['A1:A2', 'B1:C1'], `${GROUPED} final_media:decimal`, 0],
-    ['also below a title', [...TITLE, ...BOTH], ['A1:D1', 'A2:A3', 'B2:C2'], `${GROUPED} final_media:decimal`, 1],
-    ['also where a group alone is in the first', GROUP, ['B1:C1'], `${GROUPED} media:decimal`, 0],
     [
-      'also where such a group is below a title',
-      [...TITLE, ...GROUP],
-      ['A1:D1', 'B2:C2'],
-      `${GROUPED} media:decimal`,
+      'also of a column with a cell in each',
+      MIXED_HEADER_ROWS,
+      ['A1:A2', 'B1:C1'],
+      `${GROUPED_COLUMNS} final_media:decimal`,
+      0,
+    ],
+    [
+      'also below a title',
+      [...TITLE_ROWS, ...MIXED_HEADER_ROWS],
+      ['A1:D1', 'A2:A3', 'B2:C2'],
+      `${GROUPED_COLUMNS} final_media:decimal`,
       1,
     ],
-    ['but of no titles of one extent', LINES, ['B1:D1', 'B2:D2'], 'nome:text n1:integer n2:integer n3:decimal', 2],
+    ['also where a group alone is in the first', GROUP_HEADER_ROWS, ['B1:C1'], `${GROUPED_COLUMNS} media:decimal`, 0],
+    [
+      'also where such a group is below a title',
+      [...TITLE_ROWS, ...GROUP_HEADER_ROWS],
+      ['A1:D1', 'B2:C2'],
+      `${GROUPED_COLUMNS} media:decimal`,
+      1,
+    ],
+    [
+      'but of no titles of one extent',
+      THREE_HEADER_ROWS,
+      ['B1:D1', 'B2:D2'],
+      'nome:text n1:integer n2:integer n3:decimal',
+      2,
+    ],
     [
       'but of no title over the first column',
-      [...parseCells('Notas'), ...GROUP.slice(1)],
+      [...parseCells('Notas'), ...GROUP_HEADER_ROWS.slice(1)],
       ['A1:B1'],
       'nome:text n1:integer n2:integer media:decimal',
       1,
@@ -436,19 +454,24 @@ describe('merged cells of a workbook', () => {
   });
 
   const toTexts = (rows: Cell[][]): Cell[][] => rows.map((row) => row.map((cell) => cell && String(cell)));
-  const PAIR = parseCells('P||Q', 'a|b|c', 'x|1|2', 'y|3|4');
-  const INDEX = parseCells('|P||Q', '|a|b|c', '', '0|1|2|3', '1|4|5|6');
-  const LABELS = parseCells('|P||Q', 'nome|a|b|c', 'x|1|2|3', 'y|4|5|6');
-  const THREE = parseCells('P||Q||R', 'a|b|c|d|e', '1|2|3|4|5', '6|7|8|9|0');
+  const PAIR_ROWS = parseCells('P||Q', 'a|b|c', 'x|1|2', 'y|3|4');
+  const INDEX_ROWS = parseCells('|P||Q', '|a|b|c', '', '0|1|2|3', '1|4|5|6');
+  const LABEL_ROWS = parseCells('|P||Q', 'nome|a|b|c', 'x|1|2|3', 'y|4|5|6');
+  const THREE_PAIR_ROWS = parseCells('P||Q||R', 'a|b|c|d|e', '1|2|3|4|5', '6|7|8|9|0');
   const PAIR_COLUMNS = 'p_a:text p_b:integer q_c:integer';
   const INDEX_COLUMNS = 'column_1:integer p_a:integer p_b:integer q_c:integer';
 
   it.each([
-    ['beside another group', PAIR, ['A1:B1'], PAIR_COLUMNS],
-    ['in a sheet of texts', toTexts(PAIR), ['A1:B1'], PAIR_COLUMNS],
-    ['behind a column of row numbers without a name', INDEX, ['B1:C1'], INDEX_COLUMNS],
-    ['behind a column named in the second row', LABELS, ['B1:C1'], 'nome:text p_a:integer p_b:integer q_c:integer'],
-    ['beside two groups', THREE, ['A1:B1', 'C1:D1'], 'p_a:integer p_b:integer q_c:integer q_d:integer r_e:integer'],
+    ['beside another group', PAIR_ROWS, ['A1:B1'], PAIR_COLUMNS],
+    ['in a sheet of texts', toTexts(PAIR_ROWS), ['A1:B1'], PAIR_COLUMNS],
+    ['behind a column of row numbers without a name', INDEX_ROWS, ['B1:C1'], INDEX_COLUMNS],
+    ['behind a column named in the second row', LABEL_ROWS, ['B1:C1'], 'nome:text p_a:integer p_b:integer q_c:integer'],
+    [
+      'beside two groups',
+      THREE_PAIR_ROWS,
+      ['A1:B1', 'C1:D1'],
+      'p_a:integer p_b:integer q_c:integer q_d:integer r_e:integer',
+    ],
   ])(
     'name each column by both levels of a header, also where a group has a single column, %s',
     async (_, rows, merges, columns) => {
@@ -560,13 +583,13 @@ describe('merged cells of a workbook', () => {
 
   it('are all ignored where some overlap, as Excel repairs such a file', async () => {
     const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 'x', B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
-    const convertMerged = (...merges: string[]) => convertToText(makeWorkbook({ sheets: [{ rows, merges }] }));
+    const convertMergedCells = (...merges: string[]) => convertToText(makeWorkbook({ sheets: [{ rows, merges }] }));
     const unmergedText = `"a","b"\n"x",2\n,3\n${'\n'.repeat(66)},4\n`;
-    expect(await convertMerged('A2:A3')).toBe(unmergedText.replace('\n,3', '\n"x",3'));
-    expect(await convertMerged('A2:A3', 'A3:B3')).toBe(unmergedText);
-    expect(await convertMerged('A2:A3', 'B1:D2', 'D2:E2')).toBe(unmergedText);
-    expect(await convertMerged('A2:A90', 'A80:A99')).toBe(unmergedText);
-    expect(await convertMerged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(
+    expect(await convertMergedCells('A2:A3')).toBe(unmergedText.replace('\n,3', '\n"x",3'));
+    expect(await convertMergedCells('A2:A3', 'A3:B3')).toBe(unmergedText);
+    expect(await convertMergedCells('A2:A3', 'B1:D2', 'D2:E2')).toBe(unmergedText);
+    expect(await convertMergedCells('A2:A90', 'A80:A99')).toBe(unmergedText);
+    expect(await convertMergedCells('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(
       unmergedText.replace('\n,3', '\n"x",3'),
     );
   });
@@ -693,8 +716,9 @@ describe('an XML part of a workbook', () => {
 
 describe('a workbook that cannot be read', () => {
   const findBrokenProblem = (files: WorkbookParts['files']) => findProblem(makeSheetWorkbook(SHEET_ROWS, { files }));
-  const sheet = (xml: string) => findBrokenProblem({ 'xl/worksheets/sheet1.xml': xml });
-  const row = (inside: string) => sheet(`<worksheet><sheetData><row r="1">${inside}</row></sheetData></worksheet>`);
+  const findSheetProblem = (xml: string) => findBrokenProblem({ 'xl/worksheets/sheet1.xml': xml });
+  const findRowProblem = (content: string) =>
+    findSheetProblem(`<worksheet><sheetData><row r="1">${content}</row></sheetData></worksheet>`);
 
   it('is reported as unreadable, or without rows, whatever is wrong with it', async () => {
     expect(await findProblem(makeWorkbook({ sheets: [] }))).toBe('NO_ROWS');
@@ -704,20 +728,22 @@ describe('a workbook that cannot be read', () => {
     expect(await findBrokenProblem({ 'xl/workbook.xml': '<workbook><sheets><sheet name="' })).toBe(
       'WORKBOOK_UNREADABLE',
     );
-    expect(await sheet('<worksheet><sheetData><row r="1"><c><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
-    expect(await sheet('<worksheet><sheetData><row r="2"/><row r="1"/></sheetData></worksheet>')).toBe(
+    expect(await findSheetProblem('<worksheet><sheetData><row r="1"><c><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await findSheetProblem('<worksheet><sheetData><row r="2"/><row r="1"/></sheetData></worksheet>')).toBe(
       'WORKBOOK_UNREADABLE',
     );
-    expect(await sheet('<worksheet><sheetData><row r="1048577"/></sheetData></worksheet>')).toBe('WORKBOOK_UNREADABLE');
-    expect(await row('<c r="XFE1"><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
-    expect(await row('<c r="B1"><v>1</v></c><c r="A1"><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
-    expect(await row('<c t="s"><v>7</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await findSheetProblem('<worksheet><sheetData><row r="1048577"/></sheetData></worksheet>')).toBe(
+      'WORKBOOK_UNREADABLE',
+    );
+    expect(await findRowProblem('<c r="XFE1"><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await findRowProblem('<c r="B1"><v>1</v></c><c r="A1"><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await findRowProblem('<c t="s"><v>7</v></c>')).toBe('WORKBOOK_UNREADABLE');
   });
 
   it('is reported as unreadable when it defines XML entities', async () => {
     const entityBomb = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>`;
     expect(
-      await sheet(
+      await findSheetProblem(
         `${entityBomb}<worksheet><sheetData><row r="1"><c t="str"><v>&b;</v></c></row></sheetData></worksheet>`,
       ),
     ).toBe('WORKBOOK_UNREADABLE');

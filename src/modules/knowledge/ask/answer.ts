@@ -21,7 +21,7 @@ import { buildSections, type PromptMaterial } from './prompt-material.ts';
 /** The maximum number of choices a model is asked for: after an invalid one it is asked again, with the problems. */
 const MAX_CHOICE_ATTEMPTS = 2;
 /** The maximum number of attempts at a provider that is slow or fails: few, as a user waits for the answer. */
-const PROVIDER_ATTEMPTS = 2;
+const MAX_PROVIDER_ATTEMPTS = 2;
 /** The maximum length of an invalid answer that is sent back to the model, in characters. */
 const MAX_REPEATED_CHARACTERS = 4000;
 /** The maximum length of the problems of an invalid answer that are sent back to the model, in characters. */
@@ -75,8 +75,8 @@ async function requestAnswer(
         ...prompt,
         answerSchema: CHOICE_SHAPE,
         readAnswer: (answer) => answer,
-        maxAttempts: PROVIDER_ATTEMPTS,
-        takesInvalid: true,
+        maxAttempts: MAX_PROVIDER_ATTEMPTS,
+        acceptsInvalid: true,
       },
       usage,
     );
@@ -99,10 +99,10 @@ async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<Judg
       return 'input' in outcome ? { kind: 'answer', ...outcome } : outcome;
     }
     case 'clarification': {
-      const readings = await Promise.all(choice.alternatives.map((query) => validateQuery(ctx, query)));
-      const validReadings = readings.filter((reading) => 'input' in reading);
-      if (validReadings.length > 0) return { kind: 'clarification', possibleQueries: validReadings };
-      return readings.find((reading) => !('input' in reading)) as Exclude<JudgedAnswer, ValidQuery>;
+      const outcomes = await Promise.all(choice.alternatives.map((query) => validateQuery(ctx, query)));
+      const validOutcomes = outcomes.filter((reading) => 'input' in reading);
+      if (validOutcomes.length > 0) return { kind: 'clarification', possibleQueries: validOutcomes };
+      return outcomes.find((reading) => !('input' in reading)) as Exclude<JudgedAnswer, ValidQuery>;
     }
   }
 }

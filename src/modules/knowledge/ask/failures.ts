@@ -1,4 +1,4 @@
-import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../../kernel/failure.ts';
 
 /** The model could not be asked: it is unavailable, refuses, or does not respond in time. */
 export const providerFailed = defineFailure('ask.provider_failed', 'unavailable', {
@@ -12,7 +12,7 @@ export const askedTooOften = defineFailure('ask.too_often', 'too_many', {
   detail: (seconds: number) => ({ retryAfter: seconds }),
 });
 
-export const askedQuestionNotFound = defineNotFound('asked_question', {
+export const askedQuestionNotFound = defineNotFoundFailure('asked_question', {
   message: 'There is no such question, or it is no longer kept.',
 });
 

@@ -1,4 +1,4 @@
-import { findDeniedEverywhere } from '../../../access/denials.ts';
+import { findReadDenials } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
 import { findHiddenItems, sampleValues } from '../metrics/service.ts';
@@ -72,7 +72,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
     ctx.db,
     companyId,
     [...new Set([...concepts.values()].flat())],
-    findDeniedEverywhere(ctx.actor, 'concept'),
+    findReadDenials(ctx.actor, 'concept'),
   );
   const namesById = new Map(
     namedConcepts.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]),

@@ -11,7 +11,7 @@ import { questionText } from '../questions/question.ts';
 import { questionRecord, viewQuestionFor } from '../questions/views.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept, providerFailed } from './failures.ts';
 import { acceptAskedQuestion, answerQuestion, listAskedQuestions } from './service.ts';
-import { answerRecord, askedRecord, viewAnswer, viewAskedQuestion } from './views.ts';
+import { answerRecord, askedQuestionRecord, viewAnswer, viewAskedQuestion } from './views.ts';
 
 const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
@@ -56,7 +56,7 @@ export const askEndpoints = [
       description:
         'The questions that users and service accounts asked and how they were answered, without results. Newest first.',
       query: pagesQuery.extend({ kind: z.enum(OUTCOMES).optional() }),
-      returns: ok(listOf(askedRecord)),
+      returns: ok(listOf(askedQuestionRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>

@@ -2,7 +2,7 @@ import type { Context, PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
 import { DAY_MS, MINUTE_MS } from '../../../kernel/clock.ts';
-import { invalid, isInvalidInput } from '../../../kernel/failure.ts';
+import { invalidInput, isInvalidInput } from '../../../kernel/failure.ts';
 import { type AiUsage, makeNoUsage } from '../../../platform/ai.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
 import {
@@ -28,7 +28,7 @@ import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failure
 import { type PromptMaterial, readPromptMaterial } from './prompt-material.ts';
 import * as store from './store.ts';
 
-export type { AskedRow } from './store.ts';
+export type { AskedQuestionRow as AskedRow } from './store.ts';
 
 /** The maximum number of questions that are stored for a company. */
 const MAX_KEPT_QUESTIONS = 10_000;
@@ -81,12 +81,12 @@ export async function answerQuestion(
   { question, execute }: { question: string; execute: boolean },
 ): Promise<Answer> {
   if (makeQuestionKey(question) === '')
-    throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
+    throw invalidInput([{ field: 'question', message: 'must hold a letter or a digit' }]);
   const verifiedQuestion = await findVerifiedQuestion(ctx, question);
   const verifiedOutcome = verifiedQuestion && (await judgeVerifiedQuestion(ctx, verifiedQuestion));
   if (verifiedQuestion && verifiedOutcome) {
-    const askedRow = await recordQuestion(ctx, question, null);
-    return finishAnswer(ctx, askedRow, {
+    const askedQuestionRow = await recordQuestion(ctx, question, null);
+    return finishAnswer(ctx, askedQuestionRow, {
       outcome: verifiedOutcome,
       verifiedQuestionId: verifiedQuestion.id,
       execute,
@@ -94,14 +94,14 @@ export async function answerQuestion(
     });
   }
   const settings = requireAi(ctx);
-  const askedRow = await recordQuestion(ctx, question, settings.model);
+  const askedQuestionRow = await recordQuestion(ctx, question, settings.model);
   const usage = makeNoUsage();
   try {
     const promptMaterial = await readPromptMaterial(ctx, question);
     const outcome = promptMaterial.items.some(({ kind }) => kind === 'metric')
       ? await chooseQuery(ctx, settings, { question, promptMaterial, usage })
       : ({ kind: 'refusal', reason: 'no_metrics' } as const);
-    return await finishAnswer(ctx, askedRow, {
+    return await finishAnswer(ctx, askedQuestionRow, {
       outcome,
       offered: promptMaterial,
       verifiedQuestionId: null,
@@ -109,7 +109,7 @@ export async function answerQuestion(
       usage,
     });
   } catch (error) {
-    await store.updateAskedQuestion(ctx.db, askedRow, { usage }).run();
+    await store.updateAskedQuestion(ctx.db, askedQuestionRow, { usage }).run();
     throw error;
   }
 }
@@ -129,7 +129,11 @@ async function judgeVerifiedQuestion(ctx: PrincipalContext, row: QuestionRow): P
 }
 
 /** Stores a question before it is answered, so that it counts for the limit whatever its outcome. */
-async function recordQuestion(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
+async function recordQuestion(
+  ctx: PrincipalContext,
+  question: string,
+  model: string | null,
+): Promise<store.AskedQuestionRow> {
   const { companyId, id: askedBy } = ctx.actor;
   const now = ctx.now();
   const row = {
@@ -163,7 +167,7 @@ type ExplainedOutcome = QuestionOutcome | { kind: 'refusal'; reason: keyof typeo
 /** Computes the chosen query, and stores the outcome of the question. */
 async function finishAnswer(
   ctx: PrincipalContext,
-  askedRow: store.AskedRow,
+  askedQuestionRow: store.AskedQuestionRow,
   {
     outcome,
     offered,
@@ -179,17 +183,17 @@ async function finishAnswer(
   },
 ): Promise<Answer> {
   const answer: Answer = {
-    questionId: askedRow.id,
+    questionId: askedQuestionRow.id,
     kind: outcome.kind,
     query: outcome.kind === 'answer' ? outcome.input : null,
     result: outcome.kind === 'answer' && execute ? await runMetrics(ctx, outcome.input, outcome.preparedQuery) : null,
     used: outcome.kind === 'answer' ? outcome.preparedQuery.used : [],
     verifiedQuestionId,
     explanation: buildExplanation(outcome),
-    alternatives: await findAlternatives(ctx, askedRow.question, outcome, offered),
+    alternatives: await findAlternatives(ctx, askedQuestionRow.question, outcome, offered),
   };
   await store
-    .updateAskedQuestion(ctx.db, askedRow, {
+    .updateAskedQuestion(ctx.db, askedQuestionRow, {
       kind: answer.kind,
       query: answer.query && toStoredQuery(answer.query),
       explanation: answer.explanation,
@@ -252,8 +256,8 @@ export async function acceptAskedQuestion(ctx: PrincipalContext, id: string): Pr
   const { question, query } = asked;
   if (query === null) throw nothingToAccept();
   if (namesHiddenItem(parseStoredQuery({ query }), await findHiddenItems(ctx))) throw askedQuestionNotFound();
-  return createQuestion(ctx, { question, query: parseStoredQuery({ query }) }, (verifiedId) =>
-    store.markAccepted(ctx.db, asked, verifiedId),
+  return createQuestion(ctx, { question, query: parseStoredQuery({ query }) }, (verifiedQuestionId) =>
+    store.markAccepted(ctx.db, asked, verifiedQuestionId),
   );
 }
 

@@ -4,11 +4,11 @@ import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { AFTER_CHANGE, insertWhen, makeIdListSql, matchesId } from '../../../db/statements.ts';
+import { HAS_CHANGED_ROWS, insertWhen, makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import { isQueryable } from '../metrics/store.ts';
 
-export type AskedRow = typeof asked.$inferSelect;
+export type AskedQuestionRow = typeof asked.$inferSelect;
 
 const makeLastNumberSql = (companyId: string): SQL =>
   sql`(select coalesce(max(${asked.number}), 0) from ${asked} where ${eq(asked.companyId, companyId)})`;
@@ -16,7 +16,7 @@ const makeLastNumberSql = (companyId: string): SQL =>
 /** Stores a question under the next number; a model's question only if its asker sent fewer than `limit` since `since`. */
 export const insertAskedQuestion = (
   db: ControlDb,
-  row: Omit<AskedRow, 'number'>,
+  row: Omit<AskedQuestionRow, 'number'>,
   { limit, since }: { limit: number; since: number },
 ) => {
   const { companyId, askedBy } = row;
@@ -31,11 +31,16 @@ export const insertAskedQuestion = (
   return insertWhen(db, asked, { ...row, number: sql`${makeLastNumberSql(companyId)} + 1` }, isBelowLimit).returning();
 };
 
-/** Deletes all but the last `maxKept` questions of a company. */
-export const deleteOldestQuestions = (db: ControlDb, companyId: string, maxKept: number) =>
+/** Deletes all but the last `maxKeptQuestions` questions of a company. */
+export const deleteOldestQuestions = (db: ControlDb, companyId: string, maxKeptQuestions: number) =>
   db
     .delete(asked)
-    .where(and(eq(asked.companyId, companyId), lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKept}`)));
+    .where(
+      and(
+        eq(asked.companyId, companyId),
+        lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKeptQuestions}`),
+      ),
+    );
 
 /** Deletes up to `limit` questions of any company that were asked before a time. */
 export const deleteQuestionsBefore = (db: ControlDb, cutoff: number, limit: number) =>
@@ -44,7 +49,11 @@ export const deleteQuestionsBefore = (db: ControlDb, cutoff: number, limit: numb
     .where(inArray(asked.id, db.select({ id: asked.id }).from(asked).where(lt(asked.askedAt, cutoff)).limit(limit)));
 
 /** Stores the outcome of a question. */
-export const updateAskedQuestion = (db: ControlDb, { companyId, id }: AskedRow, outcome: Partial<AskedRow>) =>
+export const updateAskedQuestion = (
+  db: ControlDb,
+  { companyId, id }: AskedQuestionRow,
+  outcome: Partial<AskedQuestionRow>,
+) =>
   db
     .update(asked)
     .set(outcome)
@@ -57,16 +66,16 @@ export const selectAskedQuestion = (db: ControlDb, companyId: string, id: string
     .where(matchesId(asked, companyId, id));
 
 /** Stores as which verified question an asked one was accepted, if the previous statement of the batch changed a row. */
-export const markAccepted = (db: ControlDb, { companyId, id }: AskedRow, acceptedAs: string) =>
+export const markAccepted = (db: ControlDb, { companyId, id }: AskedQuestionRow, acceptedAs: string) =>
   db
     .update(asked)
     .set({ acceptedAs })
-    .where(and(matchesId(asked, companyId, id), AFTER_CHANGE));
+    .where(and(matchesId(asked, companyId, id), HAS_CHANGED_ROWS));
 
 /** Selects the queries of a company's asked questions. */
 export const selectAskedQueries = (db: ControlDb, companyId: string) =>
   db
-    .select({ id: asked.id, query: sql<NonNullable<AskedRow['query']>>`${asked.query}`.mapWith(asked.query) })
+    .select({ id: asked.id, query: sql<NonNullable<AskedQuestionRow['query']>>`${asked.query}`.mapWith(asked.query) })
     .from(asked)
     .where(and(eq(asked.companyId, companyId), isNotNull(asked.query)));
 
@@ -75,7 +84,7 @@ export const readAskedQuestions = (
   db: ControlDb,
   companyId: string,
   { kind, denials }: { kind: Outcome | undefined; denials: Denials },
-  part: Pick<PageRequest, 'page' | 'perPage'>,
+  pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) =>
   readPage(
     db,
@@ -87,7 +96,7 @@ export const readAskedQuestions = (
         isNotDenied(asked.id, denials),
       ) as SQL,
     },
-    { ...part, by: asked.askedAt, descending: true },
+    { ...pageRequest, by: asked.askedAt, descending: true },
   );
 
 const makeContentFieldSql = <T>(name: string) => sql<T>`${resources.content} ->> ${`$.${name}`}`;

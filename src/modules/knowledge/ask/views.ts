@@ -37,7 +37,7 @@ const viewAnswerRecord = makeView(answerRecord);
 export const viewAnswer = (answer: Answer) =>
   viewAnswerRecord({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsedItems(answer.used) });
 
-export const askedRecord = z
+export const askedQuestionRecord = z
   .object({
     _id: z.string(),
     question: z.string(),
@@ -53,6 +53,6 @@ export const askedRecord = z
   })
   .meta({ id: 'AskedQuestion' });
 
-const viewAskedRecord = makeView(askedRecord);
+const viewAskedQuestionRecord = makeView(askedQuestionRecord);
 export const viewAskedQuestion = (row: AskedRow) =>
-  viewAskedRecord({ ...row, query: row.query && parseStoredQuery({ query: row.query }) });
+  viewAskedQuestionRecord({ ...row, query: row.query && parseStoredQuery({ query: row.query }) });

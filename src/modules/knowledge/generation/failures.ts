@@ -1,10 +1,10 @@
-import { defineFailure, defineNotFound, type FieldProblem, invalid } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure, type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
 
 /** The accepted file extensions. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
 /** There is no such job; also thrown for the id of a job whose type the route does not handle. */
-export const jobNotFound = defineNotFound('knowledge_job', {
+export const jobNotFound = defineNotFoundFailure('knowledge_job', {
   message: 'There is no such job.',
   console: 'JOB_NOT_FOUND',
 });
@@ -24,10 +24,10 @@ export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
 
 /** Makes the failure for missing prerequisites of a generation: each problem's field names one. */
 export const makePrerequisiteFailure = (...problems: FieldProblem[]) =>
-  invalid(problems, 'Something that the generation needs is missing.');
+  invalidInput(problems, 'Something that the generation needs is missing.');
 
 /** Returns the failure for a problem with the file, reported for the field `file`. */
-export const makeFileFailure = (message: string) => invalid([{ field: 'file', message }]);
+export const makeFileFailure = (message: string) => invalidInput([{ field: 'file', message }]);
 
 /** The file is larger than the route accepts. @param limit the maximum size in bytes */
 export const fileTooLarge = defineFailure('knowledge_file.too_large', 'too_large', {

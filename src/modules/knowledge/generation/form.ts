@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MultipartMalformed, parseBoundary } from '../../../formats/multipart/headers.ts';
 import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidInput } from '../../../kernel/failure.ts';
 import type { SentBody } from '../../../kernel/files.ts';
 import { describeUnknownFields } from '../../../kernel/members.ts';
 import { isAcceptedFileName } from './documents.ts';
@@ -40,7 +40,7 @@ export const conceptGenerationForm = z.object({
 export async function readConceptForm(sentBody: SentBody): Promise<ConceptGeneration> {
   const parts = await readParts(sentBody);
   const unknownNames = parts.map(({ name }) => name).filter((name) => !FORM_FIELDS.includes(name));
-  if (unknownNames.length > 0) throw invalid(describeUnknownFields(unknownNames));
+  if (unknownNames.length > 0) throw invalidInput(describeUnknownFields(unknownNames));
   const fileParts = parts.filter(({ name }) => name === 'file');
   const files = fileParts.filter(isFile).filter(isChosenFile);
   if (files.length > 1) throw makeFileFailure('must be one file at most');
@@ -52,21 +52,24 @@ export async function readConceptForm(sentBody: SentBody): Promise<ConceptGenera
   if (file?.bytes.length === 0) throw makeFileFailure('is empty');
   const domains = listValues(parts, DOMAIN_FIELDS);
   const [text, ...otherTexts] = listValues(parts, ['text']);
-  if (otherTexts.length > 0) throw invalid([{ field: 'text', message: 'must be sent once' }]);
+  if (otherTexts.length > 0) throw invalidInput([{ field: 'text', message: 'must be sent once' }]);
   const parsedForm = conceptGeneration.safeParse({
     ...(domains.length > 0 && { business_domains: domains }),
     ...(text !== undefined && { text }),
   });
   if (!parsedForm.success) {
-    throw invalid(parsedForm.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
+    throw invalidInput(parsedForm.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
   }
   return {
-    ...toGeneration(parsedForm.data),
+    ...toConceptGeneration(parsedForm.data),
     ...(file && { file: { name: file.filename, bytes: file.bytes } }),
   };
 }
 
-export const toGeneration = ({ business_domains, text }: z.output<typeof conceptGeneration>): ConceptGeneration => ({
+export const toConceptGeneration = ({
+  business_domains,
+  text,
+}: z.output<typeof conceptGeneration>): ConceptGeneration => ({
   ...(business_domains && { businessDomains: business_domains }),
   ...(text !== undefined && { text }),
 });

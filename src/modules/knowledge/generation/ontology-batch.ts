@@ -74,8 +74,8 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
   const { source } = job.input;
   if (!source) throw new SourceMissingError();
   const parts = source.offsets.length - 1;
-  const part = job.processedCount % parts;
-  const catalogueChunk = await readBatch(ctx, source, part);
+  const batchIndex = job.processedCount % parts;
+  const catalogueChunk = await readBatch(ctx, source, batchIndex);
   if (catalogueChunk === undefined) throw new SourceMissingError();
   const entityHints = await readEntityHints(ctx);
   const chunks = chunkConcepts(entityHints);
@@ -84,7 +84,7 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
   const nodeLines = [...knownOntology.nodesByKey].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
   const sections = [
     { title: 'concepts', text: chunks[job.processedCount % chunks.length] ?? '' },
-    { title: `part ${part + 1} of ${parts} of the catalogue`, text: catalogueChunk },
+    { title: `part ${batchIndex + 1} of ${parts} of the catalogue`, text: catalogueChunk },
     { title: 'known nodes', text: joinLines(nodeLines) },
   ];
   const { value, model } = await askModel(

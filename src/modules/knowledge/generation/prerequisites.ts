@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
 import { readConnectionId } from '../../managed-database/service.ts';
 import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
@@ -49,14 +49,14 @@ export async function requireBusinessDomains(
     });
   }
   if (keys === undefined || keys.length === 0) return configuredDomains;
-  const byKey = new Map(configuredDomains.map((domain) => [domain.key, domain]));
+  const domainsByKey = new Map(configuredDomains.map((domain) => [domain.key, domain]));
   const problems = keys.flatMap((key, index) =>
-    byKey.has(key)
+    domainsByKey.has(key)
       ? []
       : [{ field: `business_domains.${index}`, message: 'is not the key of a business domain of this company' }],
   );
-  if (problems.length > 0) throw invalid(problems);
-  return [...new Set(keys)].map((key) => byKey.get(key) as BusinessDomain);
+  if (problems.length > 0) throw invalidInput(problems);
+  return [...new Set(keys)].map((key) => domainsByKey.get(key) as BusinessDomain);
 }
 
 /** Throws unless all prerequisites of generating an ontology from a connection are met. */

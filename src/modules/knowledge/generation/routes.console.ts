@@ -9,7 +9,7 @@ import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm, tooManyFiles } from './failures.ts';
-import { conceptGeneration, conceptGenerationForm, readConceptForm, toGeneration } from './form.ts';
+import { conceptGeneration, conceptGenerationForm, readConceptForm, toConceptGeneration } from './form.ts';
 import {
   cancelJob,
   checkConceptPrerequisites,
@@ -30,13 +30,13 @@ import {
   viewOntologyPrerequisites,
 } from './views.ts';
 
-const PATH = '/api/v1/domain-knowledge';
+const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
 export const generationEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/concepts/generation/prerequisites`,
+      path: `${KNOWLEDGE_PATH}/concepts/generation/prerequisites`,
       access: 'knowledge_reviews:generate',
       operationId: 'getConceptGenerationPrerequisites',
       summary: 'Get the prerequisites of concept generation',
@@ -50,7 +50,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/concepts/generation/jobs`,
+      path: `${KNOWLEDGE_PATH}/concepts/generation/jobs`,
       access: 'knowledge_reviews:generate',
       operationId: 'generateConcepts',
       summary: 'Generate concepts from business domains, text and a file',
@@ -63,13 +63,16 @@ export const generationEndpoints = [
     },
     async ({ ctx, body, request }) =>
       viewJob(
-        await startConceptGeneration(ctx, body ? toGeneration(body) : await readConceptForm(toSentBody(request))),
+        await startConceptGeneration(
+          ctx,
+          body ? toConceptGeneration(body) : await readConceptForm(toSentBody(request)),
+        ),
       ),
   ),
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/concepts/generation/jobs/{id}`,
+      path: `${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`,
       access: 'knowledge_reviews:generate',
       resource: 'none',
       operationId: 'getConceptGenerationJob',
@@ -84,7 +87,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/ontology/generation/prerequisites`,
+      path: `${KNOWLEDGE_PATH}/ontology/generation/prerequisites`,
       access: 'knowledge_reviews:generate',
       operationId: 'getOntologyGenerationPrerequisites',
       summary: 'Get the prerequisites of ontology generation',
@@ -98,7 +101,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/ontology/generation/jobs`,
+      path: `${KNOWLEDGE_PATH}/ontology/generation/jobs`,
       access: 'knowledge_reviews:generate',
       operationId: 'generateOntology',
       summary: 'Generate an ontology',
@@ -113,7 +116,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/ontology/generation/jobs/{id}`,
+      path: `${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`,
       access: 'knowledge_reviews:generate',
       resource: 'none',
       operationId: 'getOntologyGenerationJob',
@@ -129,7 +132,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/jobs/enrich`,
+      path: `${KNOWLEDGE_PATH}/jobs/enrich`,
       access: 'knowledge_reviews:generate',
       operationId: 'suggestResourceChanges',
       summary: 'Suggest changes to several resources',
@@ -145,7 +148,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/jobs`,
+      path: `${KNOWLEDGE_PATH}/jobs`,
       access: 'knowledge_reviews:list',
       operationId: 'listEnrichmentJobs',
       summary: 'List enrichment jobs',
@@ -163,7 +166,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/jobs/{id}`,
+      path: `${KNOWLEDGE_PATH}/jobs/{id}`,
       access: 'knowledge_reviews:list',
       resource: 'none',
       operationId: 'getKnowledgeJob',
@@ -178,7 +181,7 @@ export const generationEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/jobs/{id}/cancel`,
+      path: `${KNOWLEDGE_PATH}/jobs/{id}/cancel`,
       access: 'knowledge_reviews:generate',
       resource: 'none',
       operationId: 'cancelKnowledgeJob',

@@ -18,15 +18,15 @@ export function splitBatches(text: string, size = BATCH_CHARACTERS): string[] {
   return batches;
 }
 
-function findSplitPosition(text: string, start: number, latest: number): number {
-  const earliest = start + Math.floor((latest - start) / 2);
-  const searchedText = text.slice(earliest, latest);
+function findSplitPosition(text: string, start: number, latestPosition: number): number {
+  const earliestPosition = start + Math.floor((latestPosition - start) / 2);
+  const searchedText = text.slice(earliestPosition, latestPosition);
   for (const end of ['\n\n', '\n', ' ']) {
     const at = searchedText.lastIndexOf(end);
-    if (at > 0) return earliest + at + end.length;
+    if (at > 0) return earliestPosition + at + end.length;
   }
   // Not between the halves of a surrogate pair.
-  return /[\uD800-\uDBFF]/.test(text[latest - 1] ?? '') ? latest - 1 : latest;
+  return /[\uD800-\uDBFF]/.test(text[latestPosition - 1] ?? '') ? latestPosition - 1 : latestPosition;
 }
 
 /** Prefix of the keys of texts in R2; the ids of company and job follow. */

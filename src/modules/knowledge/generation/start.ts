@@ -1,7 +1,7 @@
 import type { PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidInput } from '../../../kernel/failure.ts';
 import { makeNoUsage } from '../../../platform/ai.ts';
 import { findResources } from '../resources/service.ts';
 import { chunkConcepts, chunkLines, describeCatalogue, readEntityHints, requireAi } from '../suggestions/service.ts';
@@ -29,7 +29,7 @@ export async function startConceptGeneration(
   requireAi(ctx);
   const domains = await requireBusinessDomains(ctx, businessDomains);
   const startDocument = async (document: string) => {
-    const batches = splitBatches([text, document].filter((part) => part.trim() !== '').join('\n\n'));
+    const batches = splitBatches([text, document].filter((sourceText) => sourceText.trim() !== '').join('\n\n'));
     if (batches.length > MAX_BATCHES)
       throw makeFileFailure(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
     return startJob(ctx, {
@@ -89,7 +89,7 @@ export async function startEnrichment(
           },
         ],
   );
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   const totalCount = targetIds.length;
   return startJob(ctx, { type: 'enrichment', targetType, targetIds, totalCount, input: {}, batches: [] });
 }

@@ -69,7 +69,7 @@ export function readJobs(
     status,
     denialsByType,
   }: { targetType?: ResourceType; status?: JobStatus; denialsByType: Record<ResourceType, Denials> },
-  part: Pick<PageRequest, 'page' | 'perPage'>,
+  pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     eq(jobs.companyId, jobFilter.companyId),
@@ -78,7 +78,7 @@ export function readJobs(
     status === undefined ? undefined : eq(jobs.status, status),
     ...makeTargetsNotDeniedConditions(denialsByType),
   ) as SQL;
-  return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
+  return readPage(db, { table: jobs, filter }, { ...pageRequest, by: jobs.createdAt, descending: true });
 }
 
 /** Leases an active job to one message delivery, until `leaseUntil`, unless another delivery holds it. */

@@ -25,7 +25,7 @@ import * as store from './store.ts';
 /** The maximum number of deliveries without a finished batch, after which a job fails. */
 const MAX_ATTEMPTS = 8;
 /** The maximum time for reading and writing, in addition to asking the model. */
-const READ_WRITE_MS = 30_000;
+const MAX_READ_WRITE_MS = 30_000;
 
 const BATCH_RUNNERS: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
   concept_generation: proposeConcepts,
@@ -63,7 +63,7 @@ export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void
 class TooManyAttemptsError extends Error {}
 
 const computeLeaseMs = (ctx: CompanyContext): number =>
-  READ_WRITE_MS + (isAiConfigured(ctx) ? computeMaxAskMs(requireAi(ctx)) : 0);
+  MAX_READ_WRITE_MS + (isAiConfigured(ctx) ? computeMaxAskMs(requireAi(ctx)) : 0);
 
 /** Returns the message of an error that ends the job; undefined for an error after which the batch is retried. */
 function findFinalError(error: unknown): string | undefined {

@@ -3,7 +3,7 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { conceptFields } from '../concepts/concept.ts';
 import { nodeFields } from '../ontology/node.ts';
 import { relationFields } from '../ontology/relation.ts';
-import { MAX_LIST_ITEMS, MAX_LONG_ITEMS, makeTextListSchema, name } from '../resources/fields.ts';
+import { MAX_LIST_ITEMS, MAX_LONG_LIST_ITEMS, makeTextListSchema, name } from '../resources/fields.ts';
 import { joinUniqueKey } from '../resources/service.ts';
 import { semanticFields } from '../semantic/item.ts';
 
@@ -33,9 +33,9 @@ export const ENTRY_SHAPES = {
     .strictObject({
       ...item,
       source_concepts: makeTextListSchema(MAX_LIST_ITEMS),
-      depends_on_concepts: makeTextListSchema(MAX_LONG_ITEMS),
-      depends_on_metrics: makeTextListSchema(MAX_LONG_ITEMS),
-      depends_on_entities: makeTextListSchema(MAX_LONG_ITEMS),
+      depends_on_concepts: makeTextListSchema(MAX_LONG_LIST_ITEMS),
+      depends_on_metrics: makeTextListSchema(MAX_LONG_LIST_ITEMS),
+      depends_on_entities: makeTextListSchema(MAX_LONG_LIST_ITEMS),
     })
     .partial()
     .required({ kind: true, name: true, description: true }),
@@ -43,8 +43,8 @@ export const ENTRY_SHAPES = {
     .strictObject({
       ...node,
       parent_node: nodeName.nullable(),
-      source_concepts: makeTextListSchema(MAX_LONG_ITEMS),
-      mapped_semantic_entities: makeTextListSchema(MAX_LONG_ITEMS),
+      source_concepts: makeTextListSchema(MAX_LONG_LIST_ITEMS),
+      mapped_semantic_entities: makeTextListSchema(MAX_LONG_LIST_ITEMS),
     })
     .partial()
     .required({ name: true, description: true }),

@@ -1,4 +1,4 @@
-import { findDeniedInLists } from '../../../access/denials.ts';
+import { findListDenials } from '../../../access/denials.ts';
 import { isAllowed, requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
@@ -42,11 +42,11 @@ export function requireMayExport({ actor }: PrincipalContext): void {
 /** Exports the active knowledge that the caller may see as a document: equal knowledge makes an equal document. */
 export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCUMENT_BYTES): Promise<KnowledgeExport> {
   requireMayExport(ctx);
-  const byId = new Map((await readActiveResources(ctx, maxBytes)).map((resource) => [resource.id, resource]));
-  await addMissingConcepts(ctx, byId);
-  const resources = [...new Set(byId.values())];
+  const resourcesById = new Map((await readActiveResources(ctx, maxBytes)).map((resource) => [resource.id, resource]));
+  await addMissingConcepts(ctx, resourcesById);
+  const resources = [...new Set(resourcesById.values())];
   const replaceTableIds = await createTableIdReplacer(ctx, resources);
-  const lists = LIST_NAMES.map((list) => [list, toEntries(list, resources, byId, replaceTableIds)] as const);
+  const lists = LIST_NAMES.map((list) => [list, toEntries(list, resources, resourcesById, replaceTableIds)] as const);
   return { document: { format: DOCUMENT_FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
 
@@ -54,7 +54,7 @@ async function readActiveResources(ctx: PrincipalContext, maxBytes: number): Pro
   const { targets } = getDeniedSuggestions(ctx);
   const { ids: hiddenIds } = await findHiddenItems(ctx);
   const semanticDenials = { ...targets.semantic, ids: [...targets.semantic.ids, ...hiddenIds] };
-  const listDenials = { ...targets, concept: findDeniedInLists(ctx.actor, 'concept'), semantic: semanticDenials };
+  const listDenials = { ...targets, concept: findListDenials(ctx.actor, 'concept'), semantic: semanticDenials };
   const activeResources: ActiveResource[] = [];
   let bytes = 0;
   for (let afterId = ''; ; ) {
@@ -76,21 +76,21 @@ async function readActiveResources(ctx: PrincipalContext, maxBytes: number): Pro
  * Adds the concepts of items that have no active concept: an item without a concept could not be imported. The id of a concept is
  * mapped to the active concept of the same name, where there is one, since a document refers to it by its name.
  */
-async function addMissingConcepts(ctx: PrincipalContext, byId: Map<string, ActiveResource>): Promise<void> {
-  const storedResources = [...byId.values()];
+async function addMissingConcepts(ctx: PrincipalContext, resourcesById: Map<string, ActiveResource>): Promise<void> {
+  const storedResources = [...resourcesById.values()];
   const missingIds = storedResources.flatMap(({ resourceType, content }) => {
     const ids =
       resourceType === 'semantic' && content.kind !== 'mapping' ? (content.source_concept_ids as string[]) : [];
-    return ids.some((id) => byId.has(id)) ? [] : ids;
+    return ids.some((id) => resourcesById.has(id)) ? [] : ids;
   });
   const concepts = storedResources.filter(({ resourceType }) => resourceType === 'concept');
-  const byKey = new Map(concepts.map((concept) => [joinUniqueKey(concept.content.name as string), concept]));
-  const isHidden = makeDenialCheck(findDeniedInLists(ctx.actor, 'concept'));
+  const conceptsByKey = new Map(concepts.map((concept) => [joinUniqueKey(concept.content.name as string), concept]));
+  const isHidden = makeDenialCheck(findListDenials(ctx.actor, 'concept'));
   const foundConcepts = (await findResources(ctx, [...new Set(missingIds)])).filter(({ id }) => !isHidden(id));
   for (const concept of foundConcepts.toSorted((a, b) => compareByCodePoint(b.id, a.id))) {
-    const activeConcept = byKey.get(concept.uniqueKey) ?? concept;
-    byKey.set(concept.uniqueKey, activeConcept);
-    byId.set(concept.id, activeConcept);
+    const activeConcept = conceptsByKey.get(concept.uniqueKey) ?? concept;
+    conceptsByKey.set(concept.uniqueKey, activeConcept);
+    resourcesById.set(concept.id, activeConcept);
   }
 }
 
@@ -99,12 +99,12 @@ async function createTableIdReplacer(
   ctx: PrincipalContext,
   resources: readonly ActiveResource[],
 ): Promise<(text: string) => string> {
-  const mappedWords = resources.flatMap(({ resourceType, content }) =>
+  const mappedIds = resources.flatMap(({ resourceType, content }) =>
     resourceType === 'semantic'
       ? listMappedNames(content).flatMap((text) => text.match(/\b[0-9a-f]{24}\b/g) ?? [])
       : [],
   );
-  const ids = [...new Set(mappedWords)];
+  const ids = [...new Set(mappedIds)];
   const tables = ids.length > 0 ? await findTables(ctx, ids) : [];
   const visibleTables = tables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
   const names = new Map(visibleTables.map(({ id, displayName }) => [id, displayName]));
@@ -117,7 +117,7 @@ const listMappedNames = (content: Content): string[] => MAPPED_FIELDS.flatMap((f
 function toEntries(
   list: ListName,
   resources: readonly ActiveResource[],
-  byId: ReadonlyMap<string, ActiveResource>,
+  resourcesById: ReadonlyMap<string, ActiveResource>,
   replaceTableIds: (text: string) => string,
 ): DocumentEntry[] {
   const type = RESOURCE_TYPES[list];
@@ -129,7 +129,7 @@ function toEntries(
       const namesByField = new Map<string, unknown>();
       for (const { documentField, field, isList } of REFERENCE_FIELDS[list]) {
         const ids = [completeContent[field]].flat().filter((id) => typeof id === 'string');
-        const foundNames = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => getName(resource));
+        const foundNames = ids.flatMap((id) => resourcesById.get(id) ?? []).map((resource) => getName(resource));
         const listNames = () => [...new Set(foundNames as string[])].toSorted(compareByCodePoint);
         namesByField.set(documentField, isList ? listNames() : (foundNames[0] ?? null));
       }
@@ -159,8 +159,8 @@ function getName({ resourceType, content }: { resourceType: ResourceType; conten
 /** Returns the text to sort entries by: kind and name, which are unique together; for a relation, its ends and predicate. */
 function makeSortKey(list: ListName, entry: DocumentEntry): string {
   if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
-  const formatEnd = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
-  return [formatEnd('subject'), entry.predicate, formatEnd('object')].join('\n');
+  const formatRelationEnd = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
+  return [formatRelationEnd('subject'), entry.predicate, formatRelationEnd('object')].join('\n');
 }
 
 export const compareByCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -301,7 +301,7 @@ function toPayload(
 ): Content | null {
   const content: Content = { ...entry, status: 'active' };
   const checkedContent: Content = { ...content };
-  const suggested: Record<string, string | string[]> = {};
+  const suggestedValues: Record<string, string | string[]> = {};
   const problems: FieldProblem[] = [];
   for (const { documentField, field, isList, namedTargets } of references) {
     const foundTargets = namedTargets.flatMap(({ key, missingMessage }) => {
@@ -314,7 +314,7 @@ function toPayload(
     const suggestionIds = foundTargets.flatMap((target) => ('suggestionId' in target ? [target.suggestionId] : []));
     if (isList) content[field] = ids;
     else content[field] = ids[0] ?? null;
-    if (suggestionIds.length > 0) suggested[field] = isList ? suggestionIds : (suggestionIds[0] as string);
+    if (suggestionIds.length > 0) suggestedValues[field] = isList ? suggestionIds : (suggestionIds[0] as string);
     delete checkedContent[documentField];
     checkedContent[field] = isList ? foundTargets.map(getId) : foundTargets[0] ? getId(foundTargets[0]) : null;
   }
@@ -328,5 +328,5 @@ function toPayload(
   }
   errors.push(...problems.slice(0, 20).map(({ field, message }) => ({ line, place: [name, field], problem: message })));
   if (problems.length > 0) return null;
-  return Object.keys(suggested).length > 0 ? { ...content, suggested } : content;
+  return Object.keys(suggestedValues).length > 0 ? { ...content, suggested: suggestedValues } : content;
 }

@@ -1,6 +1,6 @@
 import { isAllowed } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
-import { formatPlainJson, makeLiteral, writeYaml } from '../../../formats/yaml/write.ts';
+import { formatPlainJson, makeTextScalar, writeYaml } from '../../../formats/yaml/write.ts';
 import { isInvalidInput } from '../../../kernel/failure.ts';
 import { quoteIdentifier } from '../../../tenant-sql/identifiers.ts';
 import { type AnsiSql, writeAnsiDimension, writeAnsiMetric } from '../metrics/ansi.ts';
@@ -76,7 +76,7 @@ export async function buildSemanticModel(
       description,
       datatype: OSSIE_DATA_TYPES[type],
     })),
-    custom_extensions: [{ vendor_name: VENDOR_NAME, data: makeLiteral(formatPlainJson(document)) }],
+    custom_extensions: [{ vendor_name: VENDOR_NAME, data: makeTextScalar(formatPlainJson(document)) }],
   };
   const { datasets } = semanticModel;
   return writeYaml({ version: OSSIE_VERSION, semantic_model: datasets.length > 0 ? [semanticModel] : [] });

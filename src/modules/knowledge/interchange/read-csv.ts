@@ -58,7 +58,7 @@ function scanDocument(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRec
 /** Detects how cells are separated and quoted: the delimiter is the one in the header. */
 function detectDialect(text: string): Dialect {
   const [header = ''] = text.split(/\r?\n/, 1);
-  const delimiter = ([',', ';', '\t'] as const).find((sign) => header.includes(sign)) ?? ',';
+  const delimiter = ([',', ';', '\t'] as const).find((candidate) => header.includes(candidate)) ?? ',';
   return { delimiter, quote: '"', escape: 'doubled', spaceBeforeQuote: false };
 }
 
@@ -89,5 +89,5 @@ const toConcept = (header: readonly string[], cells: readonly string[]) =>
 const parseList = (cell: string): string[] =>
   cell
     .split(';')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+    .map((item) => item.trim())
+    .filter((item) => item !== '');

@@ -1,4 +1,4 @@
-import { ARRAY, JsonWalker, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
+import { ARRAY_START, JsonWalker, NestedTooDeepError, OBJECT_START } from '../../../kernel/json-walk.ts';
 import { importUnreadable } from './failures.ts';
 import { type LocatedValue, MAX_ENTRIES, makeTooManyEntriesFailure } from './read-knowledge.ts';
 
@@ -7,8 +7,8 @@ const MAX_DEPTH = 100;
  * The maximum number of commas and opening brackets, which bounds the number of values: even an empty list takes memory. One for
  * each ten bytes of the largest document.
  */
-const MAX_VALUE_SIGNS = 500_000;
-const VALUE_SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
+const MAX_VALUE_SEPARATORS = 500_000;
+const VALUE_SEPARATORS = new Set([...',[{'].map((character) => character.charCodeAt(0)));
 
 /** Parses JSON, with the line numbers of its members, and of the elements of lists among them. */
 export function readJson(text: string): LocatedValue {
@@ -18,12 +18,12 @@ export function readJson(text: string): LocatedValue {
   const walk = new JsonWalker(bytes, 0, MAX_DEPTH);
   const findLineAt = createLineFinder(bytes);
   try {
-    if (walk.next() === OBJECT) walkMembers(walk, bytes, lines, findLineAt);
+    if (walk.next() === OBJECT_START) walkMembers(walk, bytes, lines, findLineAt);
     else walk.walkValue();
     walk.next();
     if (walk.at < bytes.length) throw new SyntaxError();
   } catch (error) {
-    if (error instanceof NestedTooDeep) throw importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`);
+    if (error instanceof NestedTooDeepError) throw importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`);
     if (error instanceof SyntaxError) throw importUnreadable('it is not valid JSON', findLineAt(walk.at));
     throw error;
   }
@@ -32,10 +32,10 @@ export function readJson(text: string): LocatedValue {
 
 /** Throws for a document with too many values, counted by commas and opening brackets: most values follow one. */
 function requireBoundedValues(bytes: Uint8Array): void {
-  let signCount = 0;
-  for (const byte of bytes) if (VALUE_SIGNS.has(byte)) signCount += 1;
-  if (signCount > MAX_VALUE_SIGNS)
-    throw importUnreadable(`it has more than ${MAX_VALUE_SIGNS} commas and opening brackets`);
+  let separatorCount = 0;
+  for (const byte of bytes) if (VALUE_SEPARATORS.has(byte)) separatorCount += 1;
+  if (separatorCount > MAX_VALUE_SEPARATORS)
+    throw importUnreadable(`it has more than ${MAX_VALUE_SEPARATORS} commas and opening brackets`);
 }
 
 function walkMembers(
@@ -48,7 +48,7 @@ function walkMembers(
   walk.walkMembers((start, end) => {
     const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
     lines.set(name, findLineAt(start));
-    if (walk.next() !== ARRAY) return walk.walkValue(1);
+    if (walk.next() !== ARRAY_START) return walk.walkValue(1);
     let index = 0;
     walk.walkElements(() => {
       if (index > MAX_ENTRIES) throw makeTooManyEntriesFailure();
@@ -63,9 +63,9 @@ function walkMembers(
 /** Returns a function that finds the line of a byte offset; it must be called with ascending offsets. */
 function createLineFinder(bytes: Uint8Array): (at: number) => number {
   let line = 1;
-  let countedTo = 0;
+  let countedEnd = 0;
   return (at) => {
-    for (; countedTo < at && countedTo < bytes.length; countedTo += 1) if (bytes[countedTo] === 10) line += 1;
+    for (; countedEnd < at && countedEnd < bytes.length; countedEnd += 1) if (bytes[countedEnd] === 10) line += 1;
     return line;
   };
 }

@@ -39,11 +39,11 @@ export function readYaml(text: string): LocatedValue {
   const findLine: LocatedValue['findLine'] = (...path) => {
     let node: unknown = document.contents;
     let line = 1;
-    for (const part of [...path, null]) {
+    for (const pathSegment of [...path, null]) {
       const { range } = Object(node) as Partial<Node>;
       if (range) line = lines.linePos(range[0]).line;
-      if (part === null || !isCollection(node)) break;
-      node = node.get(part, true);
+      if (pathSegment === null || !isCollection(node)) break;
+      node = node.get(pathSegment, true);
     }
     return line;
   };
@@ -52,25 +52,25 @@ export function readYaml(text: string): LocatedValue {
 
 /** Throws for a text that would take too much depth or time, before any of it is parsed. */
 function requireBoundedYaml(text: string): void {
-  let tokens = 0;
+  let tokenCount = 0;
   let line = 1;
-  let flow = 0;
-  let blocks = 0;
+  let flowDepth = 0;
+  let blockDepth = 0;
   let quoted = 0;
   const makeTooDeepFailure = () => importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`, line);
   for (const token of new Lexer().lex(text)) {
-    tokens += 1;
-    if (tokens > MAX_TOKENS) throw importUnreadable(`it has more than ${MAX_TOKENS} tokens`, line);
+    tokenCount += 1;
+    if (tokenCount > MAX_TOKENS) throw importUnreadable(`it has more than ${MAX_TOKENS} tokens`, line);
     if (token.startsWith('"')) quoted += token.length;
     if (quoted > MAX_QUOTED_CHARACTERS)
       throw importUnreadable(`it has more than ${MAX_QUOTED_CHARACTERS} characters in double quotes`, line);
-    if (token === '[' || token === '{') flow += 1;
-    else if (token === ']' || token === '}') flow -= 1;
-    else if (token === '-' || token === '?' || token === ':') blocks += flow === 0 ? 1 : 0;
+    if (token === '[' || token === '{') flowDepth += 1;
+    else if (token === ']' || token === '}') flowDepth -= 1;
+    else if (token === '-' || token === '?' || token === ':') blockDepth += flowDepth === 0 ? 1 : 0;
     else if (token.includes('\n')) {
       line += token.split('\n').length - 1;
-      blocks = 0;
+      blockDepth = 0;
     } else if (token.length > MAX_INDENT && token.trim() === '' && !token.includes('\t')) throw makeTooDeepFailure();
-    if (flow > MAX_DEPTH || blocks > MAX_DEPTH) throw makeTooDeepFailure();
+    if (flowDepth > MAX_DEPTH || blockDepth > MAX_DEPTH) throw makeTooDeepFailure();
   }
 }

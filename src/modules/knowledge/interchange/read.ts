@@ -1,5 +1,5 @@
 import { decodeWhole } from '../../../formats/text/detect.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidInput } from '../../../kernel/failure.ts';
 import type { SentBody } from '../../../kernel/files.ts';
 import { readBounded } from '../../../platform/bounded.ts';
 import { MAX_DOCUMENT_BYTES } from './document.ts';
@@ -29,7 +29,7 @@ export async function readDocument({ stream, type: contentType, length }: SentBo
   const type = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const readText = DOCUMENT_READERS.get(type);
   if (!readText)
-    throw invalid([{ field: 'Content-Type', message: 'must be application/json, application/yaml or text/csv' }]);
+    throw invalidInput([{ field: 'Content-Type', message: 'must be application/json, application/yaml or text/csv' }]);
   if ((length ?? 0) > MAX_DOCUMENT_BYTES) throw importTooLarge(MAX_DOCUMENT_BYTES);
   const bytes = await readBounded(stream, MAX_DOCUMENT_BYTES, { leavesRest: true });
   if (bytes === null) throw importTooLarge(MAX_DOCUMENT_BYTES);

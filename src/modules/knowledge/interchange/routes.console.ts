@@ -6,7 +6,7 @@ import { ok, prepared } from '../../../http/endpoint.ts';
 import { queryFlag } from '../../../http/list-query.ts';
 import { toSentBody } from '../../../http/sent-body.ts';
 import { endpoint } from '../../../http/surfaces/knowledge.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidInput } from '../../../kernel/failure.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { knowledgeDocument, MAX_DOCUMENT_BYTES } from './document.ts';
 import { exportKnowledge, requireMayExport } from './export.ts';
@@ -76,7 +76,7 @@ export const interchangeEndpoints = [
           errors: z.array(z.object({ line: z.int(), message: z.string() })),
         }),
       ),
-      fails: [importTooLarge, importUnreadable, invalid, concurrentChange],
+      fails: [importTooLarge, importUnreadable, invalidInput, concurrentChange],
     },
     async ({ ctx, query, request }) => importKnowledge(ctx, await readDocument(toSentBody(request)), query.dry_run),
   ),

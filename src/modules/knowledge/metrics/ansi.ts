@@ -28,7 +28,7 @@ const MAX_SQL_LENGTH = 50_000;
 /** Returns the SQL of a dimension. @throws what `Model.dimension` throws; ExpressionError where it would be too long */
 export function writeAnsiDimension(model: MetricModel, item: SemanticItem): AnsiSql {
   const value = compileDimension(model, item);
-  const sql = writeAnsi(value, new TextBudget(MAX_SQL_LENGTH), rejectAggregate);
+  const sql = writeAnsiSql(value, new TextBudget(MAX_SQL_LENGTH), rejectAggregate);
   return { sql, type: value.type, tables: listTables([value]) };
 }
 
@@ -49,13 +49,17 @@ export function writeAnsiMetric(model: MetricModel, item: SemanticItem): AnsiSql
     isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outerFilters, ...metric.filters];
     tables.push(...metric.tables, ...listTables([metric.formula, ...metric.filters]));
-    return writeAnsi(metric.formula, budget, (part) => {
-      if (part.kind === 'metric') return `(${compileFormula(model.requireMetric(part.name), filters)})`;
-      const { argument, filter } = part.call;
+    return writeAnsiSql(metric.formula, budget, (aggregate) => {
+      if (aggregate.kind === 'metric') return `(${compileFormula(model.requireMetric(aggregate.name), filters)})`;
+      const { argument, filter } = aggregate.call;
       const conditions = [...(filter ? [filter] : []), ...filters].map((condition) =>
-        writeAnsi(condition, budget, rejectAggregate),
+        writeAnsiSql(condition, budget, rejectAggregate),
       );
-      return makeAggregateSql(part.call, argument ? writeAnsi(argument, budget, rejectAggregate) : '*', conditions);
+      return makeAggregateSql(
+        aggregate.call,
+        argument ? writeAnsiSql(argument, budget, rejectAggregate) : '*',
+        conditions,
+      );
     });
   };
   const sql = compileFormula(item, []);
@@ -69,10 +73,10 @@ const rejectAggregate = (): never => {
   throw new ExpressionError('aggregates cannot be nested');
 };
 
-function writeAnsi(
+function writeAnsiSql(
   expression: Expression,
   budget: TextBudget,
-  writeAggregate: (part: AggregateExpression) => string,
+  writeAggregate: (aggregate: AggregateExpression) => string,
 ): string {
   budget.spend(measureOwnLength(expression), 1);
   switch (expression.kind) {
@@ -86,7 +90,7 @@ function writeAnsi(
       return `CAST(NULL AS ${formatType(expression.type)})`;
     case 'sql':
       return expression.parts
-        .map((part) => (typeof part === 'string' ? part : writeAnsi(part, budget, writeAggregate)))
+        .map((part) => (typeof part === 'string' ? part : writeAnsiSql(part, budget, writeAggregate)))
         .join('');
     default:
       return writeAggregate(expression);

@@ -44,23 +44,23 @@ export const MAX_SQL_LENGTH = 400_000;
  */
 export function compileQuery(model: MetricModel, query: MetricQuery): CompiledQuery {
   try {
-    return compileWithinBudget(new TextBudget(MAX_SQL_LENGTH), model, query);
+    return compileQueryWithinBudget(new TextBudget(MAX_SQL_LENGTH), model, query);
   } catch (error) {
     throw error instanceof ExpressionError ? makeQueryTooLongFailure(query, error) : error;
   }
 }
 
-function compileWithinBudget(budget: TextBudget, model: MetricModel, query: MetricQuery): CompiledQuery {
-  const { values, bind } = createTextBindings();
+function compileQueryWithinBudget(budget: TextBudget, model: MetricModel, query: MetricQuery): CompiledQuery {
+  const { values, bindValue } = createTextBindings();
   const groupings = query.dimensions.map((item) => compileGrouping(model, item, query.timeGrain));
   const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
     const value = compileDimension(model, dimension);
     return { item: dimension, value, type: value.type as Condition['type'], operator, values };
   });
   const measures = new Measures(model, budget);
-  const formulas = query.metrics.map((item) => measures.compileFormula(item, bind));
+  const formulas = query.metrics.map((item) => measures.compileFormula(item, bindValue));
   const facts = groupFacts(measures.measures);
-  const statements = facts.map((fact) => makeFactSql(model, fact, { groupings, conditions }, { bind, budget }));
+  const statements = facts.map((fact) => makeFactSql(model, fact, { groupings, conditions }, { bindValue, budget }));
   const groups = groupings.map((_, index) => formatGroupName(index));
   const withClauses = [
     ...statements.map(({ text }, index) => `f${index + 1} AS (\n    ${text})`),
@@ -70,7 +70,7 @@ function compileWithinBudget(budget: TextBudget, model: MetricModel, query: Metr
     `WITH ${withClauses.join(',\n  ')}`,
     `SELECT ${[...groups, ...formulas.map((formula, index) => `${formula} AS m${index + 1}`)].join(', ')}`,
     `FROM ${facts.length > 1 ? 'facts' : 'f1'}`,
-    `${compileOrder(query, groups)}LIMIT ${bind(query.limit + 1)}::bigint`,
+    `${compileOrder(query, groups)}LIMIT ${bindValue(query.limit + 1)}::bigint`,
   ].join('\n');
   const items = [
     ...query.metrics,
@@ -116,7 +116,7 @@ function compileGrouping(model: MetricModel, item: SemanticItem, grain: TimeGrai
 /** Joins facts into one row for each group of any fact. A fact has at most one row for a group, so nothing counts twice. */
 function joinFacts(facts: readonly Fact[], groups: readonly string[]): string {
   const measures = facts.flatMap((fact) => fact.measures);
-  const union = facts.map((fact, index) => {
+  const unionSelects = facts.map((fact, index) => {
     const columns = measures.map((measure) =>
       fact.measures.includes(measure) ? measure.name : `NULL::${formatResultType(measure)} AS ${measure.name}`,
     );
@@ -124,7 +124,7 @@ function joinFacts(facts: readonly Fact[], groups: readonly string[]): string {
   });
   const values = measures.map(({ name }) => `any_value(${name}) AS ${name}`);
   const groupByClause = groups.length > 0 ? `\n    GROUP BY ${groups.join(', ')}` : '';
-  return `SELECT ${[...groups, ...values].join(', ')}\n    FROM (${union.join('\n    UNION ALL ')}) AS parts${groupByClause}`;
+  return `SELECT ${[...groups, ...values].join(', ')}\n    FROM (${unionSelects.join('\n    UNION ALL ')}) AS parts${groupByClause}`;
 }
 
 function compileOrder({ orderBy, dimensions }: MetricQuery, groups: readonly string[]): string {

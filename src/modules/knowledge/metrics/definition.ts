@@ -131,18 +131,18 @@ function parseAggregated(item: ItemDefinition, tables: readonly Table[], formula
       throw new ExpressionError(`column "${unaggregatedColumn.column}" must be inside an aggregate`);
     return formula;
   }
-  const word = parseAggregation(item);
-  if (word === undefined) {
+  const aggregation = parseAggregation(item);
+  if (aggregation === undefined) {
     throw new ExpressionError(
       formula ? 'it aggregates nothing: use an aggregate, or set `aggregation`' : 'it has no formula',
     );
   }
-  if (!formula && word.name === 'count' && !word.isDistinct && item.mapped_columns.length !== 1) {
-    return { kind: 'aggregate', type: 'integer', call: { ...word, argument: null, filter: null } };
+  if (!formula && aggregation.name === 'count' && !aggregation.isDistinct && item.mapped_columns.length !== 1) {
+    return { kind: 'aggregate', type: 'integer', call: { ...aggregation, argument: null, filter: null } };
   }
   const argument = formula ?? requireOnlyColumn(removeTimeColumn(item, tables), tables);
-  const type = (AGGREGATES.get(word.name) as (value: Expression) => ValueType)(argument);
-  return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
+  const type = (AGGREGATES.get(aggregation.name) as (value: Expression) => ValueType)(argument);
+  return { kind: 'aggregate', type, call: { ...aggregation, argument, filter: null } };
 }
 
 /** Yields an expression and its parts, but no parts of aggregates. */
@@ -153,10 +153,10 @@ function* walkOutsideAggregates(expression: Expression): Generator<Expression> {
 }
 
 function parseAggregation({ aggregation }: ItemDefinition): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
-  const word = (aggregation ?? '').trim().toLowerCase();
-  if (DISTINCT_NAMES.has(word)) return { name: 'count', isDistinct: true };
-  if (word === 'last' || word === 'first') return { name: 'sum', isDistinct: false };
-  const name = AGGREGATE_ALIASES.get(word) ?? word;
+  const aggregationName = (aggregation ?? '').trim().toLowerCase();
+  if (DISTINCT_NAMES.has(aggregationName)) return { name: 'count', isDistinct: true };
+  if (aggregationName === 'last' || aggregationName === 'first') return { name: 'sum', isDistinct: false };
+  const name = AGGREGATE_ALIASES.get(aggregationName) ?? aggregationName;
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 

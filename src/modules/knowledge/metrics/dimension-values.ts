@@ -30,7 +30,7 @@ async function readValues(
   try {
     const runs = runAllUserSql(
       database,
-      statements.map(({ statement }) => ({ statement, limits: { ...limits, ours: true } })),
+      statements.map(({ statement }) => ({ statement, limits: { ...limits, isInternal: true } })),
     );
     const settledRuns = await Promise.allSettled(runs);
     return settledRuns.map((settledRun) => {
@@ -134,7 +134,7 @@ export async function checkValues(
       );
     }
   }
-  return { values, problems: [...problems, ...(await describeMissing(ctx, model, missingValues))] };
+  return { values, problems: [...problems, ...(await describeMissingValues(ctx, model, missingValues))] };
 }
 
 /** Returns the value itself, or else the only one that differs in case alone. */
@@ -144,7 +144,7 @@ function findMatchingValue(existingValues: readonly string[], value: string): st
   return other === undefined ? one : undefined;
 }
 
-async function describeMissing(
+async function describeMissingValues(
   ctx: PrincipalContext,
   model: PreparedQuery['model'],
   missingValues: readonly { dimension: SemanticItem; value: string }[],

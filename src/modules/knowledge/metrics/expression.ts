@@ -106,14 +106,15 @@ function listParts(expression: Expression): Expression[] {
 /** Yields an expression and all its nested parts. */
 export function* walkExpression(expression: Expression): Generator<Expression> {
   yield expression;
-  for (const part of listParts(expression)) yield* walkExpression(part);
+  for (const child of listParts(expression)) yield* walkExpression(child);
 }
 
 /** Returns the tables whose columns occur in expressions, each once. */
 export function listTables(expressions: readonly Expression[]): Table[] {
   const tables = new Map<string, Table>();
   for (const expression of expressions) {
-    for (const part of walkExpression(expression)) if (part.kind === 'column') tables.set(part.table.id, part.table);
+    for (const innerExpression of walkExpression(expression))
+      if (innerExpression.kind === 'column') tables.set(innerExpression.table.id, innerExpression.table);
   }
   return [...tables.values()];
 }

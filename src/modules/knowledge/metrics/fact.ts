@@ -66,7 +66,7 @@ export function makeFactSql(
   model: MetricModel,
   { rootTable, measures }: Fact,
   { groupings, conditions }: QueryScope,
-  { bind, budget }: Pick<SqlRenderer, 'budget'> & { bind: BindValue },
+  { bindValue, budget }: Pick<SqlRenderer, 'budget'> & { bindValue: BindValue },
 ): { text: string; tables: Table[] } {
   const joinedTables = new JoinedTables(model, rootTable);
   for (const { item, call, filters, semiAdditive } of measures) {
@@ -77,14 +77,14 @@ export function makeFactSql(
   }
   const as: SqlRenderer = {
     budget,
-    bind,
+    bind: bindValue,
     column: (table, column) => joinedTables.makeColumnSql(table, column),
     aggregate: rejectNestedAggregate,
     metric: rejectNestedAggregate,
   };
   const groups = groupings.map(({ value }, index) => `${renderSql(value, as)} AS ${formatGroupName(index)}`);
   const conditionSql = conditions.map(({ value, type, operator, values }) =>
-    makeComparison(renderSql(value, as), { type }, operator, values, bind),
+    makeComparison(renderSql(value, as), { type }, operator, values, bindValue),
   );
   // Once each: what is bound must stand in the statement.
   const distinctFilters = new Map(measures.map(({ filterKey, filters }) => [filterKey, filters]));

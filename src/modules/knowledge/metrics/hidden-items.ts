@@ -1,4 +1,4 @@
-import { findDeniedEverywhere } from '../../../access/denials.ts';
+import { findReadDenials } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { isNothingDenied } from '../../../permissions/denials.ts';
 import { joinUniqueKey } from '../resources/service.ts';
@@ -11,7 +11,7 @@ export interface HiddenItems {
   keys: ReadonlySet<string>;
 }
 
-const NOTHING_HIDDEN: HiddenItems = { ids: new Set(), keys: new Set() };
+const NO_HIDDEN_ITEMS: HiddenItems = { ids: new Set(), keys: new Set() };
 
 /**
  * Finds the items that are hidden from the caller: by a Deny on the item or on all of its concepts, or because it builds on a
@@ -19,24 +19,24 @@ const NOTHING_HIDDEN: HiddenItems = { ids: new Set(), keys: new Set() };
  */
 export async function findHiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
   const denials = {
-    items: findDeniedEverywhere(ctx.actor, 'semantic'),
-    concepts: findDeniedEverywhere(ctx.actor, 'concept'),
+    items: findReadDenials(ctx.actor, 'semantic'),
+    concepts: findReadDenials(ctx.actor, 'concept'),
   };
-  if (isNothingDenied(denials.items) && isNothingDenied(denials.concepts)) return NOTHING_HIDDEN;
+  if (isNothingDenied(denials.items) && isNothingDenied(denials.concepts)) return NO_HIDDEN_ITEMS;
   const items = await selectDeniedItems(ctx.db, ctx.actor.companyId, denials);
   const dependentsByBase = new Map<string, typeof items>();
   for (const item of items) {
     const metrics = listMetricNames(item.formula ?? '').map((name) => joinUniqueKey('metric', name));
-    for (const base of [...(JSON.parse(item.dependsOn) as string[]), ...metrics]) {
-      dependentsByBase.set(base, [...(dependentsByBase.get(base) ?? []), item]);
+    for (const baseId of [...(JSON.parse(item.dependsOn) as string[]), ...metrics]) {
+      dependentsByBase.set(baseId, [...(dependentsByBase.get(baseId) ?? []), item]);
     }
   }
   const hiddenItems = new Set(items.filter(({ isDenied }) => isDenied));
   const listKeys = ({ uniqueKey, status }: (typeof items)[number]) => (status === 'archived' ? [] : [uniqueKey]);
   // A set goes on to what is added to it meanwhile.
   for (const item of hiddenItems) {
-    for (const base of [item.id, ...listKeys(item)])
-      for (const dependent of dependentsByBase.get(base) ?? []) hiddenItems.add(dependent);
+    for (const baseId of [item.id, ...listKeys(item)])
+      for (const dependent of dependentsByBase.get(baseId) ?? []) hiddenItems.add(dependent);
   }
   return { ids: new Set([...hiddenItems].map(({ id }) => id)), keys: new Set([...hiddenItems].flatMap(listKeys)) };
 }

@@ -66,7 +66,7 @@ export class Measures {
   /** Compiles a metric to SQL over the columns of its aggregates. A count of nothing is 0. */
   compileFormula(
     item: SemanticItem,
-    bind: (value: string) => string,
+    bindValue: (value: string) => string,
     outerFilters: readonly Expression[] = [],
   ): string {
     this.#visits += 1;
@@ -76,7 +76,7 @@ export class Measures {
     const filters = [...outerFilters, ...metric.filters];
     return renderSql(metric.formula, {
       budget: this.#budget,
-      bind,
+      bind: bindValue,
       column: () => {
         throw new Error('a column outside of an aggregate');
       },
@@ -84,7 +84,7 @@ export class Measures {
         const { name } = this.#measure(item, metric, { call, type }, filters);
         return call.name === 'count' ? `coalesce(${name}, 0)` : name;
       },
-      metric: (name) => `(${this.compileFormula(this.#model.requireMetric(name), bind, filters)})`,
+      metric: (name) => `(${this.compileFormula(this.#model.requireMetric(name), bindValue, filters)})`,
     });
   }
 
@@ -95,7 +95,7 @@ export class Measures {
     filters: readonly Expression[],
   ): Measure {
     const keys = filters.map((filter) => this.#numberMeasure(filter));
-    const filterKey = [...new Set(keys)].sort((first, other) => first - other).join(' AND ');
+    const filterKey = [...new Set(keys)].sort((first, second) => first - second).join(' AND ');
     const root = findRoot(this.#model, item, metric, call);
     const parts = [call.argument, call.filter, metric.semiAdditive?.timeExpression].map(
       (part) => part && this.#numberMeasure(part),

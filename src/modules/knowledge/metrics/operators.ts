@@ -50,7 +50,7 @@ export abstract class OperatorParser extends TokenReader {
     if (this.skipWord('in')) return this.#parseMembership(left, notPrefix);
     if (this.skipWord('between')) {
       const low = this.#parseConcatenation();
-      this.skipRequired('word', 'and');
+      this.skipRequiredToken('word', 'and');
       const [a, b, c] = toCommonType([left, low, this.#parseConcatenation()]).values as [
         Expression,
         Expression,
@@ -63,7 +63,7 @@ export abstract class OperatorParser extends TokenReader {
       const [text, pattern] = [convertToType('text', left), convertToType('text', this.#parseConcatenation())];
       return sql('boolean')`${text} ${notPrefix}${operator.toUpperCase()} ${pattern}`;
     }
-    if (isNegated) throw this.makeUnexpectedError();
+    if (isNegated) throw this.makeUnexpectedTokenError();
     return left;
   }
 
@@ -71,19 +71,19 @@ export abstract class OperatorParser extends TokenReader {
   #parseIsCondition(left: Expression): Expression {
     const notPrefix = this.skipWord('not') ? 'NOT ' : '';
     if (this.skipWord('null')) return sql('boolean')`${left} IS ${notPrefix}NULL`;
-    for (const truth of ['true', 'false']) {
-      if (this.skipWord(truth))
-        return sql('boolean')`${convertToType('boolean', left)} IS ${notPrefix}${truth.toUpperCase()}`;
+    for (const booleanWord of ['true', 'false']) {
+      if (this.skipWord(booleanWord))
+        return sql('boolean')`${convertToType('boolean', left)} IS ${notPrefix}${booleanWord.toUpperCase()}`;
     }
-    this.skipRequired('word', 'distinct');
-    this.skipRequired('word', 'from');
+    this.skipRequiredToken('word', 'distinct');
+    this.skipRequiredToken('word', 'from');
     const [a, b] = toCommonType([left, this.#parseConcatenation()]).values as [Expression, Expression];
     return sql('boolean')`${a} IS ${notPrefix}DISTINCT FROM ${b}`;
   }
 
   #parseMembership(left: Expression, notPrefix: string): Expression {
-    this.skipRequired('sign', '(');
-    if (this.isNext('word', 'select')) throw this.makeUnexpectedError();
+    this.skipRequiredToken('sign', '(');
+    if (this.isNext('word', 'select')) throw this.makeUnexpectedTokenError();
     const [value, ...list] = toCommonType([left, ...this.parseList()]).values as [Expression, ...Expression[]];
     return sql('boolean')`${value} ${notPrefix}IN ${makeCall('boolean', '', list)}`;
   }
@@ -108,7 +108,7 @@ export abstract class OperatorParser extends TokenReader {
 
   #parseProduct(): Expression {
     let left = this.#parseSigned();
-    while (['*', '/', '%'].some((sign) => this.isNext('sign', sign))) {
+    while (['*', '/', '%'].some((operatorSign) => this.isNext('sign', operatorSign))) {
       left = applyArithmetic(this.readToken('sign'), left, this.#parseSigned());
     }
     return left;
@@ -134,7 +134,7 @@ export abstract class OperatorParser extends TokenReader {
   protected parseList(): Expression[] {
     const values = [this.parseExpression()];
     while (this.skipSign(',')) values.push(this.parseExpression());
-    this.skipRequired('sign', ')');
+    this.skipRequiredToken('sign', ')');
     return values;
   }
 }

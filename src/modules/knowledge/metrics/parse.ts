@@ -28,7 +28,7 @@ const RESERVED_WORDS = new Set(
  */
 export function parseExpression(text: string, scope: ExpressionScope): Expression {
   const parser = new Parser(tokenize(text), scope);
-  return parser.parseWhole();
+  return parser.parseWholeExpression();
 }
 
 class Parser extends OperatorParser {
@@ -40,9 +40,9 @@ class Parser extends OperatorParser {
     this.#scope = scope;
   }
 
-  parseWhole(): Expression {
+  parseWholeExpression(): Expression {
     const expression = this.parseExpression();
-    if (this.next.kind !== 'end') throw this.makeUnexpectedError();
+    if (this.next.kind !== 'end') throw this.makeUnexpectedTokenError();
     return expression;
   }
 
@@ -53,13 +53,13 @@ class Parser extends OperatorParser {
     if (kind === 'sign' && value === '(') {
       this.skipToken();
       const expression = this.parseExpression();
-      this.skipRequired('sign', ')');
+      this.skipRequiredToken('sign', ')');
       return expression;
     }
     if (kind === 'text') return { kind: 'text', type: 'text', value: this.readToken('text') };
     if (kind === 'number') return toNumberLiteral(this.readToken('number'));
     if (kind === 'metric') return this.#parseMetric();
-    throw this.makeUnexpectedError();
+    throw this.makeUnexpectedTokenError();
   }
 
   #parseWord(word: string): Expression {
@@ -71,12 +71,12 @@ class Parser extends OperatorParser {
     if (this.skipWord('true') || this.skipWord('false')) return { kind: 'sql', type: 'boolean', parts: [word] };
     if (this.skipWord('null')) return { kind: 'null', type: 'text' };
     if (this.skipWord('case')) return this.#parseCase();
-    this.skipRequired('word', 'cast');
-    this.skipRequired('sign', '(');
+    this.skipRequiredToken('word', 'cast');
+    this.skipRequiredToken('sign', '(');
     const expression = this.parseExpression();
-    this.skipRequired('word', 'as');
+    this.skipRequiredToken('word', 'as');
     const type = findCastType(this.readToken('word'));
-    this.skipRequired('sign', ')');
+    this.skipRequiredToken('sign', ')');
     return castExpression(expression, type);
   }
 
@@ -98,7 +98,7 @@ class Parser extends OperatorParser {
   #parseColumn(): Expression {
     const firstName = this.#readName();
     const secondName = this.skipSign('.') ? this.#readName() : undefined;
-    if (this.isNext('sign', '(') || this.isNext('sign', '.')) throw this.makeUnexpectedError();
+    if (this.isNext('sign', '(') || this.isNext('sign', '.')) throw this.makeUnexpectedTokenError();
     const { tables } = this.#scope;
     const searchedTables = secondName === undefined ? tables : tables.filter(({ name }) => name === firstName);
     const name = secondName ?? firstName;
@@ -113,7 +113,7 @@ class Parser extends OperatorParser {
   }
 
   #readName(): string {
-    if (this.next.kind === 'word' && RESERVED_WORDS.has(this.next.value)) throw this.makeUnexpectedError();
+    if (this.next.kind === 'word' && RESERVED_WORDS.has(this.next.value)) throw this.makeUnexpectedTokenError();
     return this.readToken(this.next.kind === 'name' ? 'name' : 'word');
   }
 
@@ -126,7 +126,7 @@ class Parser extends OperatorParser {
 
   #parseCall(): Expression {
     const name = this.readToken('word');
-    this.skipRequired('sign', '(');
+    this.skipRequiredToken('sign', '(');
     const computeType = AGGREGATES.get(name);
     if (computeType) return this.#parseAggregate(name, computeType);
     if (name === 'extract') return this.#parseExtract();
@@ -142,50 +142,50 @@ class Parser extends OperatorParser {
 
   #parseExtract(): Expression {
     const unit = this.readToken('word');
-    this.skipRequired('word', 'from');
+    this.skipRequiredToken('word', 'from');
     const time = this.parseExpression();
-    this.skipRequired('sign', ')');
+    this.skipRequiredToken('sign', ')');
     return extractTimePart(unit, time);
   }
 
-  #parseAggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
+  #parseAggregate(name: string, computeType: (value: Expression) => ValueType): Expression {
     if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot be used here`);
     if (this.#isWithinAggregate) throw new ExpressionError('aggregates cannot be nested');
     this.#isWithinAggregate = true;
     const countsRows = name === 'count' && this.skipSign('*');
     const isDistinct = !countsRows && this.skipWord('distinct');
     const argument = countsRows ? null : this.parseExpression();
-    this.skipRequired('sign', ')');
+    this.skipRequiredToken('sign', ')');
     const filter = this.#parseFilter();
     this.#isWithinAggregate = false;
-    const type = argument === null ? 'integer' : typeOf(argument);
+    const type = argument === null ? 'integer' : computeType(argument);
     return { kind: 'aggregate', type, call: { name, isDistinct, argument, filter } };
   }
 
   #parseFilter(): Expression | null {
     if (!this.skipWord('filter')) return null;
-    this.skipRequired('sign', '(');
-    this.skipRequired('word', 'where');
+    this.skipRequiredToken('sign', '(');
+    this.skipRequiredToken('word', 'where');
     const condition = convertToType('boolean', this.parseExpression());
-    this.skipRequired('sign', ')');
+    this.skipRequiredToken('sign', ')');
     return condition;
   }
 
   #parseCase(): Expression {
-    const subject = this.isNext('word', 'when') ? null : this.parseExpression();
+    const caseOperand = this.isNext('word', 'when') ? null : this.parseExpression();
     const conditionsOrValues: Expression[] = [];
     const results: Expression[] = [];
     while (this.skipWord('when')) {
       conditionsOrValues.push(this.parseExpression());
-      this.skipRequired('word', 'then');
+      this.skipRequiredToken('word', 'then');
       results.push(this.parseExpression());
     }
-    if (conditionsOrValues.length === 0) throw this.makeUnexpectedError();
+    if (conditionsOrValues.length === 0) throw this.makeUnexpectedTokenError();
     if (this.skipWord('else')) results.push(this.parseExpression());
-    this.skipRequired('word', 'end');
+    this.skipRequiredToken('word', 'end');
     const { type, values } = toCommonType(results);
     // The subject stands there once: written with each condition, nested ones would grow without bounds.
-    const [compared, ...matches] = subject ? toCommonType([subject, ...conditionsOrValues]).values : [];
+    const [compared, ...matches] = caseOperand ? toCommonType([caseOperand, ...conditionsOrValues]).values : [];
     const conditions = compared ? matches : conditionsOrValues.map((condition) => convertToType('boolean', condition));
     const branches = values.flatMap((value, index) =>
       index < conditions.length ? [' WHEN ', conditions[index] as Expression, ' THEN ', value] : [' ELSE ', value],

@@ -26,7 +26,7 @@ export type MissingPath = { reason: 'ambiguous' | 'unreachable' | 'fans_out'; re
 
 export const isPath = (pathOrReason: Path | MissingPath): pathOrReason is Path => Array.isArray(pathOrReason);
 
-const formatEnd = ({ table, column }: RelationEnd): string => `${table.name}.${column}`;
+const formatRelationEnd = ({ table, column }: RelationEnd): string => `${table.name}.${column}`;
 const makeRelationKey = (...ends: RelationEnd[]): string =>
   ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
 const isUniqueEnd = ({ table, column }: RelationEnd): boolean => table.unique.has(column);
@@ -57,10 +57,10 @@ export const listRelationTables = (relation: string): string[] =>
 
 /** Parses the relations of a company's items, each once. Relations with a table or column that does not exist are left out. */
 export function parseRelations(texts: readonly string[], tables: readonly Table[]): Relation[] {
-  const byName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
+  const tablesByName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
   const relations = new Map<string, Relation>();
   for (const text of texts) {
-    const [from, to] = parseRelationColumns(text).map(({ table, column }) => findEnd(byName.get(table), column));
+    const [from, to] = parseRelationColumns(text).map(({ table, column }) => findEnd(tablesByName.get(table), column));
     if (from && to && from.table !== to.table) relations.set(makeRelationKey(from, to), { manyEnd: from, oneEnd: to });
   }
   return [...relations.values()];
@@ -124,7 +124,7 @@ export class Relations {
 }
 
 const formatPath = (path: Path): string =>
-  path.map(({ from, to }) => `${formatEnd(from)} = ${formatEnd(to)}`).join(', ');
+  path.map(({ from, to }) => `${formatRelationEnd(from)} = ${formatRelationEnd(to)}`).join(', ');
 
 function addStep(steps: Map<string, PathStep[]>, step: PathStep): void {
   const { id } = step.from.table;

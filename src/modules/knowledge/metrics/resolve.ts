@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
-import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { acceptsOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
 import { joinUniqueKey, normalizeName } from '../resources/service.ts';
@@ -117,7 +117,7 @@ async function readItems(
   });
   if (relations.length > MAX_RELATIONS) {
     const message = `cannot be joined: the company's items hold more than ${MAX_RELATIONS} mapped relations`;
-    throw invalid([{ field: 'metrics', message }]);
+    throw invalidInput([{ field: 'metrics', message }]);
   }
   const itemIndex = new ItemIndex();
   for (let addedItems = itemIndex.addItems(items); addedItems.length > 0; ) {
@@ -166,7 +166,7 @@ function toMetricQuery(input: MetricQueryInput, model: MetricModel, itemIndex: I
       problems.push({ field: `order_by.${index}.by`, message: 'must be a metric or dimension of the query' });
     return { column, descending };
   });
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   return { metrics, dimensions, filters, timeGrain: input.time_grain, orderBy, limit: input.limit };
 }
 

@@ -56,10 +56,14 @@ export function runMetrics(
   });
 }
 
-async function runStatement(ctx: PrincipalContext, { statement }: CompiledQuery, rows: number): Promise<UserSqlResult> {
+async function runStatement(
+  ctx: PrincipalContext,
+  { statement }: CompiledQuery,
+  rowCount: number,
+): Promise<UserSqlResult> {
   const database = await openReadonlyDatabase(ctx);
   try {
-    return await runUserSql(database, statement, { ...STANDARD_LIMITS, rows });
+    return await runUserSql(database, statement, { ...STANDARD_LIMITS, rows: rowCount });
   } finally {
     // The answer need not wait for it.
     ctx.defer(database.close());

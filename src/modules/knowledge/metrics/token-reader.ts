@@ -31,7 +31,7 @@ export class TokenReader {
     this.#at += 1;
   }
 
-  makeUnexpectedError(): ExpressionError {
+  makeUnexpectedTokenError(): ExpressionError {
     const { kind, value } = this.next;
     if (kind === 'end') return new ExpressionError('it ends too early');
     if (value === 'select' || value === 'with') return new ExpressionError('subqueries are not allowed');
@@ -43,7 +43,7 @@ export class TokenReader {
   }
 
   /** Skips the next token if it has this kind and value. @returns whether it was skipped */
-  skipIf(kind: 'word' | 'sign', value: string): boolean {
+  skipTokenIf(kind: 'word' | 'sign', value: string): boolean {
     const is = this.isNext(kind, value);
     if (is) this.#at += 1;
     if (is && REPEATABLE_OPERATORS.has(value)) this.#count();
@@ -55,17 +55,17 @@ export class TokenReader {
     if (this.#operators > MAX_OPERATORS) throw new ExpressionError(`it has more than ${MAX_OPERATORS} operators`);
   }
 
-  skipWord = (value: string): boolean => this.skipIf('word', value);
-  skipSign = (value: string): boolean => this.skipIf('sign', value);
+  skipWord = (value: string): boolean => this.skipTokenIf('word', value);
+  skipSign = (value: string): boolean => this.skipTokenIf('sign', value);
 
   /** Skips the next token, which must have this kind and value. */
-  skipRequired(kind: 'word' | 'sign', value: string): void {
-    if (!this.skipIf(kind, value)) throw this.makeUnexpectedError();
+  skipRequiredToken(kind: 'word' | 'sign', value: string): void {
+    if (!this.skipTokenIf(kind, value)) throw this.makeUnexpectedTokenError();
   }
 
   /** Reads the next token, which must be of this kind. @returns its value */
   readToken(kind: Token['kind']): string {
-    if (this.next.kind !== kind) throw this.makeUnexpectedError();
+    if (this.next.kind !== kind) throw this.makeUnexpectedTokenError();
     const { value } = this.next;
     this.#at += 1;
     if (kind === 'sign') this.#count();

@@ -20,8 +20,9 @@ type TokenSpan = { kind: SqlTokenKind | 'metric'; start: number; end: number };
 
 function* splitPieces(text: string): Generator<TokenSpan> {
   for (let at = 0; at < text.length; ) {
-    const closeAt = text.startsWith('{{', at) ? text.indexOf('}}', at) : -1;
-    const piece: TokenSpan = closeAt < 0 ? readSqlToken(text, at) : { kind: 'metric', start: at, end: closeAt + 2 };
+    const closingIndex = text.startsWith('{{', at) ? text.indexOf('}}', at) : -1;
+    const piece: TokenSpan =
+      closingIndex < 0 ? readSqlToken(text, at) : { kind: 'metric', start: at, end: closingIndex + 2 };
     yield piece;
     at = piece.end;
   }
@@ -30,17 +31,17 @@ function* splitPieces(text: string): Generator<TokenSpan> {
 /** Returns the tokens of an expression, the last of kind `end`. @throws ExpressionError for text outside the grammar */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
-  let parsedTo = 0;
+  let parsedEnd = 0;
   for (const { kind, start, end } of splitPieces(text)) {
     // The second character of a sign of two.
-    if (start < parsedTo || kind === 'space') continue;
+    if (start < parsedEnd || kind === 'space') continue;
     const spelling = text.slice(start, end);
     if (kind === 'symbol') {
       const twoCharacters = text.slice(start, start + 2);
       const sign = DOUBLE_SIGNS.has(twoCharacters) ? twoCharacters : spelling;
       if (sign.length === 1 && !SINGLE_SIGNS.has(sign)) throw new ExpressionError(`"${sign}" is not allowed`);
       tokens.push({ kind: 'sign', value: sign });
-      parsedTo = start + sign.length;
+      parsedEnd = start + sign.length;
     } else tokens.push(toToken(kind, spelling));
   }
   return [...tokens, END_TOKEN];

@@ -27,24 +27,24 @@ export interface ValuesSql {
 function makeValuesSql(
   model: MetricModel,
   item: SemanticItem,
-  writeStatement: (from: string, bind: BindValue) => string,
+  writeStatement: (from: string, bindValue: BindValue) => string,
 ): ValuesSql {
   const value = compileDimension(model, item);
   const [root] = listTables([value]) as [Table, ...Table[]];
   const joinedTables = new JoinedTables(model, root);
   joinedTables.joinTables([item], [value]);
-  const { values, bind } = createTextBindings();
+  const { values, bindValue } = createTextBindings();
   const rejectAggregate = () => {
     throw new Error('an aggregate within a dimension');
   };
   const as = {
     budget: new TextBudget(MAX_SQL_LENGTH),
-    bind,
+    bind: bindValue,
     column: joinedTables.makeColumnSql.bind(joinedTables),
     aggregate: rejectAggregate,
     metric: rejectAggregate,
   };
-  const text = writeStatement(`SELECT ${renderSql(value, as)}::text AS v\n    ${joinedTables.from}`, bind);
+  const text = writeStatement(`SELECT ${renderSql(value, as)}::text AS v\n    ${joinedTables.from}`, bindValue);
   return { statement: { text, values }, tables: joinedTables.tables };
 }
 
@@ -71,8 +71,8 @@ export const makeEqualValuesSql = (
   makeValuesSql(
     model,
     item,
-    (from, bind) =>
-      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${makeCaseFoldedSql('v')} IN (SELECT ${makeCaseFoldedSql('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
+    (from, bindValue) =>
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${makeCaseFoldedSql('v')} IN (SELECT ${makeCaseFoldedSql('w')} FROM unnest(${bindValue(values)}::text[]) AS w) LIMIT ${count}`,
   );
 
 /** Makes SQL for the values that contain the given value or begin with it, in any letter case. */
@@ -86,6 +86,6 @@ export const makeSimilarValuesSql = (
   makeValuesSql(
     model,
     item,
-    (from, bind) =>
-      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${makeComparison('v', { type: 'text' }, operator, [value], bind)} LIMIT ${count}`,
+    (from, bindValue) =>
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${makeComparison('v', { type: 'text' }, operator, [value], bindValue)} LIMIT ${count}`,
   );

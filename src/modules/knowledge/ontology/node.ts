@@ -5,7 +5,7 @@ import {
   changedStatus,
   description,
   MAX_LIST_ITEMS,
-  MAX_LONG_ITEMS,
+  MAX_LONG_LIST_ITEMS,
   makeResourceIdsSchema,
   makeTextListSchema,
   name,
@@ -22,13 +22,13 @@ export const nodeFields = {
   node_type: z.enum(NODE_TYPES),
   parent_node_id: resourceId.nullable(),
   aliases: makeTextListSchema(MAX_LIST_ITEMS),
-  attributes: makeTextListSchema(MAX_LONG_ITEMS, 300),
-  constraints: makeTextListSchema(MAX_LONG_ITEMS, 1000),
-  source_concepts: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
-  mapped_semantic_entities: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({
+  attributes: makeTextListSchema(MAX_LONG_LIST_ITEMS, 300),
+  constraints: makeTextListSchema(MAX_LONG_LIST_ITEMS, 1000),
+  source_concepts: makeResourceIdsSchema(MAX_LONG_LIST_ITEMS).meta({ description: 'Ids of concepts.' }),
+  mapped_semantic_entities: makeResourceIdsSchema(MAX_LONG_LIST_ITEMS).meta({
     description: 'Ids of semantic items of kind `entity`.',
   }),
-  mapped_catalog_assets: makeTextListSchema(MAX_LONG_ITEMS, 300).meta({
+  mapped_catalog_assets: makeTextListSchema(MAX_LONG_LIST_ITEMS, 300).meta({
     description: 'Tables and columns that hold it, such as `orders` or `orders.total`.',
   }),
 };

@@ -6,7 +6,7 @@ import {
   confidence,
   description,
   evidence,
-  MAX_LONG_ITEMS,
+  MAX_LONG_LIST_ITEMS,
   makeTextSchema,
   newStatus,
   resourceId,
@@ -23,7 +23,7 @@ export const relationFields = {
     .meta({ examples: ['1:N'] }),
   relation_type: makeTextSchema(100).nullable(),
   confidence: confidence.nullable(),
-  evidence: z.array(z.union([makeTextSchema(1000), evidence])).max(MAX_LONG_ITEMS),
+  evidence: z.array(z.union([makeTextSchema(1000), evidence])).max(MAX_LONG_LIST_ITEMS),
 };
 
 export type OntologyRelation = z.output<z.ZodObject<typeof relationFields>>;

@@ -1,6 +1,6 @@
-import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../../kernel/failure.ts';
 
-export const questionNotFound = defineNotFound('verified_question');
+export const questionNotFound = defineNotFoundFailure('verified_question');
 
 export const questionDuplicate = defineFailure('verified_question.duplicate', 'conflict', {
   message: 'The same verified question already exists; case, accents and punctuation make no difference.',

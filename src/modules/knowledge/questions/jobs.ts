@@ -12,8 +12,8 @@ export async function recheckQuestions(
   { after, tries = 0 }: { after: string; tries?: number },
 ): Promise<void> {
   const { companyId } = ctx.actor;
-  const continueAfter = (from: string, attempts: number, pauseSeconds?: number) =>
-    ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: from, tries: attempts }, pauseSeconds);
+  const continueAfter = (from: string, attemptCount: number, pauseSeconds?: number) =>
+    ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: from, tries: attemptCount }, pauseSeconds);
   const rows = await store.selectQuestionsAfter(ctx.db, companyId, after, QUESTIONS_PER_MESSAGE);
   const lastRow = rows.at(-1);
   if (!lastRow) return;

@@ -11,9 +11,9 @@ export const questionText = makeTextSchema(1000).meta({ examples: ['What did cus
 const ACCENT_PATTERN = /[\u0300-\u036f]/g;
 
 /** Tells whether punctuation makes a difference: within numbers, a sign before a number, and percent. */
-const isSignificantMark = (mark: string, previousText: string, followingText: string): boolean =>
-  mark === '%' ||
-  (/\d/.test(followingText) && (/\d/.test(previousText) || (/[-−]/.test(mark) && !/\p{L}/u.test(previousText))));
+const isSignificantMark = (punctuation: string, previousText: string, followingText: string): boolean =>
+  punctuation === '%' ||
+  (/\d/.test(followingText) && (/\d/.test(previousText) || (/[-−]/.test(punctuation) && !/\p{L}/u.test(previousText))));
 
 /** Returns a question in the form for comparison: without case, accents, punctuation, and with single spaces; may be empty. */
 export const makeQuestionKey = (question: string): string =>
@@ -21,8 +21,8 @@ export const makeQuestionKey = (question: string): string =>
     .normalize('NFKD')
     .replaceAll(ACCENT_PATTERN, '')
     .toLowerCase()
-    .replaceAll(/\p{P}/gu, (mark, at: number, text: string) =>
-      isSignificantMark(mark, text.charAt(at - 1), text.charAt(at + mark.length)) ? mark : ' ',
+    .replaceAll(/\p{P}/gu, (punctuation, at: number, text: string) =>
+      isSignificantMark(punctuation, text.charAt(at - 1), text.charAt(at + punctuation.length)) ? punctuation : ' ',
     )
     .trim()
     .replaceAll(/\s+/gu, ' ')

@@ -15,7 +15,7 @@ import { questionRecord, viewQuestionFor } from './views.ts';
 const QUESTIONS_PATH = '/api/v1/domain-knowledge/verified-questions';
 
 const input = z.object({ question: questionText, query: metricQuery });
-const patch = input.partial().extend({
+const questionPatch = input.partial().extend({
   status: z.enum(['verified', 'archived']).optional().meta({
     description:
       '`verified` restores an archived question and verifies a stale one again; `archived` does the same as DELETE and needs the permission to delete too.',
@@ -81,7 +81,7 @@ export const questionEndpoints = [
       summary: 'Update a verified question',
       description:
         'Changes only the fields that are sent, and verifies the question again: its query must compile. To restore an archived question, send `status: verified`.',
-      body: patch.meta({ id: 'VerifiedQuestionChanges' }),
+      body: questionPatch.meta({ id: 'VerifiedQuestionChanges' }),
       changers: { verified_by: 'question' },
       exactNumbers: true,
       returns: ok(questionRecord),

@@ -2,7 +2,7 @@ import { requireAction } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { commit, type Statement } from '../../../db/client.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidInput } from '../../../kernel/failure.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
 import { findHiddenItems, type HiddenItems, namesHiddenItem, prepareForReader } from '../metrics/service.ts';
@@ -160,7 +160,7 @@ async function writeReplacement(
 /** Makes the columns of a verified question. @throws the failure of its query; `invalid` naming the field */
 async function makeVerifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = makeQuestionKey(question);
-  if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
+  if (key === '') throw invalidInput([{ field: 'question', message: 'must hold a letter or a digit' }]);
   await prepareForReader(ctx, query);
   const now = ctx.now();
   return {

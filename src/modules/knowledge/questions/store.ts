@@ -90,7 +90,7 @@ export function readQuestions(
   db: ControlDb,
   companyId: string,
   { status, search, denials }: QuestionFilter & { denials: Denials },
-  part: Pick<PageRequest, 'page' | 'perPage'>,
+  pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     status === undefined ? isUnarchived(companyId) : eq(questions.companyId, companyId),
@@ -98,5 +98,5 @@ export function readQuestions(
     search === undefined ? undefined : sql`instr(${questions.questionKey}, ${search}) > 0`,
     isNotDenied(questions.id, denials),
   ) as SQL;
-  return readPage(db, { table: questions, filter }, { ...part, by: questions.createdAt, descending: true });
+  return readPage(db, { table: questions, filter }, { ...pageRequest, by: questions.createdAt, descending: true });
 }

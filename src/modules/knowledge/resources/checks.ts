@@ -42,8 +42,8 @@ const MAX_PAUSE_SECONDS = 3_600;
 /** The maximum number of pauses, about a day, after which a message goes to the dead-letter queue. */
 export const MAX_PAUSES = 30;
 
-export const computePauseSeconds = (tries: number): number =>
-  Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);
+export const computePauseSeconds = (tryCount: number): number =>
+  Math.min(MIN_PAUSE_SECONDS * 2 ** tryCount, MAX_PAUSE_SECONDS);
 
 /** Tells whether an error means only that the company's database cannot be reached. */
 export const isDatabaseUnreachable = (error: unknown): boolean =>

@@ -75,7 +75,7 @@ export interface ResourceDefinition<C extends Content = Content> {
    * Checks a change that other resources may rely on, such as a change of an item's kind. @returns what must hold at its write
    * @throws the reason why the change is refused
    */
-  beforeChange?(ctx: CompanyContext, current: Resource<C>, content: C): Promise<WriteCondition | undefined>;
+  beforeChange?(ctx: CompanyContext, currentResource: Resource<C>, content: C): Promise<WriteCondition | undefined>;
   /** Returns the message, sent after each write, that checks the resources depending on this one. */
   recheck?(companyId: string, check: CheckResult | undefined): RecheckMessage;
 }

@@ -49,7 +49,7 @@ export function createResourceEndpoints<
   const { definition, path, actions, names, ids, descriptions, viewSchema, view, fails } = routes;
   const { notFound, archived, duplicate } = definition.failures;
   const resource = routes.resource && { resource: routes.resource };
-  const byId = `${path}/{id}` as '/{id}';
+  const resourcePath = `${path}/{id}` as '/{id}';
   const viewResource = async (ctx: PrincipalContext, foundResource: Resource<C>) =>
     (await view(ctx, [foundResource]))[0] as z.input<Shown>;
   return [
@@ -90,7 +90,7 @@ export function createResourceEndpoints<
     endpoint(
       {
         method: 'get',
-        path: byId,
+        path: resourcePath,
         access: actions.get,
         ...resource,
         operationId: `get${ids.singular}`,
@@ -105,7 +105,7 @@ export function createResourceEndpoints<
     endpoint(
       {
         method: 'patch',
-        path: byId,
+        path: resourcePath,
         access: actions.update,
         ...resource,
         operationId: `update${ids.singular}`,
@@ -120,7 +120,7 @@ export function createResourceEndpoints<
     endpoint(
       {
         method: 'delete',
-        path: byId,
+        path: resourcePath,
         access: actions.archive,
         ...resource,
         operationId: `archive${ids.singular}`,
@@ -134,7 +134,7 @@ export function createResourceEndpoints<
     endpoint(
       {
         method: 'get',
-        path: `${byId}/versions`,
+        path: `${resourcePath}/versions`,
         access: actions.get,
         ...resource,
         operationId: `list${ids.singular}Versions`,

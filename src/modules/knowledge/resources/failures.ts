@@ -1,14 +1,14 @@
-import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../../kernel/failure.ts';
 
 /** Defines the failures of one type of resource; codes on the console begin with its name: `CONCEPT_NOT_FOUND`. */
 function defineResourceFailures(name: string) {
   const words = name.replaceAll('_', ' ');
   const code = name.toUpperCase();
   return {
-    notFound: defineNotFound(name),
+    notFound: defineNotFoundFailure(name),
     duplicate: defineFailure(`${name}.duplicate`, 'conflict', {
       message: `The same ${words} already exists.`,
-      detail: (existing: string) => ({ name: existing }),
+      detail: (existingName: string) => ({ name: existingName }),
       console: `${code}_DUPLICATE`,
     }),
     archived: defineFailure(`${name}.archived`, 'conflict', {

@@ -6,16 +6,16 @@ import { ID_PATTERN } from '../../../kernel/ids.ts';
 /** The maximum number of items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
 export const MAX_LIST_ITEMS = 20;
 /** The maximum number of items of every other list. */
-export const MAX_LONG_ITEMS = 100;
+export const MAX_LONG_LIST_ITEMS = 100;
 export const MAX_DESCRIPTION_LENGTH = 4096;
 
 /** Makes the schema of a text that is not blank and that both databases can store. */
-export const makeTextSchema = (max: number) =>
+export const makeTextSchema = (maxLength: number) =>
   z
     .string()
     .trim()
     .min(1)
-    .max(max)
+    .max(maxLength)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters');
 
 export const name = makeTextSchema(200);

@@ -1,4 +1,4 @@
-import { findDeniedInLists, isDenied } from '../../../access/denials.ts';
+import { findListDenials, isDenied } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { normalizeName, type ResourceDefinition, toSearchText } from './definition.ts';
@@ -56,7 +56,7 @@ export const listUnarchivedResources = (
 ): Promise<Resource[]> => {
   const scope = { companyId: ctx.actor.companyId, resourceType: type };
   const options = { facet, ...(mentionedIn !== undefined && { mentionedIn: normalizeName(mentionedIn) }) };
-  return store.selectUnarchived(ctx.db, { ...scope, ...options }, limit).all();
+  return store.selectUnarchivedResources(ctx.db, { ...scope, ...options }, limit).all();
 };
 
 /** Counts the resources of a type (and facet) that are not archived, without those that lists hide from the caller. */
@@ -64,9 +64,9 @@ export async function countResources(ctx: CompanyContext, type: ResourceType, fa
   const scope = {
     companyId: ctx.actor.companyId,
     resourceType: type,
-    denials: findDeniedInLists(ctx.actor, type),
+    denials: findListDenials(ctx.actor, type),
   };
-  const [row] = await store.countUnarchived(ctx.db, scope, facet);
+  const [row] = await store.countUnarchivedResources(ctx.db, scope, facet);
   return row?.count ?? 0;
 }
 
@@ -81,7 +81,7 @@ export async function listResources<C extends Content>(
   const scope = {
     companyId: ctx.actor.companyId,
     resourceType: definition.type,
-    denials: findDeniedInLists(ctx.actor, definition.type),
+    denials: findListDenials(ctx.actor, definition.type),
   };
   const resourcePage = await store.readResources(ctx.db, scope, { ...filter, search: searchText }, page);
   return { ...resourcePage, records: resourcePage.records as Resource<C>[] };

@@ -9,7 +9,7 @@ import {
   type ValidationError,
   versions,
 } from '../../../db/schema/knowledge-resources.ts';
-import { AFTER_CHANGE, insertWhen, makeIdListSql, matchesId } from '../../../db/statements.ts';
+import { HAS_CHANGED_ROWS, insertWhen, makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
@@ -43,7 +43,7 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
  * Selects the resources of a type that are not archived, last changed first. @param mentionedIn a text of `normalizeName`:
  * resources whose unique key, such as the name, occurs in it come first
  */
-export const selectUnarchived = (
+export const selectUnarchivedResources = (
   db: ControlDb,
   scope: { companyId: string; resourceType: ResourceType; facet?: string; mentionedIn?: string },
   limit: number,
@@ -66,7 +66,7 @@ export const selectUnarchived = (
     .limit(limit);
 
 /** Counts the resources of a type that are not archived, without denied ones. */
-export const countUnarchived = (
+export const countUnarchivedResources = (
   db: ControlDb,
   { companyId, resourceType, denials }: { companyId: string; resourceType: ResourceType; denials: Denials },
   facet?: string,
@@ -98,7 +98,7 @@ export function readResources(
   db: ControlDb,
   scope: { companyId: string; resourceType: ResourceType; denials: Denials },
   { status, facet, search, subjectId, objectId }: ResourceFilter,
-  part: Pick<PageRequest, 'page' | 'perPage'>,
+  pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     eq(resources.companyId, scope.companyId),
@@ -110,7 +110,7 @@ export function readResources(
     objectId === undefined ? undefined : eq(resources.objectId, objectId),
     isNotDenied(resources.id, scope.denials),
   ) as SQL;
-  return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
+  return readPage(db, { table: resources, filter }, { ...pageRequest, by: resources.createdAt, descending: true });
 }
 
 /** Inserts a resource, if all conditions hold. */
@@ -128,7 +128,7 @@ export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: rea
 };
 
 /** Inserts a version, if the previous statement of the batch changed a row. */
-export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, AFTER_CHANGE);
+export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, HAS_CHANGED_ROWS);
 
 /** Returns the SQL condition that resources have the facets that references require. @param required ids and facets */
 export const haveRequiredFacets = (
@@ -170,7 +170,7 @@ export const selectFormsNoCycle = (
 export const readVersions = (
   db: ControlDb,
   scope: { companyId: string; resourceId: string },
-  part: Pick<PageRequest, 'page' | 'perPage'>,
+  pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) =>
   readPage(
     db,
@@ -178,7 +178,7 @@ export const readVersions = (
       table: versions,
       filter: and(eq(versions.companyId, scope.companyId), eq(versions.resourceId, scope.resourceId)) as SQL,
     },
-    { ...part, by: versions.version, descending: true },
+    { ...pageRequest, by: versions.version, descending: true },
   );
 
 export const selectVersion = (db: ControlDb, companyId: string, resourceId: string, version: number) =>

@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
-import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
+import { type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { findResources } from './reading.ts';
 import { haveRequiredFacets, type WriteCondition } from './store.ts';
@@ -33,7 +33,7 @@ export async function validateContent<C extends Content>(
     if (!isMatching)
       problems.push({ field, message: `is not the id of any ${facet ?? type.replace('_', ' ')} of this company` });
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidInput(problems);
   const requiredFacets = newReferences.flatMap(({ id, facet }) => (facet === undefined ? [] : [{ id, facet }]));
   return requiredFacets.length > 0 ? [haveRequiredFacets(ctx.actor.companyId, requiredFacets)] : [];
 }

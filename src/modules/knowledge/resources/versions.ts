@@ -1,7 +1,7 @@
 import type { PrincipalContext } from '../../../context.ts';
 import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
 import type { Change, Content, Status } from '../../../db/schema/knowledge-resources.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidInput } from '../../../kernel/failure.ts';
 import { prepareMessage } from '../../outbox/service.ts';
 import { recheckIfOutdated } from './checks.ts';
 import { type CheckResult, type ResourceDefinition, toSearchText } from './definition.ts';
@@ -69,35 +69,35 @@ export async function insertFirstVersion<C extends Content>(
 export async function replaceVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: ResourceDefinition<C>,
-  current: Resource<C>,
+  currentResource: Resource<C>,
   changes: ResourceInput<C>,
   acceptance?: SuggestionAcceptance,
 ): Promise<Resource<C> | undefined> {
-  const { status = current.status, ...fields } = changes;
-  const content: C = { ...current.content, ...fields };
+  const { status = currentResource.status, ...fields } = changes;
+  const content: C = { ...currentResource.content, ...fields };
   // What an archived one refers to may have changed since.
-  const previousContent = current.status === 'archived' ? undefined : current.content;
+  const previousContent = currentResource.status === 'archived' ? undefined : currentResource.content;
   const conditions = await validateContent(ctx, definition, content, previousContent);
-  const changeCondition = await definition.beforeChange?.(ctx, current, content);
+  const changeCondition = await definition.beforeChange?.(ctx, currentResource, content);
   if (changeCondition) conditions.push(changeCondition);
   const check = await definition.check?.(ctx, content);
   const row: store.ResourceRow = {
-    ...current,
+    ...currentResource,
     ...toColumns(definition, content),
     status,
     validationErrors: check?.errors ?? [],
-    version: current.version + 1,
+    version: currentResource.version + 1,
     suggestionId: acceptance?.suggestionId ?? null,
     updatedByUserId: ctx.actor.id,
     updatedAt: ctx.now(),
   };
   const { acyclicFields } = definition;
   const ids = acyclicFields.flatMap((field) => listIds(content[field]));
-  const key = makeResourceKey(ctx, definition, current.id);
+  const key = makeResourceKey(ctx, definition, currentResource.id);
   if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclicFields, ids));
   if (acceptance) conditions.push(acceptance.condition);
   const replaceStatement = store.replaceResource(ctx.db, row, conditions);
-  const change = describeChange(current.status, status);
+  const change = describeChange(currentResource.status, status);
   const writtenResource = await commitVersion(ctx, definition, {
     writeStatement: replaceStatement,
     row,
@@ -114,12 +114,12 @@ export async function replaceVersion<C extends Content>(
 export function insertArchivedVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: ResourceDefinition<C>,
-  current: Resource<C>,
+  currentResource: Resource<C>,
 ): Promise<Resource<C> | undefined> {
   const row: store.ResourceRow = {
-    ...current,
+    ...currentResource,
     status: 'archived',
-    version: current.version + 1,
+    version: currentResource.version + 1,
     suggestionId: null,
     updatedByUserId: ctx.actor.id,
     updatedAt: ctx.now(),
@@ -139,7 +139,8 @@ async function requireNoCycle<C extends Content>(
     const [state] = await store.selectFormsNoCycle(ctx.db, key, acyclicFields, listIds(content[field]));
     if (!state?.holds) cyclicFields.push(field);
   }
-  if (cyclicFields.length > 0) throw invalid(cyclicFields.map((field) => ({ field, message: 'would make a cycle' })));
+  if (cyclicFields.length > 0)
+    throw invalidInput(cyclicFields.map((field) => ({ field, message: 'would make a cycle' })));
 }
 
 /** Returns the ids in the value of a field: one, several, or none. */

@@ -12,7 +12,7 @@ import { findExpressionErrors, makeNotCompiledErrors } from './expressions.ts';
 import type { SemanticItem } from './item.ts';
 
 /** The delay of another check after a check that could not reach the database. */
-const RECHECK_SECONDS = 60;
+const RECHECK_DELAY_SECONDS = 60;
 
 /**
  * Checks an item against the company's tables. While the database cannot be reached, the only error is `not_checked`, and the
@@ -20,28 +20,29 @@ const RECHECK_SECONDS = 60;
  */
 export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<CheckResult> {
   const tablesToCheckLater = [...listTables(item)];
-  const runUnlessUnreachable = async <T>(run: () => Promise<T>, whileUnreachable: () => Promise<T>): Promise<T> => {
+  const runUnlessUnreachable = async <T>(run: () => Promise<T>, runWhileUnreachable: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
       if (!isDatabaseUnreachable(error)) throw error;
       logError('database_unavailable', error, { company_id: ctx.actor.companyId });
-      return whileUnreachable();
+      return runWhileUnreachable();
     }
   };
   const check = await runUnlessUnreachable<CheckResult>(
     () => checkItemNow(ctx, item),
-    async () => ({ ...NOT_CHECKED, uncheckedTables: tablesToCheckLater }),
+    async () => ({ ...UNCHECKED_RESULT, uncheckedTables: tablesToCheckLater }),
   );
   const checkLater = async () => {
     // The scheduled run sends it, when it is time.
-    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, tablesToCheckLater), RECHECK_SECONDS * 1000).storedPromise;
+    await storeMessage(ctx, makeRecheckMessage(ctx.actor.companyId, tablesToCheckLater), RECHECK_DELAY_SECONDS * 1000)
+      .storedPromise;
     return true;
   };
   return { ...check, isCurrent: () => runUnlessUnreachable(check.isCurrent, checkLater) };
 }
 
-const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({
+const makeRecheckMessage = (companyId: string, tables: string[]): JobMessage => ({
   type: 'knowledge.recheck',
   companyId,
   tables,
@@ -53,13 +54,13 @@ const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({
  */
 export const makeRecheckAfterWrite = (companyId: string, check: CheckResult | undefined): RecheckMessage =>
   check?.uncheckedTables
-    ? { message: makeRecheck(companyId, check.uncheckedTables), delaySeconds: RECHECK_SECONDS }
+    ? { message: makeRecheckMessage(companyId, check.uncheckedTables), delaySeconds: RECHECK_DELAY_SECONDS }
     : {
         message: { type: 'knowledge.recheck_questions', companyId, after: '' },
         condition: hasQuestions(companyId),
       };
 
-const NOT_CHECKED: CheckResult = {
+const UNCHECKED_RESULT: CheckResult = {
   errors: [
     {
       field: 'mapped_tables',

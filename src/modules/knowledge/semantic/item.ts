@@ -5,7 +5,7 @@ import {
   changedStatus,
   description,
   MAX_LIST_ITEMS,
-  MAX_LONG_ITEMS,
+  MAX_LONG_LIST_ITEMS,
   makeResourceIdsSchema,
   makeTextListSchema,
   makeTextSchema,
@@ -38,18 +38,18 @@ export const semanticFields = {
       'How a formula without aggregates, or the one mapped column, is aggregated: `sum`, `avg`, `min`, `max`, `count` or `count_distinct`; `last` or `first` sum the rows of the last or first moment.',
   }),
   mapped_tables: makeTextListSchema(MAX_LIST_ITEMS).meta({ description: 'Managed tables, by id or by name.' }),
-  mapped_columns: makeTextListSchema(MAX_LONG_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
-  mapped_relations: makeTextListSchema(MAX_LONG_ITEMS, 500).meta({
+  mapped_columns: makeTextListSchema(MAX_LONG_LIST_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
+  mapped_relations: makeTextListSchema(MAX_LONG_LIST_ITEMS, 500).meta({
     description: 'How the tables are joined, as `table.column = table.column`.',
   }),
   source_concept_ids: makeResourceIdsSchema(MAX_LIST_ITEMS).meta({
     description: 'Ids of the concepts that it comes from; at least one unless `kind` is `mapping`.',
   }),
-  depends_on_concepts: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
-  depends_on_metrics: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({
+  depends_on_concepts: makeResourceIdsSchema(MAX_LONG_LIST_ITEMS).meta({ description: 'Ids of concepts.' }),
+  depends_on_metrics: makeResourceIdsSchema(MAX_LONG_LIST_ITEMS).meta({
     description: 'Ids of semantic items of kind `metric`.',
   }),
-  depends_on_entities: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({
+  depends_on_entities: makeResourceIdsSchema(MAX_LONG_LIST_ITEMS).meta({
     description: 'Ids of semantic items of kind `entity`.',
   }),
 };

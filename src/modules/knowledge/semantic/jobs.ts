@@ -26,8 +26,8 @@ interface RecheckProgress {
  */
 export async function recheckItems(ctx: CompanyContext, { tables, after, tries = 0 }: RecheckProgress): Promise<void> {
   const { companyId } = ctx.actor;
-  const continueAfter = (from: string, attempts: number, pauseSeconds?: number) =>
-    ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: from, tries: attempts }, pauseSeconds);
+  const continueAfter = (from: string, attemptCount: number, pauseSeconds?: number) =>
+    ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: from, tries: attemptCount }, pauseSeconds);
   const deadline = ctx.now() + MILLISECONDS_PER_MESSAGE;
   const items = await selectDependentItems(ctx.db, { companyId, tables, after }, ITEMS_PER_MESSAGE);
   let lastCheckedId = after;

@@ -1,10 +1,10 @@
 import { quotaExceeded } from '../../../db/failures.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
-import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFoundFailure } from '../../../kernel/failure.ts';
 import { aiInvalidOutput, aiNotConfigured, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
 
 /** There is no such suggestion; also thrown for a suggestion that its job has not published yet. */
-export const suggestionNotFound = defineNotFound('suggestion');
+export const suggestionNotFound = defineNotFoundFailure('suggestion');
 
 export const suggestionNotPending = defineFailure('suggestion.not_pending', 'conflict', {
   message: 'The suggestion is not pending any more.',

@@ -24,7 +24,7 @@ export const readPendingImports = (ctx: CompanyContext, candidateKeys: readonly 
 export async function importSuggestions(ctx: CompanyContext, rows: readonly store.NewSuggestion[]): Promise<boolean> {
   const parts = splitIntoParameters(rows);
   if (parts.length === 0) return true;
-  const insertStatements = parts.map((part) => store.insertPendingSuggestions(ctx.db, part));
+  const insertStatements = parts.map((batch) => store.insertPendingSuggestions(ctx.db, batch));
   try {
     await commit(ctx.db, { inserted: insertStatements }, { 'knowledge_suggestions.candidate_key': concurrentChange });
     return true;

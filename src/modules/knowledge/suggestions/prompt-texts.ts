@@ -63,8 +63,10 @@ function describeTable({ displayName, columns, rowCount }: ManagedTable): string
   if (describedColumns.length <= COLUMNS_PER_LINE) return [`${table}: ${describedColumns.join(', ')}`];
   const lines: string[] = [];
   for (let start = 0; start < describedColumns.length; start += COLUMNS_PER_LINE) {
-    const part = describedColumns.slice(start, start + COLUMNS_PER_LINE);
-    lines.push(`${table}, columns ${start + 1} to ${start + part.length} of ${columns.length}: ${part.join(', ')}`);
+    const lineColumns = describedColumns.slice(start, start + COLUMNS_PER_LINE);
+    lines.push(
+      `${table}, columns ${start + 1} to ${start + lineColumns.length} of ${columns.length}: ${lineColumns.join(', ')}`,
+    );
   }
   return lines;
 }

@@ -4,7 +4,7 @@ import type { PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
-import { Failure, invalid, MAX_PROBLEMS } from '../../../kernel/failure.ts';
+import { Failure, invalidInput, MAX_PROBLEMS } from '../../../kernel/failure.ts';
 import { findUnknownMembers, UNKNOWN_FIELD_MESSAGE } from '../../../kernel/members.ts';
 import { logError } from '../../../platform/log.ts';
 import {
@@ -65,14 +65,14 @@ export async function acceptSuggestion(
   override: Content = {},
 ): Promise<AcceptedSuggestion> {
   const suggestion = await requireAcceptableSuggestion(ctx, id);
-  requirePending(suggestion);
+  requirePendingSuggestion(suggestion);
   const { definition, isCreation } = getTargetDefinition(suggestion.targetType);
   const schema = isCreation ? definition.createSchema : definition.changesSchema;
   requireKnownMembers(schema, override, suggestion.payload);
   const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const parsedPayload = schema.safeParse(payload);
   if (!parsedPayload.success) {
-    throw invalid(
+    throw invalidInput(
       parsedPayload.error.issues.map(({ path, message }) => ({
         field: ['override_payload', ...path].join('.'),
         message,
@@ -92,19 +92,19 @@ export async function acceptSuggestion(
   if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
 
   // Somebody else changed the suggestion, its target, or what that refers to first.
-  requirePending(await getSuggestion(ctx, id));
+  requirePendingSuggestion(await getSuggestion(ctx, id));
   if (!isCreation) await requireUnchangedTarget(ctx, suggestion);
   throw concurrentChange();
 }
 
 /** Throws for members that neither the target nor the suggestion has, which may be misspelt. */
-function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Content): void {
-  const unknownProblems = findUnknownMembers(schema, override, [suggested])
+function requireKnownMembers(schema: z.ZodType, override: Content, suggestedContent: Content): void {
+  const unknownProblems = findUnknownMembers(schema, override, [suggestedContent])
     .filter(({ counterpartObjects }) => counterpartObjects.length === 0)
     .take(MAX_PROBLEMS)
     .map(({ path }) => ({ field: ['override_payload', ...path].join('.'), message: UNKNOWN_FIELD_MESSAGE }))
     .toArray();
-  if (unknownProblems.length > 0) throw invalid(unknownProblems);
+  if (unknownProblems.length > 0) throw invalidInput(unknownProblems);
 }
 
 /**
@@ -118,7 +118,7 @@ export async function acceptSuggestions(
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const suggestionsById = new Map(rows.map((row) => [row.id, row]));
   const accepted: AcceptedSuggestion[] = [];
-  const failed: FailedAcceptance[] = [];
+  const failedAcceptances: FailedAcceptance[] = [];
   const orderedIds = sortByReferences(new Set(ids), suggestionsById);
   for (const [index, id] of orderedIds.entries()) {
     try {
@@ -126,19 +126,19 @@ export async function acceptSuggestions(
       requireAction(ctx.actor, 'knowledge_reviews:review', id);
       accepted.push(await acceptSuggestion(ctx, id));
     } catch (error) {
-      if (error instanceof Failure) failed.push({ id, failure: error });
+      if (error instanceof Failure) failedAcceptances.push({ id, failure: error });
       else if (accepted.length === 0) throw error;
       else {
         // The caller must learn what was accepted before.
         logError('acceptance_interrupted', error, { suggestion_id: id });
-        failed.push(
+        failedAcceptances.push(
           ...orderedIds.slice(index).map((remainingId) => ({ id: remainingId, failure: acceptanceInterrupted() })),
         );
         break;
       }
     }
   }
-  return { accepted, failed };
+  return { accepted, failed: failedAcceptances };
 }
 
 export async function rejectSuggestion(
@@ -146,7 +146,7 @@ export async function rejectSuggestion(
   id: string,
   reviewNote: string | null,
 ): Promise<store.SuggestionRow> {
-  requirePending(await getSuggestion(ctx, id));
+  requirePendingSuggestion(await getSuggestion(ctx, id));
   const review = { ...makeReview(ctx), reviewNote };
   const [rejected] = await store.markRejected(ctx.db, ctx.actor.companyId, id, review);
   if (rejected) return rejected;
@@ -166,7 +166,7 @@ const makeAcceptance = (ctx: PrincipalContext, id: string): SuggestionAcceptance
   makeNextStatement: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, makeReview(ctx)),
 });
 
-function requirePending({ status }: store.SuggestionRow): void {
+function requirePendingSuggestion({ status }: store.SuggestionRow): void {
   if (status !== 'pending') throw suggestionNotPending(status as SuggestionStatus);
 }
 
@@ -177,17 +177,17 @@ function sortByReferences(
 ): string[] {
   const orderedIds = new Set<string>();
   const visitedIds = new Set<string>();
-  const addWithReferences = (id: string): void => {
+  const addIdWithReferences = (id: string): void => {
     if (visitedIds.has(id)) return;
     visitedIds.add(id);
     const suggestion = suggestionsById.get(id);
     const neededIds = suggestion
       ? listSuggestedReferences(suggestion.payload).flatMap((reference) => reference.ids)
       : [];
-    for (const neededId of neededIds) if (ids.has(neededId)) addWithReferences(neededId);
+    for (const neededId of neededIds) if (ids.has(neededId)) addIdWithReferences(neededId);
     orderedIds.add(id);
   };
-  for (const id of ids) addWithReferences(id);
+  for (const id of ids) addIdWithReferences(id);
   return [...orderedIds];
 }
 
@@ -199,11 +199,11 @@ async function mergePayload(
 ): Promise<Content> {
   const references = listSuggestedReferences(payload).filter(({ field }) => !(field in override));
   const ids = references.flatMap((reference) => reference.ids);
-  const resourceById = await findAcceptedResourceIds(ctx, ids);
-  const pendingIds = ids.filter((id) => !resourceById.has(id));
+  const resourceIdBySuggestion = await findAcceptedResourceIds(ctx, ids);
+  const pendingIds = ids.filter((id) => !resourceIdBySuggestion.has(id));
   if (pendingIds.length > 0) throw dependencyPending([...new Set(pendingIds)]);
   const resolvedReferences = references.map(({ field, ids: neededIds, isList }) => {
-    const createdIds = neededIds.map((id) => resourceById.get(id));
+    const createdIds = neededIds.map((id) => resourceIdBySuggestion.get(id));
     return [field, isList ? [...((payload[field] as string[] | undefined) ?? []), ...createdIds] : createdIds[0]];
   });
   return { ...payload, ...Object.fromEntries(resolvedReferences) };

@@ -33,12 +33,12 @@ import {
   suggestChange,
   suggestPromotion,
 } from './service.ts';
-import { acceptedRecord, suggestionRecord, viewAccepted, viewSuggestion } from './views.ts';
+import { acceptedSuggestionRecord, suggestionRecord, viewAcceptedSuggestion, viewSuggestion } from './views.ts';
 
 const SUGGESTIONS_PATH = '/api/v1/domain-knowledge/suggestions';
 
 /** Returns a suggestion that was not accepted, worded as `accept` would word it, in the language of the caller. */
-const viewNotAccepted = ({ id, failure }: FailedAcceptance, locale: Locale) => ({
+const viewFailedAcceptance = ({ id, failure }: FailedAcceptance, locale: Locale) => ({
   id,
   ...(wordFailure(surface, failure, locale).body as { error: string; message: string; details?: unknown }),
 });
@@ -155,7 +155,7 @@ export const suggestionEndpoints = [
       body: z.object({ ids: z.array(z.string().max(24)).min(1).max(100) }).meta({ id: 'SuggestionIds' }),
       returns: ok(
         z.object({
-          accepted: z.array(acceptedRecord),
+          accepted: z.array(acceptedSuggestionRecord),
           failed: z.array(
             z.object({ id: z.string(), error: z.string(), message: z.string(), details: z.unknown().optional() }),
           ),
@@ -166,8 +166,8 @@ export const suggestionEndpoints = [
     async ({ ctx, body }) => {
       const { accepted, failed } = await acceptSuggestions(ctx, body.ids);
       const { locale } = ctx.caller();
-      const views = await Promise.all(accepted.map((suggestion) => viewAccepted(ctx, suggestion)));
-      return { accepted: views, failed: failed.map((failure) => viewNotAccepted(failure, locale)) };
+      const views = await Promise.all(accepted.map((suggestion) => viewAcceptedSuggestion(ctx, suggestion)));
+      return { accepted: views, failed: failed.map((failure) => viewFailedAcceptance(failure, locale)) };
     },
   ),
   endpoint(
@@ -183,7 +183,7 @@ export const suggestionEndpoints = [
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),
       checkPath: (ctx, { id = '' }) => requireAcceptableSuggestion(ctx, id),
-      returns: ok(acceptedRecord),
+      returns: ok(acceptedSuggestionRecord),
       fails: [
         suggestionNotFound,
         suggestionNotPending,
@@ -197,7 +197,8 @@ export const suggestionEndpoints = [
         concurrentChange,
       ],
     },
-    async ({ ctx, params, body }) => viewAccepted(ctx, await acceptSuggestion(ctx, params.id, body.override_payload)),
+    async ({ ctx, params, body }) =>
+      viewAcceptedSuggestion(ctx, await acceptSuggestion(ctx, params.id, body.override_payload)),
   ),
   endpoint(
     {

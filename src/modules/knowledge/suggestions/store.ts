@@ -6,7 +6,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { AFTER_CHANGE, existsSql, makeIdListSql, matchesId } from '../../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
@@ -85,7 +85,7 @@ export function readSuggestions(
   db: ControlDb,
   companyId: string,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string; deniedSuggestions: DeniedSuggestions },
-  part: Pick<PageRequest, 'page' | 'perPage'>,
+  pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const condition = and(
     eq(suggestions.companyId, companyId),
@@ -97,7 +97,7 @@ export function readSuggestions(
   return readPage(
     db,
     { table: suggestions, filter: condition },
-    { ...part, by: suggestions.createdAt, descending: true },
+    { ...pageRequest, by: suggestions.createdAt, descending: true },
   );
 }
 
@@ -112,7 +112,7 @@ export const markAccepted = (db: ControlDb, companyId: string, id: string, resou
   db
     .update(suggestions)
     .set({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number })
-    .where(and(isVisibleWithId(companyId, id), AFTER_CHANGE));
+    .where(and(isVisibleWithId(companyId, id), HAS_CHANGED_ROWS));
 
 /** Marks a pending suggestion as rejected. */
 export const markRejected = (db: ControlDb, companyId: string, id: string, review: Review) =>
@@ -144,7 +144,7 @@ function toCandidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pen
 export const insertJobSuggestions = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
   db
     .insert(suggestions)
-    .select(sql`select ${toCandidateRows(rows, status)} where ${AFTER_CHANGE}`)
+    .select(sql`select ${toCandidateRows(rows, status)} where ${HAS_CHANGED_ROWS}`)
     .onConflictDoNothing();
 
 /** Inserts pending suggestions that no job made. */
@@ -281,6 +281,6 @@ export const deleteStagedSuggestions = (db: ControlDb, companyId: string, jobId:
         eq(suggestions.companyId, companyId),
         eq(suggestions.jobId, jobId),
         eq(suggestions.status, 'staged'),
-        AFTER_CHANGE,
+        HAS_CHANGED_ROWS,
       ),
     );

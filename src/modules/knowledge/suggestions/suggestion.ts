@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Principal } from '../../../access/actors.ts';
-import { findDeniedEverywhere } from '../../../access/denials.ts';
+import { findReadDenials } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
@@ -19,12 +19,12 @@ export const RESOURCE_DEFINITIONS: Record<ResourceType, ResourceDefinition> = {
 
 /** Returns the suggestions denied to the caller, and the denied targets of suggestions. */
 export const getDeniedSuggestions = ({ actor }: PrincipalContext) => ({
-  suggestions: findDeniedEverywhere(actor, 'suggestion'),
+  suggestions: findReadDenials(actor, 'suggestion'),
   targets: {
-    concept: findDeniedEverywhere(actor, 'concept'),
-    semantic: findDeniedEverywhere(actor, 'semantic'),
-    ontology_node: findDeniedEverywhere(actor, 'ontology_node'),
-    ontology_relation: findDeniedEverywhere(actor, 'ontology_relation'),
+    concept: findReadDenials(actor, 'concept'),
+    semantic: findReadDenials(actor, 'semantic'),
+    ontology_node: findReadDenials(actor, 'ontology_node'),
+    ontology_relation: findReadDenials(actor, 'ontology_relation'),
   },
 });
 

@@ -50,7 +50,7 @@ const viewSuggestionRecord = makeView(suggestionRecord);
 export const viewSuggestion = ({ payload, status, ...row }: SuggestionRow) =>
   viewSuggestionRecord({ ...row, suggestedPayload: payload, status: status as SuggestionStatus });
 
-export const acceptedRecord = z
+export const acceptedSuggestionRecord = z
   .object({
     suggestion: suggestionRecord,
     resource: fields.meta({
@@ -61,7 +61,7 @@ export const acceptedRecord = z
   .meta({ id: 'AcceptedSuggestion' });
 
 /** Returns the resource as its own routes show it to the caller; only its id to a caller who may not get it. */
-export async function viewAccepted(
+export async function viewAcceptedSuggestion(
   ctx: PrincipalContext,
   { suggestion, resource }: { suggestion: SuggestionRow; resource: Resource },
 ) {

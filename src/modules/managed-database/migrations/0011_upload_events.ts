@@ -2,7 +2,7 @@
  * Events of uploads hold what GET shows of the job, without what was read of its files: neither the value that an error is about
  * nor the quoted value in its message.
  */
-export const UPLOAD_EVENTS = `
+export const UPLOAD_EVENTS_SQL = `
 CREATE OR REPLACE FUNCTION console.tell_upload() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM console.tell(

@@ -18,7 +18,7 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
   for (const companyTable of COMPANY_TABLES) {
     const kind = getControlTableName(companyTable.table);
     const columns = listPersonalColumns(companyTable.table);
-    for (let afterRowNumber = 0; companyTable.makeAboutCondition; ) {
+    for (let afterRowNumber = 0; companyTable.makePersonCondition; ) {
       const rows = await store.selectRowsAboutPerson(ctx.db, companyTable, columns, companyId, person, afterRowNumber);
       for (const row of rows) {
         const shownValues = columns.map((column) => [column.name, viewValue(column, row[column.name])]);
@@ -45,7 +45,7 @@ async function* findRowsNamingPerson(
   table: store.NamingTable,
   person: Person,
 ): AsyncGenerator<{ row: Record<string, unknown>; rowNumber: number; texts: TextReplacements }> {
-  const redact = store.WAITING_TABLES.includes(table) ? redactJson : redactText;
+  const redactStoredText = store.WAITING_TABLES.includes(table) ? redactJson : redactText;
   for (let afterRowNumber = 0; ; ) {
     const rows = await store.selectRowsNamingPerson(ctx.db, table, ctx.actor.companyId, person, afterRowNumber);
     for (const row of rows) {
@@ -53,7 +53,7 @@ async function* findRowsNamingPerson(
       for (const { name } of table.columns) {
         const storedText = row[name];
         if (typeof storedText !== 'string') continue;
-        const text = redact(storedText, person);
+        const text = redactStoredText(storedText, person);
         if (text !== storedText) texts.set(name, { before: storedText, after: text });
       }
       afterRowNumber = Number(row.rowNumber);
@@ -83,7 +83,7 @@ export async function eraseControlRecords(
 ): Promise<Record<string, number>> {
   const { companyId } = ctx.actor;
   const replacedCounts = await replaceByPseudonym(ctx, person, store.NAMING_TABLES);
-  const tablesAboutPerson = COMPANY_TABLES.filter((companyTable) => companyTable.makeAboutCondition !== null);
+  const tablesAboutPerson = COMPANY_TABLES.filter((companyTable) => companyTable.makePersonCondition !== null);
   const { deleted } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     inviters: names.map((name) => store.removeInviterName(ctx.db, companyId, name)),
     deleted: tablesAboutPerson.map((companyTable) =>

@@ -40,11 +40,13 @@ export async function readPersonalData(ctx: PrincipalContext, email: string): Pr
   const { person } = await readPerson(ctx, email);
   const stores = DATA_STORES.flatMap(({ personData }) => (typeof personData === 'string' ? [] : personData));
   const earlyRecords: PersonalRecord[] = [];
-  for (const people of stores) {
-    if (people.readTiming === 'early') earlyRecords.push(...(await Array.fromAsync(people.readRecords(ctx, person))));
+  for (const personDataStore of stores) {
+    if (personDataStore.readTiming === 'early')
+      earlyRecords.push(...(await Array.fromAsync(personDataStore.readRecords(ctx, person))));
   }
   return writeJson(person, earlyRecords, async function* () {
-    for (const people of stores) if (people.readTiming !== 'early') yield* people.readRecords(ctx, person);
+    for (const personDataStore of stores)
+      if (personDataStore.readTiming !== 'early') yield* personDataStore.readRecords(ctx, person);
   });
 }
 

@@ -62,8 +62,11 @@ export const removeInviterName = (db: ControlDb, companyId: string, name: string
     .where(and(eq(invitations.companyId, companyId), eq(invitations.inviter, name)));
 
 /** Returns the SQL condition for the rows of a table that are about a person. */
-const isAboutPerson = ({ table, makeAboutCondition }: CompanyTable, companyId: string, person: Person): SQL =>
-  and(belongsToCompany(table, companyId), makeAboutCondition?.(person) ?? sql`false`) as SQL;
+const isAboutPerson = (
+  { table, makePersonCondition: makeAboutCondition }: CompanyTable,
+  companyId: string,
+  person: Person,
+): SQL => and(belongsToCompany(table, companyId), makeAboutCondition?.(person) ?? sql`false`) as SQL;
 
 export const deleteRowsAboutPerson = (db: ControlDb, companyTable: CompanyTable, companyId: string, person: Person) =>
   db
@@ -160,7 +163,7 @@ export function selectRowsNamingPerson(
       and(
         belongsToCompany(held.table, companyId),
         sql`exists (select 1 from json_each(${identifiers}) as mark where instr(lower(${text}), mark.value))`,
-        sql`not (${held.makeAboutCondition?.(person) ?? sql`false`})`,
+        sql`not (${held.makePersonCondition?.(person) ?? sql`false`})`,
         sql`rowid > ${afterRowNumber}`,
       ),
     )

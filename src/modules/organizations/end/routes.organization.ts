@@ -15,7 +15,7 @@ import { addCompanyDataUsage } from '../service.ts';
 import { organizationView, viewOrganization } from '../views.ts';
 import { endOrganization, readCertificate, restoreOrganization } from './service.ts';
 
-const DEFAULT_DAYS = 30;
+const DEFAULT_DELETION_DAYS = 30;
 
 export const companyEndEndpoints = [
   endpoint(
@@ -28,7 +28,7 @@ export const companyEndEndpoints = [
       description:
         'Suspends it at once. After so many days everything of it is erased: its database, files, logs and records. Until then it can be restored. Asked for again with an earlier end, that one counts; with a later one it is 409.',
       query: z.strictObject({
-        after_days: makeWholeNumberSchema(DEFAULT_DAYS, 0, 90).describe(
+        after_days: makeWholeNumberSchema(DEFAULT_DELETION_DAYS, 0, 90).describe(
           'Days until its erasure begins; with 0 it begins within a minute or two.',
         ),
       }),

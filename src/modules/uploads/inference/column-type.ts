@@ -23,15 +23,16 @@ import type { ColumnType } from './schema.ts';
 
 /** Infers the type of the values of all files: the first type of the lattice that every file's column allows. */
 export function inferType(columns: ColumnState[], header: string): ColumnType {
-  const filled = columns.filter(({ first }) => first !== null);
-  const allAllow = (forms: number) => filled.length > 0 && filled.every((column) => (column.forms & forms) !== 0);
-  if (allAllow(WORD_BOOLEANS | LETTER_BOOLEANS | (isBooleanHeader(header) ? ONE_ZERO : 0)))
-    return areBooleanValues(filled) ? 'boolean' : 'text';
-  if (allAllow(TELEPHONE)) return 'text';
-  if (allAllow(INTEGER)) return 'integer';
-  if (allAllow(DECIMALS)) return 'decimal';
-  if (!allAllow(DATES)) return 'text';
-  return filled.some(({ traits }) => (traits & HAS_TIME) !== 0) ? 'datetime' : 'date';
+  const filledColumns = columns.filter(({ first }) => first !== null);
+  const doAllAllow = (formMask: number) =>
+    filledColumns.length > 0 && filledColumns.every((column) => (column.forms & formMask) !== 0);
+  if (doAllAllow(WORD_BOOLEANS | LETTER_BOOLEANS | (isBooleanHeader(header) ? ONE_ZERO : 0)))
+    return areBooleanValues(filledColumns) ? 'boolean' : 'text';
+  if (doAllAllow(TELEPHONE)) return 'text';
+  if (doAllAllow(INTEGER)) return 'integer';
+  if (doAllAllow(DECIMALS)) return 'decimal';
+  if (!doAllAllow(DATES)) return 'text';
+  return filledColumns.some(({ traits }) => (traits & HAS_TIME) !== 0) ? 'datetime' : 'date';
 }
 
 /** The types that are possible for a column whose file declares its type, the narrowest first. */
@@ -49,7 +50,8 @@ const POSSIBLE_TYPES: Record<KnownType, [ColumnType, number][]> = {
 
 /** Infers the type of a column whose file declares its type: the declared one, unless a value is beyond that type's range. */
 export function inferTypeWithin(knownType: KnownType, columns: ColumnState[]): ColumnType {
-  const doAllFit = (forms: number) => columns.every((column) => column.first === null || (column.forms & forms) !== 0);
+  const doAllFit = (formMask: number) =>
+    columns.every((column) => column.first === null || (column.forms & formMask) !== 0);
   return POSSIBLE_TYPES[knownType].find(([, forms]) => doAllFit(forms))?.[0] ?? 'text';
 }
 
@@ -57,18 +59,18 @@ export function inferTypeWithin(knownType: KnownType, columns: ColumnState[]): C
 function areBooleanValues(columns: ColumnState[]): boolean {
   const letterColumns = columns.filter(({ forms }) => (forms & (WORD_BOOLEANS | ONE_ZERO)) === 0);
   const hasBothLetters = (pair: number) => {
-    const traits = letterColumns.reduce(
+    const traitMask = letterColumns.reduce(
       (seenTraits, column) => ((column.forms & pair) === 0 ? seenTraits : seenTraits | column.traits),
       0,
     );
-    return (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
+    return (traitMask & HAS_TRUE) !== 0 && (traitMask & HAS_FALSE) !== 0;
   };
   const pairs = splitBits(LETTER_BOOLEANS).filter(hasBothLetters);
   return letterColumns.every(({ forms }) => pairs.some((pair) => (forms & pair) !== 0));
 }
 
-const splitBits = (forms: number): number[] =>
-  Array.from({ length: 31 }, (_, bit) => 1 << bit).filter((bit) => (forms & bit) !== 0);
+const splitBits = (formMask: number): number[] =>
+  Array.from({ length: 31 }, (_, bit) => 1 << bit).filter((bit) => (formMask & bit) !== 0);
 
 /** The delimiter of each file; null where it has none. */
 export type Delimiters = readonly (string | null)[];
@@ -85,7 +87,7 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
   if (type === 'boolean')
     return columns
       .map(({ forms }) => forms & BOOLEANS)
-      .map(narrowToShared)
+      .map(narrowToSharedForms)
       .map(getLowestForm);
   return chooseDateForms(columns.map(({ forms }) => forms & DATES));
 }
@@ -95,42 +97,45 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
  * decimal separator (`1.234`) follows the other files, if they agree. Otherwise `1.234` is a point decimal, and `1,234`
  * is grouped, but a decimal comma in a file delimited by semicolons.
  */
-export function chooseDecimalForms(formSets: number[], delimiters: Delimiters): number[] {
-  const decimalForms = narrowToAgreed(formSets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
-    const isComma = (forms & POINT_DECIMAL) === 0 && delimiters[file] === ';';
-    return narrowUnlessEmpty(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);
+export function chooseDecimalForms(formMasks: number[], delimiters: Delimiters): number[] {
+  const decimalForms = narrowToAgreedForms(formMasks, [DECIMAL_POINT, DECIMAL_COMMA]).map((formMask, file) => {
+    const isComma = (formMask & POINT_DECIMAL) === 0 && delimiters[file] === ';';
+    return narrowFormsUnlessEmpty(
+      formMask,
+      isComma || (formMask & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT,
+    );
   });
-  return decimalForms.map(narrowToShared).map(getLowestForm);
+  return decimalForms.map(narrowToSharedForms).map(getLowestForm);
 }
 
 /** Chooses the form of each file's dates: day first, unless its values, or the files that settle the order, say otherwise. */
-export function chooseDateForms(formSets: number[]): number[] {
-  return narrowToAgreed(formSets, [DMY_DATES, MDY_DATES]).map(getLowestForm);
+export function chooseDateForms(formMasks: number[]): number[] {
+  return narrowToAgreedForms(formMasks, [DMY_DATES, MDY_DATES]).map(getLowestForm);
 }
 
 /** Narrows the files that allow several readings to the reading of the files that allow only one, if all of the latter agree. */
-function narrowToAgreed(formSets: number[], readings: number[]): number[] {
-  const filterReadings = (forms: number) => readings.filter((reading) => (forms & reading) !== 0);
+function narrowToAgreedForms(formMasks: number[], candidateForms: number[]): number[] {
+  const filterReadings = (formMask: number) => candidateForms.filter((reading) => (formMask & reading) !== 0);
   const decidedReadings = new Set(
-    formSets.map(filterReadings).flatMap((fileReadings) => (fileReadings.length === 1 ? fileReadings : [])),
+    formMasks.map(filterReadings).flatMap((fileReadings) => (fileReadings.length === 1 ? fileReadings : [])),
   );
   const [agreed] = decidedReadings;
-  if (agreed === undefined || decidedReadings.size > 1) return formSets;
-  return formSets.map((forms) => narrowUnlessEmpty(forms, agreed));
+  if (agreed === undefined || decidedReadings.size > 1) return formMasks;
+  return formMasks.map((formMask) => narrowFormsUnlessEmpty(formMask, agreed));
 }
 
 /**
  * Narrows a file's forms to those shared with every file that has one of them: `12,5` is then read in the same form as `1.234,5`.
  */
-function narrowToShared(forms: number, _file: number, formSets: number[]): number {
-  const relatedForms = formSets.filter((others) => (others & forms) !== 0);
-  return narrowUnlessEmpty(
-    forms,
-    relatedForms.reduce((common, others) => common & others, forms),
+function narrowToSharedForms(formMask: number, _file: number, formMasks: number[]): number {
+  const relatedForms = formMasks.filter((otherMask) => (otherMask & formMask) !== 0);
+  return narrowFormsUnlessEmpty(
+    formMask,
+    relatedForms.reduce((commonForms, otherMask) => commonForms & otherMask, formMask),
   );
 }
 
-const narrowUnlessEmpty = (forms: number, by: number): number => forms & by || forms;
+const narrowFormsUnlessEmpty = (formMask: number, by: number): number => formMask & by || formMask;
 
 /** Returns the file's first form in the order of preference. */
-const getLowestForm = (forms: number): number => forms & -forms;
+const getLowestForm = (formMask: number): number => formMask & -formMask;

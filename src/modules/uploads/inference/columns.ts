@@ -74,24 +74,24 @@ export function makeColumn(): ColumnState {
   };
 }
 
-/** Adds a value whose forms or traits may narrow the column. `decidingValue` is called only if the value is kept. */
+/** Adds a value whose forms or traits may narrow the column. `makeDecidingValue` is called only if the value is kept. */
 export function narrowColumn(
   column: ColumnState,
-  forms: number,
-  traits: number,
-  decidingValue: () => DecidingValue,
+  formMask: number,
+  traitMask: number,
+  makeDecidingValue: () => DecidingValue,
 ): void {
   const previousForms = column.forms;
-  const remainingForms = previousForms & forms;
-  let deciding: DecidingValue | null = null;
-  const getDecidingValue = () => (deciding ??= decidingValue());
-  if ((traits & HAS_TIME) !== 0 && column.withTime === null) column.withTime = getDecidingValue();
-  column.traits |= traits;
+  const remainingForms = previousForms & formMask;
+  let cachedValue: DecidingValue | null = null;
+  const getDecidingValue = () => (cachedValue ??= makeDecidingValue());
+  if ((traitMask & HAS_TIME) !== 0 && column.withTime === null) column.withTime = getDecidingValue();
+  column.traits |= traitMask;
   column.first ??= getDecidingValue();
   if (remainingForms === previousForms) return;
   if (remainingForms === 0) {
     Object.assign(column, getHints(column));
-    narrowHints(column, forms);
+    narrowHints(column, formMask);
     column.notTyped = getDecidingValue();
   }
   column.forms = remainingForms;
@@ -100,9 +100,9 @@ export function narrowColumn(
 }
 
 /** Narrows the hints by a value of a text column, if it could be read as a number or date. */
-export function narrowHints(hints: Hints, forms: number): void {
-  if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
-  const orders = filterOrders(forms);
+export function narrowHints(hints: Hints, formMask: number): void {
+  if ((hints.decimals & formMask) !== 0) hints.decimals &= formMask;
+  const orders = filterDateOrders(formMask);
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
 }
 
@@ -117,12 +117,12 @@ export function isReadingUnsettled({ decimals, dates }: Hints): boolean {
 /** Returns the hints for reading a column's values if its type is changed; for a typed column, from its forms. */
 export function getHints({ forms, decimals, dates }: ColumnState): Hints {
   if (forms === 0 || forms === ALL_FORMS) return { decimals, dates };
-  return { decimals: forms & DECIMALS || DECIMALS, dates: filterOrders(forms) || DATES };
+  return { decimals: forms & DECIMALS || DECIMALS, dates: filterDateOrders(forms) || DATES };
 }
 
 /** Filters the orders of day and month from the forms, whatever their separators and digits of the year. */
-function filterOrders(forms: number): number {
-  return ((forms & DMY_DATES) === 0 ? 0 : DMY_DATES) | ((forms & MDY_DATES) === 0 ? 0 : MDY_DATES);
+function filterDateOrders(formMask: number): number {
+  return ((formMask & DMY_DATES) === 0 ? 0 : DMY_DATES) | ((formMask & MDY_DATES) === 0 ? 0 : MDY_DATES);
 }
 
 export function addCell(
@@ -142,13 +142,13 @@ export function addCell(
 
 /** Merges the columns of two runs of rows, of which `a` comes first. */
 export function mergeColumns(a: ColumnState, b: ColumnState, maxSamples: number): ColumnState {
-  const forms = a.forms & b.forms;
-  const conflictingValue = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
+  const formMask = a.forms & b.forms;
+  const conflictingValue = formMask === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
   const hints = getHints(a);
   const { decimals, dates } = getHints(b);
   narrowHints(hints, decimals | dates);
   return {
-    forms,
+    forms: formMask,
     traits: a.traits | b.traits,
     nulls: a.nulls + b.nulls,
     blanks: a.blanks + b.blanks,

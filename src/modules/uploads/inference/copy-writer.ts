@@ -1,18 +1,18 @@
 import { CopyText } from '../../../formats/copy/text.ts';
-import { ESCAPED_FIELD, QUOTED_FIELD, SLASHED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
-import { type Fields, readFieldText, removeSlashes } from '../../../formats/csv/records.ts';
+import { BACKSLASHED_FIELD, ESCAPED_FIELD, QUOTED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
+import { type Fields, readFieldText, removeBackslashes } from '../../../formats/csv/records.ts';
 import { createDecoder, type Decode } from '../../../formats/text/decode.ts';
 import { isBlank } from '../../../formats/values/classify.ts';
 import {
   type Conversion,
   MAX_EXTRA_BYTES,
-  MISFIT,
+  MISFIT_RESULT,
   NULL_RESULT,
   type ZoneEdges,
 } from '../../../formats/values/conversion.ts';
 import { convertValue } from '../../../formats/values/convert.ts';
 import { POINT_DECIMAL } from '../../../formats/values/forms.ts';
-import { ROW_ID } from '../upsert-sql.ts';
+import { ROW_ID_COLUMN } from '../upsert-sql.ts';
 import { cutValue, InferenceError } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { makeConversion } from './values.ts';
@@ -105,8 +105,8 @@ export class CopyWriter {
       if (index > 0) this.#out.endValue();
       if (fieldIndex >= fieldCount || start === end) this.#null(column, line);
       else if (conversion === null) this.#text(fieldIndex, start, end);
-      else if (this.#fields.quotingKinds[fieldIndex] === SLASHED_FIELD) {
-        const bytes = removeSlashes(this.#bytes, start, end, this.#file.dialect);
+      else if (this.#fields.quotingKinds[fieldIndex] === BACKSLASHED_FIELD) {
+        const bytes = removeBackslashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
       } else if (column.asIs) this.#out.appendBytes(this.#bytes, start, end);
       else this.#convert(column, conversion, this.#bytes, start, end, line);
@@ -131,14 +131,15 @@ export class CopyWriter {
   ): void {
     const output = this.#out;
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
-    output.reserve((end - start) * 3 + MAX_EXTRA_BYTES);
+    output.reserveBytes((end - start) * 3 + MAX_EXTRA_BYTES);
     const length = convertValue(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
     if (length === NULL_RESULT) this.#null(column, line);
-    else if (length !== MISFIT) output.length = length;
+    else if (length !== MISFIT_RESULT) output.length = length;
     else {
-      const value = () => readFieldText(this.#bytes, this.#fields, column.fieldIndex, this.#file.dialect, this.#decode);
-      if (!this.#onMisfit) throw buildMisfitError(this.#file, column, line, value());
-      this.#onMisfit(column, line, value);
+      const readValue = () =>
+        readFieldText(this.#bytes, this.#fields, column.fieldIndex, this.#file.dialect, this.#decode);
+      if (!this.#onMisfit) throw buildMisfitError(this.#file, column, line, readValue());
+      this.#onMisfit(column, line, readValue);
     }
   }
 
@@ -162,7 +163,7 @@ export class CopyWriter {
 }
 
 function buildMisfitError(file: FileReading, column: WrittenColumn, line: number, value: string): InferenceError {
-  const name = column.name === ROW_ID ? 'id' : column.name;
+  const name = column.name === ROW_ID_COLUMN ? 'id' : column.name;
   const message =
     value === ''
       ? `A coluna ${name} não aceita valores vazios, mas a linha ${line} de ${file.fileName} não tem valor.`

@@ -16,9 +16,9 @@ import {
   countLineEnds,
   guessEncoding,
   hasHighBytes,
-  hasUndefined1252,
+  hasUndefined1252Byte,
   isUtf8,
-  takeReadable,
+  takeReadableBytes,
 } from '../../../formats/text/detect.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { concatBytes } from '../../../kernel/bytes.ts';
@@ -36,8 +36,8 @@ import {
   unclosedQuote,
 } from './errors.ts';
 import { findLineOffset, type GivenOptions } from './given-options.ts';
-import { DelimiterEscaped, DialectDoubted, QuotesBroken, RecordFold } from './rows.ts';
-import { UnevenEscapes } from './sample-rows.ts';
+import { BrokenQuotesError, DialectDoubtedError, EscapedDelimiterError, RecordFold } from './rows.ts';
+import { UnevenEscapesError } from './sample-rows.ts';
 import { readLinesBefore, toSkippedLines } from './skipped-lines.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
@@ -109,14 +109,14 @@ export function beginInference({
 export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
     return readBlockRecords(state, block, isLast);
-  } catch (caught) {
-    if (caught instanceof DialectDoubted)
-      return startOver({ ...state, decidingRecords: [...(state.decidingRecords ?? []), caught.record] });
-    const error = toInferenceError(caught);
+  } catch (caughtError) {
+    if (caughtError instanceof DialectDoubtedError)
+      return restartInference({ ...state, decidingRecords: [...(state.decidingRecords ?? []), caughtError.record] });
+    const error = toInferenceError(caughtError);
     const otherEscaping = tryOtherEscaping(state, error);
-    if (otherEscaping !== null) return startOver({ ...state, escaping: otherEscaping });
+    if (otherEscaping !== null) return restartInference({ ...state, escaping: otherEscaping });
     const otherQuoting = tryOtherQuoting(state, error);
-    if (otherQuoting !== null) return startOver({ ...state, quoting: otherQuoting });
+    if (otherQuoting !== null) return restartInference({ ...state, quoting: otherQuoting });
     if (!(error instanceof InferenceError)) throw error;
     throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.location });
   }
@@ -134,16 +134,16 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
     state.offset += markLength;
     bytes = block.subarray(markLength);
   }
-  let scannable = toScannableBytes(bytes, state.encoding, isLast);
-  if (scannable === null) throw bytesUnreadable(state.line + countReadableLines(bytes, state.encoding), 'UTF-16');
-  const restart = checkTextBytes(state, scannable, isLast);
-  if (restart !== null) return restart;
+  let scannableBytes = toScannableBytes(bytes, state.encoding, isLast);
+  if (scannableBytes === null) throw bytesUnreadable(state.line + countReadableLines(bytes, state.encoding), 'UTF-16');
+  const restartState = checkTextBytes(state, scannableBytes, isLast);
+  if (restartState !== null) return restartState;
 
   const decode = createDecoder(state.encoding);
   if (state.dialect === null) {
     if (!isLast && block.length < state.wants) return state;
-    const start = scannable.subarray(0, state.wants);
-    const isWholeFile = isLast && start.length === scannable.length;
+    const start = scannableBytes.subarray(0, state.wants);
+    const isWholeFile = isLast && start.length === scannableBytes.length;
     const { skip_lines: skipLines = 0, delimiter } = state.said;
     const skipOffset = findLineOffset(start, skipLines, state.sheet !== null);
     if (skipOffset < 0 && isWholeFile) throw fileWithoutRows(state.fileName);
@@ -176,7 +176,7 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
     const width = layout.width > MAX_COLUMNS ? effectiveWidth : layout.width;
     if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
     state.dialect = dialect;
-    state.headEnd = state.offset + measureEncodedLength(scannable, skipOffset + recordsEnd, state.encoding);
+    state.headEnd = state.offset + measureEncodedLength(scannableBytes, skipOffset + recordsEnd, state.encoding);
     state.quoting = quoting;
     state.width = width;
     state.preambleLeft = layout.preambleCount;
@@ -185,8 +185,8 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
       state.skippedLines = skipLines;
       state.skipped = readLinesBefore(start, skipOffset, decode, state.sheet !== null);
       state.line += skipLines;
-      state.offset += measureEncodedLength(scannable, skipOffset, state.encoding);
-      scannable = scannable.subarray(skipOffset);
+      state.offset += measureEncodedLength(scannableBytes, skipOffset, state.encoding);
+      scannableBytes = scannableBytes.subarray(skipOffset);
     } else if (sheet) {
       state.skippedLines = layout.preambleCount;
       state.skipped = toSkippedLines(head, sheet.titles, decode);
@@ -196,8 +196,8 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
     }
     state.columns = Array.from({ length: state.width }, makeColumn);
   }
-  const readByteCount = addRecords(state, scannable, isLast, state.dialect, decode);
-  state.offset += measureEncodedLength(scannable, readByteCount, state.encoding);
+  const readByteCount = addRecords(state, scannableBytes, isLast, state.dialect, decode);
+  state.offset += measureEncodedLength(scannableBytes, readByteCount, state.encoding);
   if (isLast) state.done = true;
   else if (readByteCount === 0) {
     if (block.length >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
@@ -215,7 +215,7 @@ function tryOtherQuoting(state: InferenceState, error: unknown): Quoting | null 
   if (state.quoting === 'quoted' || state.dialect === null || state.said.quote !== undefined) return null;
   if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'quoted' : null;
   const areQuotesBroken =
-    error instanceof QuotesBroken || isError(error, 'UNCLOSED_QUOTE') || isError(error, 'RECORD_TOO_LARGE');
+    error instanceof BrokenQuotesError || isError(error, 'UNCLOSED_QUOTE') || isError(error, 'RECORD_TOO_LARGE');
   return areQuotesBroken ? 'unquoted' : null;
 }
 
@@ -224,8 +224,8 @@ function tryOtherQuoting(state: InferenceState, error: unknown): Quoting | null 
  * fields, or because they do not: then records have different numbers of fields.
  */
 function tryOtherEscaping({ escaping, dialect }: InferenceState, error: unknown): Escaping | null {
-  if (error instanceof DelimiterEscaped) return 'escaped';
-  const areFieldsUneven = error instanceof UnevenEscapes || isError(error, 'TOO_MANY_FIELDS');
+  if (error instanceof EscapedDelimiterError) return 'escaped';
+  const areFieldsUneven = error instanceof UnevenEscapesError || isError(error, 'TOO_MANY_FIELDS');
   return areFieldsUneven && dialect?.escapesDelimiters && escaping !== 'plain' ? 'plain' : null;
 }
 
@@ -233,12 +233,12 @@ const isError = (error: unknown, code: InferenceError['code']): boolean =>
   error instanceof InferenceError && error.code === code;
 
 /** Makes the state before the file's first block, with the facts that are already certain. */
-function startOver(state: InferenceState): InferenceState {
+function restartInference(state: InferenceState): InferenceState {
   const { quoting, escaping, decidingRecords } = state;
-  const restarted = { ...beginInference(state), quoting, escaping, ...(decidingRecords && { decidingRecords }) };
+  const restartState = { ...beginInference(state), quoting, escaping, ...(decidingRecords && { decidingRecords }) };
   return state.encoding === 'windows-1252' && state.said.encoding === undefined
-    ? { ...restarted, encoding: state.encoding, encodingCertain: true }
-    : restarted;
+    ? { ...restartState, encoding: state.encoding, encodingCertain: true }
+    : restartState;
 }
 
 /** Joins the bytes of the deciding records, each with a line end; undefined if there are none. */
@@ -259,18 +259,18 @@ function checkTextBytes(state: InferenceState, bytes: Uint8Array, isLast: boolea
   if (!hasHighBytes(bytes)) return null;
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
     if (state.encodingCertain) throw bytesUnreadable(state.line + countReadableLines(bytes, 'utf-8'), 'UTF-8');
-    if (state.beyondAscii) return startOver({ ...state, encoding: 'windows-1252' });
+    if (state.beyondAscii) return restartInference({ ...state, encoding: 'windows-1252' });
     state.encoding = 'windows-1252';
     state.encodingCertain = true;
   }
-  if (state.encoding === 'windows-1252') state.undefinedBytes ||= hasUndefined1252(bytes);
+  if (state.encoding === 'windows-1252') state.undefinedBytes ||= hasUndefined1252Byte(bytes);
   state.beyondAscii = true;
   return null;
 }
 
 /** Counts the line ends before the first bytes that are not in the encoding. */
 function countReadableLines(bytes: Uint8Array, encoding: Encoding): number {
-  const text = takeReadable(bytes, encoding);
+  const text = takeReadableBytes(bytes, encoding);
   return countLineEnds(text, text.length);
 }
 

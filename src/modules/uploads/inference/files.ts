@@ -44,8 +44,8 @@ function decideFile(state: InferenceState, tableColumnNames: string[]): FileWith
  * Decides the header by the option that a person gave. If the file has a header, it may also be the record above that names all
  * columns but the first.
  */
-function decideGivenHeader(state: InferenceState, header: boolean): FileWithHeaderDecision {
-  if (!header) return toDecidedFile(state, { header: null, isHeaderAbove: false });
+function decideGivenHeader(state: InferenceState, hasHeader: boolean): FileWithHeaderDecision {
+  if (!hasHeader) return toDecidedFile(state, { header: null, isHeaderAbove: false });
   const inferredDecision = decideHeader(state);
   return toDecidedFile(
     state,
@@ -92,8 +92,8 @@ function matchHeaders(files: FileWithHeaderDecision[]): FileWithHeaderDecision[]
   const names = joinSortedNames(fileWithHeader);
   return files.map((file) => {
     if (file.header !== null) return file;
-    const withHeader = toDecidedFile(file.state, { header: readHeaderCells(file.state), isHeaderAbove: false });
-    return joinSortedNames(withHeader) === names ? withHeader : file;
+    const candidateFile = toDecidedFile(file.state, { header: readHeaderCells(file.state), isHeaderAbove: false });
+    return joinSortedNames(candidateFile) === names ? candidateFile : file;
   });
 }
 
@@ -103,18 +103,18 @@ function joinSortedNames({ names }: FileWithHeaderDecision): string {
 
 /** Finds for each column of the first file the index of its field in another file. @throws InferenceError `HEADERS_DIFFER` */
 export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHeaderDecision): number[] {
-  const makeHeadersDiffer = (column: string) =>
+  const makeHeaderError = (column: string) =>
     new InferenceError(
       'HEADERS_DIFFER',
       `As colunas do arquivo ${file.state.fileName} não são as mesmas do arquivo ${firstFile.state.fileName}: ${column}.`,
       { file: file.state.fileName, line: file.state.firstRow?.line, column },
     );
   const extraName = file.names.find((name) => !firstFile.names.includes(name));
-  if (extraName !== undefined) throw makeHeadersDiffer(extraName);
-  if ((file.header === null) !== (firstFile.header === null)) throw makeHeadersDiffer(file.names[0] as string);
+  if (extraName !== undefined) throw makeHeaderError(extraName);
+  if ((file.header === null) !== (firstFile.header === null)) throw makeHeaderError(file.names[0] as string);
   return firstFile.names.map((name) => {
     const place = file.names.indexOf(name);
-    if (place < 0) throw makeHeadersDiffer(name);
+    if (place < 0) throw makeHeaderError(name);
     return place;
   });
 }

@@ -106,7 +106,7 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
   const findFieldIndex = (fileIndex: number) => (fieldIndexes[fileIndex] as number[])[index] as number;
   const states = files.map((file, fileIndex) => getColumn(file, findFieldIndex(fileIndex)));
   const { maxSamples } = makeBounds(first.width);
-  const merged = states.reduce((mergedColumn, columnState) => mergeColumns(mergedColumn, columnState, maxSamples));
+  const mergedState = states.reduce((mergedColumn, columnState) => mergeColumns(mergedColumn, columnState, maxSamples));
   const name = first.names[index] as string;
   const displayName = truncateText(first.header?.[index] || name, MAX_DISPLAY_NAME_LENGTH);
   const declaredType = chooseKnownType(
@@ -118,9 +118,9 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
   const notNumbers = files.reduce(count, 0) || undefined;
   // In a file of one column nothing delimits.
   const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));
-  const forms = listForms(type, states, delimiters);
-  const nulls = merged.nulls + (type === 'text' ? 0 : merged.blanks);
-  const formsInUse = forms.filter((_, file) => states[file]?.first !== null);
+  const formMasks = listForms(type, states, delimiters);
+  const nullCount = mergedState.nulls + (type === 'text' ? 0 : mergedState.blanks);
+  const formsInUse = formMasks.filter((_, file) => states[file]?.first !== null);
   return {
     column: {
       name,
@@ -129,15 +129,15 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
       nullable: true,
       source_index: index,
       evidence: {
-        format: describeFormat(type, formsInUse.length > 0 ? formsInUse : forms, merged.traits),
-        nulls,
-        distinct_sample: merged.sample,
+        format: describeFormat(type, formsInUse.length > 0 ? formsInUse : formMasks, mergedState.traits),
+        nulls: nullCount,
+        distinct_sample: mergedState.sample,
         counter_example: findCounterExample(type, states, displayName),
         ...(notNumbers !== undefined && { not_numbers: notNumbers }),
       },
     },
-    foundColumn: { type, nullable: nulls > 0 },
-    formats: inferFormats(type, forms, states, delimiters),
+    foundColumn: { type, nullable: nullCount > 0 },
+    formats: inferFormats(type, formMasks, states, delimiters),
   };
 }
 
@@ -156,7 +156,7 @@ function chooseKnownType(declaredTypes: (KnownType | undefined)[]): KnownType | 
  */
 function inferFormats(
   type: ColumnType,
-  forms: number[],
+  formMasks: number[],
   states: ColumnState[],
   delimiters: Delimiters,
 ): ColumnFormats[] {
@@ -164,44 +164,44 @@ function inferFormats(
   const isTimestamp = type === 'date' || type === 'datetime';
   const decimals =
     type === 'decimal'
-      ? forms
+      ? formMasks
       : chooseDecimalForms(
           hints.map((hint) => hint.decimals),
           delimiters,
         );
-  const dates = isTimestamp ? forms : chooseDateForms(hints.map((hint) => hint.dates));
+  const dates = isTimestamp ? formMasks : chooseDateForms(hints.map((hint) => hint.dates));
   return states.map((column, file) => ({
     decimal: findFormName(decimals[file] as number),
     date: findFormName(dates[file] as number),
-    asIs: isReadByPostgres(type, forms[file] as number, column),
+    asIs: isReadByPostgres(type, formMasks[file] as number, column),
     ...((column.traits & HAS_EDGE_YEAR) !== 0 && { edge: true as const }),
   }));
 }
 
 /** Returns the column's state over all rows of the file, including the first record if it is a row. */
 function getColumn(file: FileWithHeaderDecision, fieldIndex: number): ColumnState {
-  const laterRows = file.state.columns[fieldIndex] as ColumnState;
-  if (file.firstDataRow === null) return laterRows;
+  const laterRowsColumn = file.state.columns[fieldIndex] as ColumnState;
+  if (file.firstDataRow === null) return laterRowsColumn;
   const { maxSamples } = makeBounds(file.state.width);
   const firstRowColumn = makeColumn();
   const cell = file.firstDataRow.cells.find(([field]) => field === fieldIndex);
   if (cell === undefined) firstRowColumn.nulls++;
   else addCell(firstRowColumn, cell, file.firstDataRow.line, maxSamples);
-  return mergeColumns(firstRowColumn, laterRows, maxSamples);
+  return mergeColumns(firstRowColumn, laterRowsColumn, maxSamples);
 }
 
 /** Describes the format by name; by several names if the files differ. */
-function describeFormat(type: ColumnType, forms: number[], traits: number): string {
-  const seconds = (traits & HAS_SECONDS) === 0 ? '' : (traits & HAS_FRACTION) === 0 ? ':ss' : ':ss.f';
-  const time = type === 'datetime' ? ` hh:mm${seconds}${(traits & HAS_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
-  return [...new Set(forms.map((form) => `${findFormName(form)}${time}`))].join(' | ');
+function describeFormat(type: ColumnType, formMasks: number[], traitMask: number): string {
+  const seconds = (traitMask & HAS_SECONDS) === 0 ? '' : (traitMask & HAS_FRACTION) === 0 ? ':ss' : ':ss.f';
+  const time = type === 'datetime' ? ` hh:mm${seconds}${(traitMask & HAS_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
+  return [...new Set(formMasks.map((formMask) => `${findFormName(formMask)}${time}`))].join(' | ');
 }
 
 function findCounterExample(type: ColumnType, columns: ColumnState[], header: string): DecidingValue | null {
-  const findFirst = (decidingValue: 'notInteger' | 'withTime') =>
+  const findFirstValue = (decidingValue: 'notInteger' | 'withTime') =>
     columns.find((column) => column[decidingValue] !== null)?.[decidingValue] ?? null;
-  if (type === 'decimal') return findFirst('notInteger');
-  if (type === 'datetime') return findFirst('withTime');
+  if (type === 'decimal') return findFirstValue('notInteger');
+  if (type === 'datetime') return findFirstValue('withTime');
   if (type !== 'text') return null;
   const filledColumns = columns.filter(({ first }) => first !== null);
   const textColumn = filledColumns.find((_, file) => inferType(filledColumns.slice(0, file + 1), header) === 'text');

@@ -14,18 +14,18 @@ export interface GivenOptions extends GivenDialect {
  * Finds the offset after the first lines of a text, which end with LF, CRLF or CR; -1 where the bytes have fewer. @param isSheet
  * the text was converted from a sheet: a line end within quotes ends no line
  */
-export function findLineOffset(bytes: Uint8Array, lines: number, isSheet: boolean): number {
+export function findLineOffset(bytes: Uint8Array, lineCount: number, isSheet: boolean): number {
   let inQuotes = false;
-  let remainingLines = lines;
+  let remainingLineCount = lineCount;
   let at = 0;
-  for (; remainingLines > 0 && at < bytes.length; at++) {
+  for (; remainingLineCount > 0 && at < bytes.length; at++) {
     const byte = bytes[at];
     if (isSheet && byte === QUOTE_BYTE) inQuotes = !inQuotes;
     if (inQuotes || (byte !== LF && byte !== CR)) continue;
     if (byte === CR && bytes[at + 1] === LF) at++;
-    remainingLines--;
+    remainingLineCount--;
   }
-  return remainingLines > 0 ? -1 : at;
+  return remainingLineCount > 0 ? -1 : at;
 }
 
 const QUOTE_BYTE = 34;

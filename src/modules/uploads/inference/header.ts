@@ -111,8 +111,8 @@ export function findTypedForms(column: ColumnState, header: string): number {
   const { forms, traits } = column;
   if (column.first === null) return 0;
   if ((forms & WORD_BOOLEANS) !== 0) return forms & WORD_BOOLEANS;
-  const hasBoth = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
-  if ((forms & LETTER_BOOLEANS) !== 0) return hasBoth ? forms & LETTER_BOOLEANS : 0;
+  const hasTrueAndFalse = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
+  if ((forms & LETTER_BOOLEANS) !== 0) return hasTrueAndFalse ? forms & LETTER_BOOLEANS : 0;
   if ((forms & ONE_ZERO) !== 0 && isBooleanHeader(header)) return ONE_ZERO;
   if ((forms & TELEPHONE) !== 0) return 0;
   if ((forms & INTEGER) !== 0) return INTEGER;

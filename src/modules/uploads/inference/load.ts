@@ -110,12 +110,12 @@ function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColum
 
 /** Chooses the `DateStyle` under which Postgres reads all date columns; null if they need different ones. */
 function chooseDateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
-  let forms = 0;
+  let formMask = 0;
   for (const column of columns) {
-    if (column.type === 'date' || column.type === 'datetime') forms |= parseForm(getFormats(file, column).date);
+    if (column.type === 'date' || column.type === 'datetime') formMask |= parseForm(getFormats(file, column).date);
   }
-  if ((forms & DMY_DATES) !== 0 && (forms & MDY_DATES) !== 0) return null;
-  return (forms & MDY_DATES) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
+  if ((formMask & DMY_DATES) !== 0 && (formMask & MDY_DATES) !== 0) return null;
+  return (formMask & MDY_DATES) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
 }
 
 let sharedFields: Fields | null = null;
@@ -137,31 +137,31 @@ export function convertNextChunk(
   const remainingBytes = plan.end - position.offset;
   const bytes = block.length > remainingBytes ? block.subarray(0, remainingBytes) : block;
   const isWholeRest = isLast || block.length >= remainingBytes;
-  const scannable = toScannableBytes(bytes, file.encoding, isWholeRest);
-  if (scannable === null) throw bytesUnreadable(position.line, 'UTF-16');
+  const scannableBytes = toScannableBytes(bytes, file.encoding, isWholeRest);
+  if (scannableBytes === null) throw bytesUnreadable(position.line, 'UTF-16');
   sharedFields ??= createFields();
   const fields = sharedFields;
   const writer =
-    plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), scannable, fields, onMisfit) : null;
-  let records = 0;
+    plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), scannableBytes, fields, onMisfit) : null;
+  let recordCount = 0;
   const { endIndex, nextLine } = scanRecords(
-    scannable,
+    scannableBytes,
     0,
     isWholeRest,
     file.dialect,
     position.line,
     fields,
     (_start, _end, at) => {
-      records++;
+      recordCount++;
       writer?.writeRow(at);
     },
   );
   return {
-    copyInput: writer?.getBytes() ?? scannable.subarray(0, endIndex),
+    copyInput: writer?.getBytes() ?? scannableBytes.subarray(0, endIndex),
     // In raw mode every record is a row, because a file with blank lines is not `plain`.
-    rowCount: writer?.rowCount ?? records,
+    rowCount: writer?.rowCount ?? recordCount,
     nextPosition: {
-      offset: position.offset + measureEncodedLength(scannable, endIndex, file.encoding),
+      offset: position.offset + measureEncodedLength(scannableBytes, endIndex, file.encoding),
       line: nextLine,
     },
     minBlockBytes: endIndex === 0 && !isWholeRest ? block.length * 2 : 1,

@@ -22,11 +22,11 @@ const LIGATURES: Record<string, string> = {
  * digit.
  */
 function toSnakeCase(text: string): string {
-  const unaccented = truncateText(text, 500)
+  const unaccentedText = truncateText(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
     .normalize('NFKD')
     .replace(/\p{M}/gu, '');
-  const snakeCase = unaccented
+  const snakeCase = unaccentedText
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()

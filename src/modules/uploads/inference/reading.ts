@@ -25,13 +25,14 @@ const FORMS_READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_Z
  * `DateStyle` for the order of day and month, and FORCE_NULL for empty values. Postgres, too, skips ASCII spaces around a value;
  * a value of spaces alone is an error in Postgres and null here.
  */
-export function isReadByPostgres(type: ColumnType, form: number, column: ColumnState): boolean {
+export function isReadByPostgres(type: ColumnType, formMask: number, column: ColumnState): boolean {
   if (type === 'text') return true;
   if (column.blanks > 0 || (column.traits & HAS_WIDE_SPACE) !== 0) return false;
-  if (type === 'datetime' && (form & YMD_DATES) === 0 && (column.traits & HAS_STRICT_TIME) !== 0) return false;
+  if (type === 'datetime' && (formMask & YMD_DATES) === 0 && (column.traits & HAS_STRICT_TIME) !== 0) return false;
   // Integers among decimals, and decimals without groups, mean the same in every form that allows them.
-  if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT_DECIMAL))) !== 0;
-  return (form & FORMS_READ_BY_POSTGRES) !== 0;
+  if (type === 'decimal')
+    return (column.forms & (INTEGER | ((formMask & DECIMAL_POINT) === 0 ? 0 : POINT_DECIMAL))) !== 0;
+  return (formMask & FORMS_READ_BY_POSTGRES) !== 0;
 }
 
 /** Prepares the data that the loader needs about a file with a decided header. */
@@ -64,6 +65,6 @@ function isPlainForPostgres({ state, firstDataRow, width }: FileWithHeaderDecisi
   const { lineEnds, encoding } = state;
   const hasOneLineEnd = lineEnds === 0 || lineEnds === EOL_LF || lineEnds === EOL_CRLF || lineEnds === EOL_CR;
   const isEncodingKnown = encoding === 'utf-8' || (encoding === 'windows-1252' && !state.undefinedBytes);
-  const isFirstRegular = firstDataRow === null || (firstDataRow.width === state.width && !state.blankBeforeSecond);
-  return isEncodingKnown && hasOneLineEnd && isFirstRegular && !state.irregular && width === state.width;
+  const isFirstRowRegular = firstDataRow === null || (firstDataRow.width === state.width && !state.blankBeforeSecond);
+  return isEncodingKnown && hasOneLineEnd && isFirstRowRegular && !state.irregular && width === state.width;
 }

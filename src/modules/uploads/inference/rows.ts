@@ -1,9 +1,9 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
-import { ESCAPED_FIELD, SLASHED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
+import { BACKSLASHED_FIELD, ESCAPED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
 import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
 import { hasEscapedDelimiter, hasEscapedQuote, measureLineWidth, needsQuotes } from '../../../formats/csv/quoting.ts';
 import {
-  classifySlashed,
+  classifyBackslashed,
   createFields,
   type Fields,
   readFieldText,
@@ -35,16 +35,16 @@ const SPACE = 32;
 const APOSTROPHE = 39;
 
 /** The number of first rows that are all sampled for distinct values; of later rows every 61st is. */
-const SAMPLED_ROWS = 1000;
+const FULLY_SAMPLED_ROW_COUNT = 1000;
 
 /** Thrown where a file that was read with quotes shows that its quotes are ordinary characters. */
-export class QuotesBroken extends Error {}
+export class BrokenQuotesError extends Error {}
 
 /** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
-export class DelimiterEscaped extends Error {}
+export class EscapedDelimiterError extends Error {}
 
 /** Thrown for a record that may be read otherwise in the dialect that the head and it suggest together. */
-export class DialectDoubted extends Error {
+export class DialectDoubtedError extends Error {
   readonly record: DecidingRecord;
 
   constructor(record: DecidingRecord) {
@@ -134,7 +134,7 @@ export class RecordFold {
     const { decidingRecords = [], headEnd = Number.POSITIVE_INFINITY, sheet, records } = this.#state;
     if (sheet || records || this.#offset(start) < headEnd || end - start > MAX_DECIDING_BYTES) return;
     if (decidingRecords.some((record) => record.reason === reason)) return;
-    throw new DialectDoubted({ reason, bytes: this.#bytes.subarray(start, end).toBase64() });
+    throw new DialectDoubtedError({ reason, bytes: this.#bytes.subarray(start, end).toBase64() });
   }
 
   /** Tells whether some field begins with spaces and then a quote. */
@@ -164,7 +164,7 @@ export class RecordFold {
   }
 
   /**
-   * Concludes from a quoted value over several lines, or with a delimiter, that quotes enclose values. @throws QuotesBroken if the
+   * Concludes from a quoted value over several lines, or with a delimiter, that quotes enclose values. @throws BrokenQuotesError if the
    * record's quotes break the rules, or if each line is a row by itself; where quotes are doubled, one behind a backslash decides
    * nothing
    */
@@ -176,7 +176,7 @@ export class RecordFold {
     if (isBroken && isEscaped()) return;
     const areLinesRows = () =>
       width > 1 && measureLineWidth(this.#bytes, start, end, this.#dialect.delimiter) === width;
-    if (isBroken || (lineCount > 1 && areLinesRows())) throw new QuotesBroken();
+    if (isBroken || (lineCount > 1 && areLinesRows())) throw new BrokenQuotesError();
     const isNeeded = fieldCount === width && needsQuotes(this.#bytes, this.fields, this.#dialect.delimiter);
     if (lineCount > 1 || isNeeded) this.#state.quoting = 'quoted';
   }
@@ -215,7 +215,7 @@ export class RecordFold {
   #isRowUnescaped(start: number, end: number): boolean {
     const { quotingKinds, fieldCount } = this.fields;
     const { delimiter } = this.#dialect;
-    const isSlashed = quotingKinds.subarray(0, fieldCount).includes(SLASHED_FIELD);
+    const isSlashed = quotingKinds.subarray(0, fieldCount).includes(BACKSLASHED_FIELD);
     return isSlashed && measureLineWidth(this.#bytes, start, end, delimiter) === this.#state.width;
   }
 
@@ -224,7 +224,7 @@ export class RecordFold {
     const bytes = this.#bytes;
     const { starts, ends, quotingKinds, fieldCount } = this.fields;
     const { columns, width, rows } = this.#state;
-    const isSampled = rows < SAMPLED_ROWS || rows % 61 === 0;
+    const isSampled = rows < FULLY_SAMPLED_ROW_COUNT || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
       const column = columns[index] as (typeof columns)[number];
       const start = starts[index] as number;
@@ -236,23 +236,24 @@ export class RecordFold {
       const previousForms = column.forms;
       if (previousForms === 0 && !isSampled && !isReadingUnsettled(column)) continue;
       const kind = quotingKinds[index] as number;
-      let forms = 0;
-      if (kind < ESCAPED_FIELD) forms = classifyValue(bytes, start, end, this.#decode);
-      else if (kind === SLASHED_FIELD) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (quotingKinds[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
-      if (forms === BLANK_FORM) {
+      let formMask = 0;
+      if (kind < ESCAPED_FIELD) formMask = classifyValue(bytes, start, end, this.#decode);
+      else if (kind === BACKSLASHED_FIELD)
+        formMask = classifyBackslashed(bytes, start, end, this.#dialect, this.#decode);
+      if (quotingKinds[index] === UNQUOTED_FIELD) formMask = toUnquotedForms(formMask, this.#state);
+      if (formMask === BLANK_FORM) {
         column.blanks++;
         continue;
       }
-      const presentTraits = kind < ESCAPED_FIELD || kind === SLASHED_FIELD ? valueTraits : 0;
-      if (previousForms === 0) narrowHints(column, forms);
+      const presentTraits = kind < ESCAPED_FIELD || kind === BACKSLASHED_FIELD ? valueTraits : 0;
+      if (previousForms === 0) narrowHints(column, formMask);
       if (isSampled) this.#sample(index);
       if (
-        (previousForms & forms) !== previousForms ||
+        (previousForms & formMask) !== previousForms ||
         (presentTraits & ~column.traits) !== 0 ||
         column.first === null
       ) {
-        narrowColumn(column, forms, presentTraits, () => ({
+        narrowColumn(column, formMask, presentTraits, () => ({
           value: shorten(this.#text(index), this.#bounds.maxSampleLength),
           line,
         }));
@@ -334,7 +335,7 @@ export class RecordFold {
     while (lastField >= width && this.#isBlank(lastField)) lastField--;
     if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
-      if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new DelimiterEscaped();
+      if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new EscapedDelimiterError();
       this.#doubtDialect('width', start, end);
       throw tooManyValues(line, width, lastField + 1, this.#text(width));
     }
@@ -362,12 +363,13 @@ export class RecordFold {
       const to = ends[index] as number;
       if (from === to) continue;
       const kind = quotingKinds[index] as number;
-      let forms = 0;
-      if (kind < ESCAPED_FIELD) forms = classifyValue(this.#bytes, from, to, this.#decode);
-      else if (kind === SLASHED_FIELD) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
-      if (kind === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
-      const presentTraits = kind < ESCAPED_FIELD || kind === SLASHED_FIELD ? valueTraits : 0;
-      cells.push([index, shorten(this.#text(index), this.#bounds.maxCellLength), forms, presentTraits]);
+      let formMask = 0;
+      if (kind < ESCAPED_FIELD) formMask = classifyValue(this.#bytes, from, to, this.#decode);
+      else if (kind === BACKSLASHED_FIELD)
+        formMask = classifyBackslashed(this.#bytes, from, to, this.#dialect, this.#decode);
+      if (kind === UNQUOTED_FIELD) formMask = toUnquotedForms(formMask, this.#state);
+      const presentTraits = kind < ESCAPED_FIELD || kind === BACKSLASHED_FIELD ? valueTraits : 0;
+      cells.push([index, shorten(this.#text(index), this.#bounds.maxCellLength), formMask, presentTraits]);
     }
     const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
@@ -397,12 +399,12 @@ const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceSt
  * Computes the forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is
  * not grouped. In records, 1 and 0 are not booleans.
  */
-function toUnquotedForms(forms: number, { sheet, records }: InferenceState): number {
-  if (forms === BLANK_FORM || (sheet === null && records === null)) return forms;
-  const form = toSheetForms(forms);
+function toUnquotedForms(formMask: number, { sheet, records }: InferenceState): number {
+  if (formMask === BLANK_FORM || (sheet === null && records === null)) return formMask;
+  const form = toSheetForms(formMask);
   return records ? form & ~ONE_ZERO : form;
 }
 
-function toSheetForms(forms: number): number {
-  return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 ? forms & POINT_DECIMAL : forms;
+function toSheetForms(formMask: number): number {
+  return (formMask & DECIMALS) !== 0 && (formMask & INTEGER) === 0 ? formMask & POINT_DECIMAL : formMask;
 }

@@ -4,11 +4,11 @@ import { addCell } from './columns.ts';
 import { type InferenceState, type KeptRow, MAX_SAMPLE_LENGTH, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
 
 /** Thrown where a record's number of fields shows that backslashes do not escape the file's delimiters. */
-export class UnevenEscapes extends Error {}
+export class UnevenEscapesError extends Error {}
 
-/** Checks the number of fields where backslashes escape delimiters. @throws UnevenEscapes if it is not the width of the table */
-export function checkEscapes({ dialect, width }: InferenceState, fields: number): void {
-  if (dialect?.escapesDelimiters && fields !== width) throw new UnevenEscapes();
+/** Checks the number of fields where backslashes escape delimiters. @throws UnevenEscapesError if it is not the width of the table */
+export function checkEscapes({ dialect, width }: InferenceState, fieldCount: number): void {
+  if (dialect?.escapesDelimiters && fieldCount !== width) throw new UnevenEscapesError();
 }
 
 /** Records where the second row begins, and whether blank lines stand between rows. */

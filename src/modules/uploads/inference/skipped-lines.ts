@@ -8,7 +8,7 @@ import type { SkippedLine } from './schema.ts';
 /** The maximum number of skipped lines in a response. */
 const MAX_SHOWN_LINES = 20;
 /** The maximum number of characters of a skipped line in a response. */
-const MAX_SHOWN_LENGTH = 200;
+const MAX_SHOWN_LINE_LENGTH = 200;
 
 /**
  * Reads the lines before byte `end` that a response may contain as skipped lines. One of them may still turn out to be
@@ -21,7 +21,7 @@ export function readLinesBefore(bytes: Uint8Array, end: number, decode: Decode, 
     : text.split(/\r\n|\n|\r/, MAX_SHOWN_LINES + 2);
   // The body follows the last line end.
   if (!isSheet && lines.length < MAX_SHOWN_LINES + 2) lines.pop();
-  return lines.map((line, index) => ({ line: index + 1, text: shorten(line, MAX_SHOWN_LENGTH) }));
+  return lines.map((line, index) => ({ line: index + 1, text: shorten(line, MAX_SHOWN_LINE_LENGTH) }));
 }
 
 /** Converts the rows above a sheet's table to skipped lines. */
@@ -35,7 +35,7 @@ export function readLineText(bytes: Uint8Array, start: number, end: number, deco
   let stop = end;
   while (stop > start && (bytes[stop - 1] === 10 || bytes[stop - 1] === 13)) stop--;
   const text = decode(bytes, start, stop);
-  return shorten(isSheet ? formatRows(`${text}\n`).join('\n') : text, MAX_SHOWN_LENGTH);
+  return shorten(isSheet ? formatRows(`${text}\n`).join('\n') : text, MAX_SHOWN_LINE_LENGTH);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createDecoder } from '../../../formats/text/decode.ts';
-import { type Conversion, MAX_EXTRA_BYTES, MISFIT, type ZoneEdges } from '../../../formats/values/conversion.ts';
+import { type Conversion, MAX_EXTRA_BYTES, MISFIT_RESULT, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convertValue } from '../../../formats/values/convert.ts';
 import { parseForm } from '../../../formats/values/forms.ts';
 import { toJsonValue } from '../../../tenant-sql/values.ts';
@@ -30,7 +30,7 @@ export function toSampleValue(
   const output = new Uint8Array(bytes.length + MAX_EXTRA_BYTES);
   const end = convertValue(output, 0, bytes, 0, bytes.length, makeConversion(type, formats), createDecoder('utf-8'));
   // A value that was cut no longer fits its type.
-  if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
+  if (end < 0) return end === MISFIT_RESULT && value.endsWith('…') ? value : null;
   const text = asciiDecoder.decode(output.subarray(0, end));
   return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
 }

@@ -27,8 +27,13 @@ export interface WideningCandidate {
 export function findWideningCandidates({ schema, found }: Pick<Inference, 'schema' | 'found'>): WideningCandidate[] {
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
-    const inferred = source === null ? undefined : found[source];
-    if (source === null || !inferred || evidence.nulls === rows || COMPATIBLE_TYPES[type].includes(inferred.type))
+    const inferredColumn = source === null ? undefined : found[source];
+    if (
+      source === null ||
+      !inferredColumn ||
+      evidence.nulls === rows ||
+      COMPATIBLE_TYPES[type].includes(inferredColumn.type)
+    )
       return [];
     return [{ name, type, source, misfits: {} }];
   });

@@ -32,7 +32,7 @@ import { consoleUserView, viewConsoleUser } from '../../users/views.ts';
 /** A kind of record that events are about: the schema of its data, the view of the stored record, and an example. */
 export interface EventConcept {
   data: z.ZodObject;
-  view(record: never, related: RelatedData): object;
+  view(record: never, relatedData: RelatedData): object;
   example: object;
 }
 
@@ -74,8 +74,8 @@ const user: EventConcept = {
 
 const group: EventConcept = {
   data: consoleGroupView,
-  view: (record: Omit<Parameters<typeof viewConsoleGroup>[0], 'permissionIds' | 'policyIds'>, related) =>
-    viewConsoleGroup({ ...record, permissionIds: related.permissionIds, policyIds: related.policyIds }),
+  view: (record: Omit<Parameters<typeof viewConsoleGroup>[0], 'permissionIds' | 'policyIds'>, relatedData) =>
+    viewConsoleGroup({ ...record, permissionIds: relatedData.permissionIds, policyIds: relatedData.policyIds }),
   example: {
     _id: EXAMPLE_ID,
     name: 'Analysts',

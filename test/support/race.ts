@@ -9,7 +9,7 @@ const QUERY_METHODS = ['all', 'raw', 'run', 'first'] as const;
  * this environment are watched, so queries of `concurrentWork` itself are never held up. @returns `env` for `callApi`'s `env`,
  * and whether `concurrentWork` has run: a test in which it never ran proves nothing
  */
-export function createOvertakenEnv(
+export function createRacingEnv(
   pattern: RegExp,
   concurrentWork: () => Promise<unknown>,
   maxMatches = 1,
@@ -61,14 +61,14 @@ export function createOvertakenEnv(
  * request sends the request with the environment it is given @param maxMatches before how many such queries it runs, once each
  * @returns what the request answered @throws Error where no query matches: then `concurrentWork` would never have run
  */
-export async function sendOvertaken<T>(
+export async function sendDuringRace<T>(
   pattern: RegExp,
   concurrentWork: () => Promise<unknown>,
   request: (env: Record<string, string>) => Promise<T>,
   maxMatches = 1,
 ): Promise<T> {
-  const { env: overtakenEnv, hasRun } = createOvertakenEnv(pattern, concurrentWork, maxMatches);
-  const outcome = await request(overtakenEnv);
+  const { env: racingEnv, hasRun } = createRacingEnv(pattern, concurrentWork, maxMatches);
+  const outcome = await request(racingEnv);
   if (!hasRun()) throw new Error(`No rival came in between: no query fits ${pattern}, or the rival failed.`);
   return outcome;
 }
