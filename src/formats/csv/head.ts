@@ -156,7 +156,7 @@ export function readHead(
       record.hasOnlyYears = containsOnlyYears(texts);
     }
     records.push(record);
-    return records.length === MAX_HEAD_RECORDS;
+    return bytes === head && records.length === MAX_HEAD_RECORDS;
   };
   let { isUnclosed, overflows, endIndex: ownEnd } = scanHead(bytes, isLast, dialect, fields, takeRecord);
   const ownCount = records.length;

@@ -1,6 +1,6 @@
 import type { Decode } from '../text/decode.ts';
 import { type Delimiter, type Dialect, type GivenDialect, SHEET_DIALECT } from './dialect.ts';
-import { type Head, type HeadRecord, readHead } from './head.ts';
+import { HEAD_BYTES, type Head, type HeadRecord, readHead } from './head.ts';
 import { findLayout, findLayoutFromFirst, type Layout } from './layout.ts';
 import { type Escaping, hasEscapedDelimiter, type Quoting } from './quoting.ts';
 import { findSheetLayout, type SheetShape } from './sheet-layout.ts';
@@ -73,7 +73,7 @@ export function sniffDialect(
   };
   if (quoting === 'unquoted')
     return toSniffedDialect(chooseBestTrial(listUnquotedDialects().flatMap(tryEscapes)), quoting);
-  const texts = [head, furtherRecords].map((bytes) => new TextDecoder('latin1').decode(bytes));
+  const texts = [head.subarray(0, HEAD_BYTES), furtherRecords].map((bytes) => new TextDecoder('latin1').decode(bytes));
   const trials = listCandidates(texts.join('\n'), delimiters, givenDialect.quote).flatMap(tryEscapes);
   const quotedTrial = chooseBestTrial(trials);
   if (quoting === 'quoted') return toSniffedDialect(quotedTrial, quoting);

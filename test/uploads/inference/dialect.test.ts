@@ -271,6 +271,46 @@ describe('the dialect of a CSV file', () => {
     }
   });
 
+  test('keeps its row names where a first field far down is empty', () => {
+    const lines = Array.from({ length: 450 }, (_, index) => `n${index},${index},${index}.5\n`).join('');
+    expect(inferText(`a,b\n${lines},3,4.5\n`).schema.columns.map(({ name }) => name)).toEqual(['column_1', 'a', 'b']);
+  });
+
+  test('keeps its row names where one record far down shows two reasons for another dialect', () => {
+    const lines = Array.from({ length: 450 }, (_, index) => `n${index},O'Brien,0.5\n`).join('');
+    const text = `a,b\nm,"Ana",0.5\n${lines}n900, "5" tubo,'ok'\n`;
+    expect(inferText(text).schema.columns.map(({ name }) => name)).toEqual(['column_1', 'a', 'b']);
+  });
+
+  test('keeps double quotes as its quotes where a value in apostrophes stands before the first of them', () => {
+    const rows = `450,'Zé',1.5\n451,"linha 1\nlinha 2",2.5\n452,"He said ""hi""",3.5\n453,"Ana",4.5\n`;
+    const bytes = encodeFile(`id,texto,valor\n${makeLines(450)}${rows}`);
+    for (const blockSize of [1 << 10, 1 << 20]) {
+      expect(readRows(bytes, blockSize).slice(450)).toEqual([
+        ['450', "'Zé'", '1.5'],
+        ['451', 'linha 1\nlinha 2', '2.5'],
+        ['452', 'He said "hi"', '3.5'],
+        ['453', 'Ana', '4.5'],
+      ]);
+    }
+  });
+
+  test('has the delimiter of its head where quotes that are ordinary characters there enclose lines far down', () => {
+    const head = Array.from({ length: 450 }, (_, index) => `${index},cano 3" pvc,0.5\n`).join('');
+    const bytes = encodeFile(`id,produto,valor\n${head}450,"um\nb, c, d","dois\ntres"\n`);
+    expect(readRows(bytes).at(-1)).toEqual(['450', 'um\nb, c, d', 'dois\ntres']);
+  });
+
+  test.each([390, 397, 399])('is decided by all late records, with %i records in its head', (count) => {
+    const filler = 'x'.repeat(Math.floor((256 * 1024) / count) - 8);
+    const longLines = Array.from({ length: 500 }, (_, index) => `${1000 + index},${filler},1\n`).join('');
+    const bytes = encodeFile(`i,texto,v\n${longLines}7,"say \\"hi\\"",1\n8, "a, b",1\n`);
+    expect(readRows(bytes).slice(-2)).toEqual([
+      ['7', 'say "hi"', '1'],
+      ['8', 'a, b', '1'],
+    ]);
+  });
+
   test('stays as the head has it where a late row is an error in every dialect', () => {
     const bytes = encodeFile(`id,texto,valor\n${makeLines(5000)}1,2,3,4\n`);
     expect(readRefusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 5002 });

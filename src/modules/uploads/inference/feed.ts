@@ -111,7 +111,7 @@ export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast:
     return readBlockRecords(state, block, isLast);
   } catch (caughtError) {
     if (caughtError instanceof DialectDoubtedError)
-      return restartInference({ ...state, decidingRecords: [...(state.decidingRecords ?? []), caughtError.record] });
+      return restartInference({ ...state, decidingRecords: caughtError.decidingRecords });
     const error = toInferenceError(caughtError);
     const otherEscaping = tryOtherEscaping(state, error);
     if (otherEscaping !== null) return restartInference({ ...state, escaping: otherEscaping });
@@ -198,8 +198,10 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
   }
   const readByteCount = addRecords(state, scannableBytes, isLast, state.dialect, decode);
   state.offset += measureEncodedLength(scannableBytes, readByteCount, state.encoding);
-  if (isLast) state.done = true;
-  else if (readByteCount === 0) {
+  if (isLast) {
+    state.done = true;
+    delete state.decidingRecords;
+  } else if (readByteCount === 0) {
     if (block.length >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
     return waitForBytes(state, Math.min(block.length * 2, MAX_RECORD_BYTES));
   }
@@ -241,9 +243,12 @@ function restartInference(state: InferenceState): InferenceState {
     : restartState;
 }
 
-/** Joins the bytes of the deciding records, each with a line end; undefined if there are none. */
-const joinDecidingRecords = ({ decidingRecords }: InferenceState): Uint8Array | undefined =>
-  decidingRecords && concatBytes(decidingRecords.flatMap(({ bytes }) => [Uint8Array.fromBase64(bytes), LINE_END]));
+/** Joins the bytes of the deciding records, each once and with a line end; undefined if there are none. */
+function joinDecidingRecords({ decidingRecords = [] }: InferenceState): Uint8Array | undefined {
+  const texts = new Set(decidingRecords.map(({ bytes }) => bytes).filter((bytes) => bytes !== ''));
+  if (texts.size === 0) return undefined;
+  return concatBytes([...texts].flatMap((text) => [Uint8Array.fromBase64(text), LINE_END]));
+}
 
 const LINE_END = new TextEncoder().encode('\n');
 

@@ -5,8 +5,8 @@
  *   let state = beginInference({ fileName });
  *   while (!state.done) state = inferFromBlock(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
  *   const { schema, files, found } = finishInference(states);     // one state per file, in order
- * `inferFromBlock` may answer with `offset` unchanged (it wants a larger block) or 0 (it starts over, in another encoding or without
- * quotes).
+ * `inferFromBlock` may answer with `offset` unchanged (it wants a larger block) or 0 (it starts over, in another encoding or
+ * another dialect).
  *
  * Loading goes on from a `FileReading` (one of `files`), also block by block:
  *   const plan = planLoad(file, columns);                // 'raw': the file's own bytes; 'convert': parsed and rewritten

@@ -33,6 +33,10 @@ let sharedFields: Fields | null = null;
 
 const SPACE = 32;
 const APOSTROPHE = 39;
+const DOUBLE_QUOTE = 34;
+
+/** Reasons for which a record may make apostrophes the quotes of the file. */
+const APOSTROPHE_REASONS = new Set<DecidingRecord['reason']>(['apostrophe', 'width']);
 
 /** The number of first rows that are all sampled for distinct values; of later rows every 61st is. */
 const FULLY_SAMPLED_ROW_COUNT = 1000;
@@ -43,13 +47,13 @@ export class BrokenQuotesError extends Error {}
 /** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
 export class EscapedDelimiterError extends Error {}
 
-/** Thrown for a record that may be read otherwise in the dialect that the head and it suggest together. */
+/** Thrown for a record that may be read otherwise in the dialect that the head and the deciding records suggest together. */
 export class DialectDoubtedError extends Error {
-  readonly record: DecidingRecord;
+  readonly decidingRecords: DecidingRecord[];
 
-  constructor(record: DecidingRecord) {
-    super(record.reason);
-    this.record = record;
+  constructor(decidingRecords: DecidingRecord[]) {
+    super('The dialect is to be decided again.');
+    this.decidingRecords = decidingRecords;
   }
 }
 
@@ -127,6 +131,21 @@ export class RecordFold {
     if (hasStrayQuote && !spaceBeforeQuote && this.#hasQuoteBehindSpaces()) this.#doubtDialect('space', start, end);
     if (quote === '"' && this.#state.quoting === 'undecided' && this.#hasApostrophes())
       this.#doubtDialect('apostrophe', start, end);
+    if (quote === "'") this.#checkApostrophes();
+  }
+
+  /**
+   * Gives up apostrophes that late records have made the file's quotes, once a field begins with a double quote: that one could
+   * enclose delimiters and line ends, which must not be lost.
+   */
+  #checkApostrophes(): void {
+    const { decidingRecords = [] } = this.#state;
+    const areLate = decidingRecords.some(({ reason, bytes }) => APOSTROPHE_REASONS.has(reason) && bytes !== '');
+    if (!areLate || !this.#hasField((start) => this.#bytes[start] === DOUBLE_QUOTE)) return;
+    throw new DialectDoubtedError([
+      ...decidingRecords.filter(({ reason }) => !APOSTROPHE_REASONS.has(reason)),
+      ...[...APOSTROPHE_REASONS].map((reason) => ({ reason, bytes: '' })),
+    ]);
   }
 
   /** Throws, once for each reason, so that the dialect is decided again by the head and this record. */
@@ -134,7 +153,8 @@ export class RecordFold {
     const { decidingRecords = [], headEnd = Number.POSITIVE_INFINITY, sheet, records } = this.#state;
     if (sheet || records || this.#offset(start) < headEnd || end - start > MAX_DECIDING_BYTES) return;
     if (decidingRecords.some((record) => record.reason === reason)) return;
-    throw new DialectDoubtedError({ reason, bytes: this.#bytes.subarray(start, end).toBase64() });
+    const record = { reason, bytes: this.#bytes.subarray(start, end).toBase64() };
+    throw new DialectDoubtedError([...decidingRecords, record]);
   }
 
   /** Tells whether some field begins with spaces and then a quote. */
@@ -199,7 +219,7 @@ export class RecordFold {
       }
     } else if (filledCount > 1) this.#endNotes();
     checkEscapes(state, fields.fieldCount);
-    if (state.above !== null && !this.#isName(0)) this.#doubtDialect('row-name', start, end);
+    if (state.above !== null && this.#isNumber(0)) this.#doubtDialect('row-name', start, end);
     if (this.#watched.length > 0) this.#findWatched();
     if (fields.fieldCount < state.width) state.irregular = true;
     recordRowPosition(state, this.#offset(start), line, state.blank);
@@ -316,12 +336,12 @@ export class RecordFold {
     return filledCount;
   }
 
-  /** Tells whether a field holds a value that is no number. */
-  #isName(index: number): boolean {
+  /** Tells whether a field holds a number. */
+  #isNumber(index: number): boolean {
     const { starts, ends, quotingKinds } = this.fields;
-    if ((quotingKinds[index] as number) >= ESCAPED_FIELD) return true;
+    if ((quotingKinds[index] as number) >= ESCAPED_FIELD) return false;
     const forms = classifyValue(this.#bytes, starts[index] as number, ends[index] as number, this.#decode);
-    return forms !== BLANK_FORM && (forms & (INTEGER | DECIMALS)) === 0;
+    return forms !== BLANK_FORM && (forms & (INTEGER | DECIMALS)) !== 0;
   }
 
   #isBlank(index: number): boolean {
@@ -336,7 +356,8 @@ export class RecordFold {
     if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
       if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new EscapedDelimiterError();
-      this.#doubtDialect('width', start, end);
+      // Without quotes, the record may be a part of one that needs them.
+      if (this.#dialect.quote !== null) this.#doubtDialect('width', start, end);
       throw tooManyValues(line, width, lastField + 1, this.#text(width));
     }
     this.#state.irregular = true;

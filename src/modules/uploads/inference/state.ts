@@ -26,7 +26,7 @@ export interface KeptRow {
 export interface DecidingRecord {
   /** What the record shows: each is decided once. */
   reason: 'backslash' | 'apostrophe' | 'space' | 'width' | 'row-name';
-  /** The record's bytes, in Base64. */
+  /** The record's bytes, in Base64; empty where a later record has shown that this one decides nothing. */
   bytes: string;
 }
 
