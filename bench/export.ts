@@ -87,7 +87,7 @@ const passOnProcess = spawn(process.execPath, [join(import.meta.dirname, 'export
 });
 const [port] = await once(passOnProcess.stdout, 'data');
 const measureNode = (selectSql: string) => {
-  const copyParameters = new URLSearchParams({ copyParameters: `COPY ${selectSql} TO STDOUT (FORMAT csv, HEADER)` });
+  const copyParameters = new URLSearchParams({ copy: `COPY ${selectSql} TO STDOUT (FORMAT csv, HEADER)` });
   return download(`http://127.0.0.1:${Number(port)}/?${copyParameters}`);
 };
 

@@ -49,10 +49,10 @@ type SelectedExtras<Extra extends ExtraFields> = {
  */
 export async function readPage<T extends ListedTable, Extra extends ExtraFields = Record<never, SQL.Aliased>>(
   db: ControlDb,
-  { table, filter, total, indexTable: via, extra }: ListSource<T, Extra>,
+  { table, filter, total, indexTable, extra }: ListSource<T, Extra>,
   { by, descending, page, perPage, skippedCount = (page - 1) * perPage }: PageRequest,
 ): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & SelectedExtras<Extra>)[] }> {
-  const source = via ?? { table, id: table.id, by };
+  const source = indexTable ?? { table, id: table.id, by };
   const countSql = total ?? sql`select count(*) from ${source.table} where ${filter}`;
   const size = db
     .$with('size')

@@ -118,7 +118,7 @@ it('a page of rows shows the current table, even if the isolate has cached an ol
   expect(listValues(grownPage, 'n')).toEqual([4, 5, 6]);
   expect(grownPage.body.total).toBe(8);
 
-  const putColumns = (newColumns: unknown[]) => table.put({ putColumns: newColumns });
+  const putColumns = (newColumns: unknown[]) => table.put({ columns: newColumns });
   await putColumns([column('n', 'decimal'), column('m'), column('added')]);
   expect((await page()).body.records[0]).toEqual({ id: expect.any(String), n: expect.anything(), m: 'x', added: null });
   expect((await page('?sort_by=added')).status).toBe(200);

@@ -148,7 +148,7 @@ describe('POST /v1/auth/login', () => {
         .bind(id)
         .first('password_hash');
       expect(storedHash).not.toBe(formerHash);
-      expect(await verifyPassword(password, storedHash as string)).toEqual({ isRight: true, isOutdated: false });
+      expect(await verifyPassword(password, storedHash as string)).toEqual({ isCorrect: true, isOutdated: false });
       expect((await logIn(company.slug, email, password.normalize(normalizeTyped))).status).toBe(200);
     },
   );

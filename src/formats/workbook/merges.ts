@@ -49,23 +49,31 @@ export function findMerges(piece: Uint8Array): number | null {
   return at < 0 && /<\/(?:[^<>\s/:]*:)?sheetData\s*>/.test(text) ? null : at;
 }
 
-/**
- * Reads the merged cells of a sheet from its XML, from the list of them on.
- * @param isLast whether the XML ends with the bytes
- * @returns null when the bytes end before the list does
- */
-export function readMerges(bytes: Uint8Array, names: Namespaces, isLast: boolean): Merges | null {
+/** Merged cells of a piece of a sheet's XML. */
+export interface MergesOfPiece {
+  merges: Merge[];
+  /** Offset in the piece at which the next one begins. */
+  nextOffset: number;
+  /** True if the list of merged cells ends in the piece. */
+  isEnd: boolean;
+}
+
+/** Reads the merged cells from a piece of a sheet's XML that begins with the list of them, or where the piece before ended. */
+export function readMerges(piece: Uint8Array, names: Namespaces): MergesOfPiece {
   const merges: Merge[] = [];
-  const reader = new XmlReader(bytes, { namespaces: names });
+  const reader = new XmlReader(piece, { namespaces: names });
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
     const isEnd = (token === CLOSE_TAG || token === EMPTY_TAG) && reader.isElement('mergeCells');
-    if (isEnd) return selectUsefulMerges(merges);
+    if (isEnd) return { merges, nextOffset: reader.at, isEnd };
     if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('mergeCell')) continue;
     const merge = parseMerge(reader.readAttribute('ref') ?? '');
     if (merge) merges.push(merge);
   }
-  return isLast ? selectUsefulMerges(merges) : null;
+  return { merges, nextOffset: reader.at, isEnd: false };
 }
+
+/** Returns true if the conversion uses a merged cell: it is in the first rows, or spans several. */
+export const isUsedMerge = ({ top, bottom }: Merge): boolean => top <= MAX_HEADER_ROW || bottom > top;
 
 /** Selects the merged cells that the conversion uses: none if some overlap, which Excel calls damaged and drops. */
 export function selectUsefulMerges(allMerges: Merge[]): Merges {

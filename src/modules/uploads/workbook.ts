@@ -19,7 +19,15 @@ import {
   WorkbookTooLarge,
 } from '../../formats/workbook/limits.ts';
 import { EarlierColumnFound } from '../../formats/workbook/merged-rows.ts';
-import { findMerges, type Merges, NO_MERGES, readMerges } from '../../formats/workbook/merges.ts';
+import {
+  findMerges,
+  isUsedMerge,
+  type Merge,
+  type Merges,
+  NO_MERGES,
+  readMerges,
+  selectUsefulMerges,
+} from '../../formats/workbook/merges.ts';
 import { openWorkbook, type PackedSheet, type Workbook } from '../../formats/workbook/parts.ts';
 import {
   beginSheet,
@@ -242,8 +250,8 @@ const FIRST_BLOCK_BYTES = 256 * 1024;
 const SEARCHED_BYTES = 4 * 1024 * 1024;
 /** The number of bytes that pieces overlap: the maximum size of a tag's beginning. */
 const TAG_BYTES = 256;
-/** The maximum size of the list of merged cells, which are held in memory: about 250,000 of them. */
-const MAX_MERGES_BYTES = 8 * 1024 * 1024;
+/** The maximum number of merged cells that are held in memory. */
+const MAX_MERGES = 250_000;
 
 /** Searches the list of merged cells from the end on: it stands behind the rows, before links, validations and formats. */
 async function searchMerges(bucket: R2Bucket, xml: Segment[], size: number): Promise<number | null> {
@@ -264,12 +272,19 @@ async function loadMerges(
   namesOfRows: Namespaces | null,
 ): Promise<Merges> {
   const names = namesOfRows ?? readNamespaces(await createSegmentReader(bucket, xml, 0, FIRST_BLOCK_BYTES));
-  for (const length of [FIRST_BLOCK_BYTES, MAX_MERGES_BYTES]) {
-    const bytes = await createSegmentReader(bucket, xml, offset, length);
-    const merges = readMerges(bytes, names, offset + bytes.length >= size);
-    if (merges) return merges;
+  let merges: Merge[] = [];
+  let length = FIRST_BLOCK_BYTES;
+  for (let at = offset; ; length = SEARCHED_BYTES) {
+    const piece = await createSegmentReader(bucket, xml, at, length);
+    const mergesOfPiece = readMerges(piece, names);
+    merges = merges.concat(mergesOfPiece.merges);
+    // Reports merge cells of each of their rows, which changes nothing below the header.
+    if (merges.length > MAX_MERGES) merges = merges.filter(isUsedMerge);
+    if (merges.length > MAX_MERGES) throw new WorkbookTooLarge();
+    if (mergesOfPiece.isEnd || at + piece.length >= size) return selectUsefulMerges(merges);
+    if (mergesOfPiece.nextOffset === 0) throw new XmlUnreadable('a merged cell without end');
+    at += mergesOfPiece.nextOffset;
   }
-  throw new WorkbookTooLarge();
 }
 
 async function createSegmentReader(

@@ -259,7 +259,7 @@ const makeAccountQuery = (
   by: UserPageRequest['by'],
 ) => ({
   table: users,
-  via: { table: accountUsers, id: accountUsers.userId, by: getSortColumns(accountUsers)[by] },
+  indexTable: { table: accountUsers, id: accountUsers.userId, by: getSortColumns(accountUsers)[by] },
   filter: and(
     eq(accountUsers.companyId, companyId),
     eq(accountUsers.accountId, accountId),
