@@ -13,7 +13,7 @@ type Order = [string, string, string, string, string, string, string, string, st
 /** Names of the numeric columns: JSON writes their values without quotes. */
 const NUMBER_COLUMNS = new Set(['pedido', 'quantidade', 'valor']);
 
-/** Makes the same orders every time: all six types, some values missing. */
+/** Yields orders, the same ones every time: values of all six types, some of them missing. */
 function* makeOrders(rows: number): Generator<Order> {
   let seed = 20_240_131;
   const makeRandomNumber = (exclusiveMax: number): number => {
@@ -38,7 +38,7 @@ function* makeOrders(rows: number): Generator<Order> {
   }
 }
 
-/** Writes orders as CSV, about 99 bytes a row. */
+/** Writes the orders of `makeOrders` as CSV, about 99 bytes a row. */
 export function writeOrdersCsv(rows: number): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const bytes = new Uint8Array(rows * 110 + 1024);
@@ -52,7 +52,7 @@ export function writeOrdersCsv(rows: number): Uint8Array<ArrayBuffer> {
   return bytes.subarray(0, length);
 }
 
-/** Yields the same orders as NDJSON, about 190 bytes each, in pieces of many lines. */
+/** Yields the orders of `makeOrders` as NDJSON, about 190 bytes each, in pieces of many lines. */
 export function* writeOrdersNdjson(rows: number): Generator<string> {
   const formatMember = (name: string, value: string): string => {
     if (value === '') return `"${name}":null`;
@@ -70,7 +70,7 @@ export function* writeOrdersNdjson(rows: number): Generator<string> {
 
 const ROW_GROUP_SIZE = 100_000;
 
-/** Writes the same orders as Parquet, in the file's own types, in row groups of 100,000. */
+/** Writes the orders of `makeOrders` as Parquet, with the types of that format, in row groups of 100,000. */
 export function writeOrdersParquet(filename: string, rows: number): void {
   const writer = fileWriter(filename);
   let parquet: ParquetWriter | undefined;
@@ -102,13 +102,13 @@ function toColumns(orders: Order[]): ColumnSource[] {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Numbers of the built-in formats of days and timestamps. */
+/** Ids of Excel's built-in number formats for days and for timestamps. */
 const DATE_FORMAT_IDS = [14, 22];
 
 /** Returns the days since 1899-12-30, the epoch of workbooks. */
 const toSerialDate = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
 
-/** Writes the same orders as an Excel workbook, like Excel does: each text once, timestamps as numbers of days. */
+/** Writes the orders of `makeOrders` as an Excel workbook, as Excel does: each text once, timestamps as numbers of days. */
 export function writeOrdersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
   const sharedTextIndexes = new Map<string, number>();
   const makeTextCell = (value: string): Cell => {

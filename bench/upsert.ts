@@ -35,7 +35,9 @@ async function uploadAndInfer(system: System, csv: string, fields?: Record<strin
 const UPSERT_SQL = `INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM baseline_staged
   ON CONFLICT (codigo) DO UPDATE SET nome = excluded.nome, valor = excluded.valor`;
 
-/** Measures the milliseconds of the upsert in SQL; its tables are made from those of the API, before and after. */
+/**
+ * Measures the milliseconds of the upsert in SQL: the rows of `tableAfter`, from a staging table, into a copy of `tableBefore`.
+ */
 async function measurePlainUpsert(system: System, tableBefore: string, tableAfter: string): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();

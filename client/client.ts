@@ -140,9 +140,9 @@ const UPLOAD_JOB_PATH = '/v1/managed-tables/upload-jobs/{jobId}';
 /** Client of the API: one function for each method; path, input and answer are those of the contract. */
 export interface Client {
   /**
-   * Yields every record of a list, page after page; a page is requested when the previous one has been read. Rows are
-   * read by cursor, so that none is missed or comes twice while others are added or deleted, unless a `page` is given.
-   * Of other lists, what newer records have moved from the previous page to this one is not yielded again.
+   * Yields every record of a list, page after page; a page is requested when the previous one has been read. Rows are read by
+   * cursor, so that none is missed or comes twice while others are added or deleted, unless a `page` is given. In other lists,
+   * new records may move a record from one page to the next: it is yielded only once.
    */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
@@ -157,7 +157,7 @@ export interface Client {
    * `job` may also be the answer that starts a job of the Data API or of generation, or an export of the company.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
-  /** Waits for a job in the same way, by the path that answers the job. */
+  /** Waits for a job, by the path that answers the job, until the job waits for a person or has ended. */
   waitFor<P extends JobPathOf>(
     path: P,
     input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,

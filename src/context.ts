@@ -33,7 +33,7 @@ export interface Caller {
   origin: string | null;
   /** True if a page of this service sent the request, or no page. */
   isFromOwnPage: boolean;
-  /** The language of ours that the request asks for, else English. */
+  /** Supported language that the request prefers; English if it accepts no supported one. */
   locale: Locale;
 }
 

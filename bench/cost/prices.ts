@@ -90,7 +90,7 @@ export const PRICES = {
 
 export type PricedUse = keyof typeof PRICES;
 
-/** Price of the plan itself, a month. */
+/** Price of the platform's plan in US dollars a month, apart from the use. */
 export const PLAN_DOLLARS = 5;
 
 /** Adds up the costs of all counted uses, in dollars. */

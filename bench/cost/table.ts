@@ -88,7 +88,7 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
 
 export const TABLE_MARKERS = ['<!-- costs -->', '<!-- end of costs -->'] as const;
 
-/** Returns the text with the cost table between its marks. */
+/** Returns the text with the cost table in place of what stands between `TABLE_MARKERS`. */
 export function replaceTable(text: string, measuredUse: MeasuredUse): string {
   const [before, rest] = text.split(TABLE_MARKERS[0]) as [string, string];
   const textAfter = rest.slice(rest.indexOf(TABLE_MARKERS[1]));

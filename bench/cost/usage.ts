@@ -4,9 +4,9 @@ import { computeCost, PRICES, type PricedUse } from './prices.ts';
 export type Usage = Record<string, number>;
 
 /**
- * Assumed use per request of what the platform bills and this machine cannot measure, rather too high than too low: CPU
- * time of a request (`signed-request` measures some tenth of it), and time and memory for which a Durable Object is
- * active for a call, whose own work takes less than a millisecond without the disk.
+ * Assumed use per request of resources that the platform bills and this machine cannot measure, rather too high than too low:
+ * the CPU time (`signed-request` measures about a tenth of it); and the time for which a Durable Object is active for a call,
+ * and its memory. Without the disk, the work of a call takes less than a millisecond.
  */
 export const ASSUMED_USE_PER_REQUEST = { cpuMilliseconds: 3, objectMilliseconds: 10, objectGigabytes: 0.128 };
 

@@ -4,7 +4,7 @@ const instantCacheStorage = new AsyncLocalStorage<boolean>();
 const realCaches = caches;
 const firstAnswers = new Map<string, Promise<{ body: string }>>();
 
-/** Runs `work` with a cache that repeats its first answers without a call: in production it is on another machine. */
+/** Runs `work` with a cache that repeats its first answers without a call: in production the cache is on another machine. */
 export const runWithInstantCache = <T>(work: () => T): T => instantCacheStorage.run(true, work);
 
 async function openCache(name: string): Promise<Cache> {

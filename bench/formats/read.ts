@@ -1,4 +1,4 @@
-/** Runs one reader over one file in a process of its own: prints its count, its seconds of CPU and its peak memory. */
+/** Runs one reader over one file in a process of its own; prints the reader's count, seconds of CPU and peak memory. */
 import { statSync } from 'node:fs';
 import { readResidentMemory, resetPeak } from '../usage.ts';
 import { READERS } from './readers.ts';

@@ -24,7 +24,7 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 /** Function that reads a file and returns the file's count of rows, elements or bytes. */
 type Reader = (path: string, size: number) => number | Promise<number>;
 
-/** Opens a file as a source of byte ranges, as R2 is one. */
+/** Opens a file as a source of byte ranges, like an object in R2. */
 function openZipAt(path: string): ZipSource {
   const file = openSync(path, 'r');
   return {

@@ -47,8 +47,8 @@ export function setLatency(milliseconds: number): void {
 }
 
 /**
- * Handles a request.
- * @returns the answer, with its sequential remote calls before the handler and in all as `x-hops`
+ * Handles a request and counts its remote calls.
+ * @returns the answer, with the numbers of sequential remote calls before the handler and in all as `x-hops`
  */
 export async function followRequest(handleRequest: () => Promise<Response>): Promise<Response> {
   const ownHops: RequestHops = { phase: 'entrance', hops: 0, hopsBeforeHandler: null };

@@ -18,7 +18,7 @@ export interface NeonError {
 /** Organization that a call concerns, or the reason for its refusal. */
 export type OrganizationResult = { organization: string } | NeonError;
 
-/** The account's callers: a person with a key who belongs to one organization, and perhaps its own key. */
+/** The account's callers: a person with a key, who belongs to one organization, and the organization itself if it has a key. */
 export class NeonAccount {
   readonly organization = 'org-local-12345678';
   readonly #keys: { key: Buffer; caller: Caller }[];

@@ -175,7 +175,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 /** Compute size of a project that is created without one. */
 const DEFAULT_UNITS = 0.25;
 
-/** Returns the answer of `answer` if the organization was found, otherwise the refusal. */
+/** Returns the result of `answer` if the organization was found, else the refusal. */
 const answerForOrganization = (
   organization: OrganizationResult,
   answer: () => ApiResponse | Promise<ApiResponse>,

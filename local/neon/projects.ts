@@ -141,7 +141,11 @@ function readProjects(file: string): NeonProject[] {
   }
 }
 
-/** Roles created through Neon's API belong to `neon_superuser`, which has many rights but is not a superuser. */
+/**
+ * Creates a role and a database that the role owns. The role belongs to `neon_superuser`, like roles created through Neon's
+ * API: it has many rights, but is not a superuser.
+ * @throws NameTakenError
+ */
 async function makeRoleAndDatabase(client: Client, role: string, password: string, database: string): Promise<void> {
   await client.query(`DO $$ BEGIN
     CREATE ROLE neon_superuser NOLOGIN CREATEDB CREATEROLE BYPASSRLS;

@@ -10,7 +10,7 @@ import type { TunnelFaults } from './tunnel-faults.ts';
 const MAX_UNSENT_MESSAGES = 16;
 /** Maximum number of bytes of one read, which become one message to the driver. */
 const READ_BYTES = 256 * 1024;
-/** Size of a full chunk of PostgreSQL's, after which more is to come. */
+/** Bytes of a full chunk of PostgreSQL's output, which further output follows. */
 const FULL_CHUNK_BYTES = 8 * 1024;
 /** Pause after a full chunk in milliseconds, so that several are passed on together. */
 const PAUSE_MS = 1;

@@ -48,7 +48,9 @@ export interface OutsiderActor {
   sessionId: string;
 }
 
-/** The caller who holds the token of a share or of an embed. `Opened` is the record that the token's module found for it. */
+/**
+ * The caller who holds the token of a share or of an embed. `TokenRecord` is the record that the token's module found for it.
+ */
 export interface ViewerActor<TokenRecord = unknown> {
   kind: 'viewer';
   companyId: string;

@@ -70,9 +70,8 @@ function toAffectedAccess([
 }
 
 /**
- * Returns who gains and who loses which actions by a rehearsed change: for each principal and action one shortest
- * resource.
- * @param ids the observed ids; everything that the change touches names one of these ids
+ * Returns who gains and who loses which actions by a rehearsed change: for each principal and action one shortest resource.
+ * @param ids ids of the records in the write's path, and of the principals whose access the write may change
  * @throws accessTooComplex where the comparison would take too long
  */
 export async function computeAccessChange(

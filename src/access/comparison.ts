@@ -20,7 +20,7 @@ export interface AccessChange {
   losses: AccessWitness[];
 }
 
-/** Returns the resources on which an access allows an action, exactly as `decide` would for each resource. */
+/** Returns the resources on which an access allows an action, exactly as `decideAccess` would for each resource. */
 export function findResources(access: Access, action: Action): ResourceLanguage {
   if (access.isOwner) return { allow: ['*'], deny: [] };
   const { denyRules, allowRules, legacyRules } = findRules(access, action);

@@ -119,7 +119,7 @@ function listDeniedPatterns(access: Access, action: Action, companyId: string, t
 
 const ID_LENGTH = 24;
 
-/** Returns true if a pattern matches any id; such a pattern has at most 49 characters, of the 50 that D1 takes. */
+/** Returns true if some id can match a pattern; such a pattern has at most 49 characters, of the 50 that D1 takes. */
 function canMatchId(pattern: string): boolean {
   const literal = pattern.replaceAll('*', '');
   if (!/^[0-9a-f]*$/.test(literal) || literal.length > ID_LENGTH) return false;

@@ -77,7 +77,7 @@ export interface Access {
   readonly scopes: readonly string[] | null;
   /** The rules by action, made when they are first needed. */
   rulesByAction: Map<Action, IndexedRules> | null;
-  /** The action evaluated last: a request evaluates one action on many resources. */
+  /** The rules of the action evaluated last: a request evaluates one action on many resources. */
   latestRules: IndexedRules | null;
 }
 

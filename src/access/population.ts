@@ -193,7 +193,9 @@ export function createAccessCompiler(
   });
 }
 
-/** Builds the queries for all access data of a company that names one of the ids: everything that a change of these affects. */
+/**
+ * Builds queries for the company's access data that names one of the ids: all that a change of the records named can affect.
+ */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const namedIds = makeIdListSql(ids);
   const selectText = (column: unknown) => sql<string>`${column}`;

@@ -3,8 +3,8 @@ import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 import type { Quota } from './schema/companies.ts';
 
 /**
- * Maximum number of tries, without a pause between them: a concurrent write is done by the next try, and few are made
- * in a row.
+ * Maximum number of tries, without pauses: the next try usually finds a concurrent write finished, and many in a row are
+ * unlikely.
  */
 const MAX_ATTEMPTS = 5;
 

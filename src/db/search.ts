@@ -60,8 +60,7 @@ export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
 }
 
 /**
- * Finds the other forms of a small letter beyond ASCII: its capital, if that is exactly one letter. Sigma has another small form
- * at the end of a word; the capital of ß is SS beside ẞ.
+ * Finds the other forms of a small letter beyond ASCII: its capital, if that is exactly one letter; ẞ for ß, and also ς for σ.
  */
 function findOtherForms(letter: string): string[] {
   if (letter === 'σ') return ['Σ', 'ς'];

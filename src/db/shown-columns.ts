@@ -61,7 +61,7 @@ export interface TableKind {
   personal?: readonly string[];
 }
 
-/** Names in a text that is separated by spaces. */
+/** Union of the names in a text, which are separated by spaces. */
 type SplitNames<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | SplitNames<Rest> : Text;
 
 /** Declares an exported table. It does not compile until every column is listed, either as shown or as hidden for a reason. */

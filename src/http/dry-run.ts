@@ -31,7 +31,10 @@ export const changeOfAccessView = z
   })
   .meta({ id: 'ChangeOfAccess' });
 
-/** Runs a write to its last check, rolls it back, and answers who would gain and lose what. @throws as the write does */
+/**
+ * Runs a write to its last check, rolls it back, and returns which actions the write would give to and take from whom.
+ * @throws as the write does
+ */
 export async function performDryRun(
   ctx: PrincipalContext,
   params: Record<string, string>,

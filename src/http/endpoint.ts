@@ -316,7 +316,7 @@ export interface Route {
  */
 export type Perform = (route: Route, makeInput: () => RouteInput) => Promise<unknown>;
 
-/** Contract with its handler, as `mount` takes it. */
+/** Contract with its handler, as `mountEndpoints` takes it. */
 export interface Endpoint {
   contract: Contract;
   // biome-ignore lint/suspicious/noExplicitAny: the contract's types are checked where the endpoint is declared.

@@ -218,7 +218,7 @@ async function decryptResponse({ config }: Context, use: KeyUse, answer: string)
   return JSON.parse(text);
 }
 
-/** Reads the whole body if it is small enough to be stored; otherwise returns a stream of it, after the maximum size. */
+/** Reads the whole body if it has at most `MAX_RESPONSE_BYTES`; else stops reading, and returns a stream of the whole body. */
 async function readFirstBytes(
   body: ReadableStream<Uint8Array>,
 ): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; isWhole: boolean }> {

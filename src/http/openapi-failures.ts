@@ -6,7 +6,8 @@ import { listImpliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
 /**
- * Makes a response for each status that a route can fail with, with its codes. @param furtherTypes failures that nothing implies
+ * Makes a response for each status that a route can fail with, with its codes.
+ * @param furtherTypes failures in addition to those that the contract lists or implies
  */
 export function makeFailureResponses(
   surface: Surface,

@@ -37,7 +37,7 @@ export async function performRoute(
   }
 }
 
-/** Runs the steps of `mount`, without those that the request has already passed. */
+/** Runs the steps of `mountEndpoints`, without those that the request has already passed. */
 async function performSteps(
   { context, facts }: PerformingRequest,
   request: Request,

@@ -271,8 +271,8 @@ async function authorizeAccess(
 }
 
 /**
- * Reads a part of a request, and refuses it where it is invalid. Callers who may not do what the path says are told that instead;
- * that the resource does not exist comes after the refusal, as on routes without a check.
+ * Reads a part of a request. If the part is invalid, callers who may not do what the path says get the failure of `checkPath`,
+ * unless it says that the resource does not exist; all others get the failure of `readPart`.
  * @throws as `checkPath` or `readPart` does
  */
 export async function checkPathBeforeRefusal<T>(

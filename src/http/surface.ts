@@ -6,8 +6,8 @@ import { chooseAcceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**
  * Kind of credential that callers of a surface send. `bearer` is a session token or a service token, `external` these or the
- * token of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret,
- * `directory` a service token or an API key with its secret.
+ * token of an outsider, `machine` a signature or a service token, `agent` a session token, a service token or an API key with
+ * its secret, `directory` a service token or an API key with its secret.
  */
 export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent' | 'directory';
 
@@ -59,9 +59,7 @@ export interface Surface {
   families: Families;
   /** Language for callers that request none. */
   defaultLanguage: Locale;
-  /**
-   * True if every caller gets messages in `language`: the callers are programs whose protocol has no other language.
-   */
+  /** True if every caller gets messages in `defaultLanguage`: the callers are programs whose protocol has no other language. */
   hasOneLanguage?: true;
   /** Schema of an error body, for the API's description. */
   errorBody: ZodObject;

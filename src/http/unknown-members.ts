@@ -216,8 +216,8 @@ function findIncludingQuery({ query }: Contract, sentNames: readonly string[]): 
 const VOLATILE_MEMBER_PATTERN = /_at$|_count$|^version$|^updated_by/;
 
 /**
- * Returns true if a member that is made from another member, `source`, may have had this value before the other member
- * was changed: the shown text ends in `source` and the text begins like it does before that, or both values are lists.
+ * Returns true if `value` may be what a member made from another member showed before that other member changed: both values
+ * are lists, or `shownValue` ends in `source`, the other member's value, and `value` begins with the text before `source`.
  */
 function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): boolean {
   if (typeof shownValue !== 'string') return Array.isArray(value) && Array.isArray(shownValue);
@@ -229,7 +229,7 @@ function isEarlierValue(value: unknown, shownValue: unknown, source: unknown): b
   );
 }
 
-/** Returns true if two JSON values are equal, in any order of members, ignoring the members for which `moves` returns true. */
+/** Returns true if two JSON values are equal, in any order of members, ignoring the members that `mayDiffer` accepts. */
 function areEqualValues(value: unknown, otherValue: unknown, mayDiffer: (name: string) => boolean): boolean {
   if (Array.isArray(value) && Array.isArray(otherValue))
     return (

@@ -1,6 +1,6 @@
 import { isSameDecimal } from './decimals.ts';
 
-/** Pattern of 16 digits, or an exponent of three: numbers that a double may not hold. A double holds all shorter ones. */
+/** Pattern of 16 digits or an exponent of three: numbers that a double perhaps cannot hold. A double holds all shorter ones. */
 const INEXACT_NUMBER_PATTERN = /\d[\d.]{15}|[eE][+-]?\d{3}/;
 
 /** JSON number that a double would round, or beyond ±(2^53−1), with the digits that were sent. It is no string. */

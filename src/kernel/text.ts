@@ -40,8 +40,8 @@ export const limitCombiningMarks = (text: string): string =>
   text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');
 
 /**
- * Returns a text in lower case, for comparisons in any case. The small sigma at the end of a Greek word becomes the other one:
- * their capital is the same letter.
+ * Returns a text in lower case, for comparisons in any case. The small sigma at the end of a Greek word (ς) becomes the usual
+ * small sigma (σ): both have the same capital.
  */
 export const toComparedText = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 

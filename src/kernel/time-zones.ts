@@ -29,8 +29,10 @@ const MAX_SHIFT_MS = DAY_MS + 3 * HOUR_MS;
 
 /**
  * Lists the hours, days or weeks of a time zone that a time range overlaps, by their beginnings. Where the clock changes, a day
- * has 23 or 25 hours; an hour that comes twice is listed twice, and the rest of an hour that the change cuts is one of its own.
- * @param range.to included, in milliseconds as `from` @returns milliseconds, ascending; at most `maxIntervals`
+ * has 23 or 25 hours; an hour that comes twice is listed twice, and the rest of an hour that the change cuts is listed as an
+ * hour.
+ * @param range.to included, in milliseconds as `from`
+ * @returns milliseconds, ascending; at most `maxIntervals`
  */
 export function listIntervals(
   { from, to }: { from: number; to: number },

@@ -67,9 +67,9 @@ const BOM = [0xef, 0xbb, 0xbf];
 const MAX_OTHER_FIELDS = 100;
 
 /**
- * Checks that bytes are JSON. Of an object, parses only one field, the list of `unread`: each object in the list
- * becomes an `UnreadObject`, and each other element null. The other fields keep their names, with null as value. A
- * value that is not an object, or a list that is not a list, is replaced by an empty value of its type.
+ * Checks that bytes are JSON. Of an object, parses only one field, the list that `unreadList` names: each object in the list
+ * becomes an `UnreadObject`, and each other element null. The other fields keep their names, with null as value. A value that
+ * is not an object, or a list that is not a list, is replaced by an empty value of its type.
  * @throws SyntaxError, NestedTooDeepError, and TypeError for bytes that are not UTF-8
  */
 export function readBodyWithUnreadList(bytes: Uint8Array, unreadList: UnreadList, maxDepth: number): unknown {

@@ -42,7 +42,7 @@ export interface SeenViewer {
   viewer: string;
   executed: number;
   label: string | null;
-  /** 1 for a viewer seen before a certain time, else 0. */
+  /** 1 if the viewer has an event before the `end` of `readViewers`, else 0. */
   early: number;
 }
 
@@ -66,7 +66,7 @@ const TOP_LISTS = {
 
 /** The maximum number of entries in a top list. */
 export const MAX_TOP_ENTRIES = 10;
-/** The limit by which SQLite means no limit. */
+/** Value of `LIMIT` with which SQLite returns all rows. */
 const NO_LIMIT = -1;
 
 /** The maximum number of days that are counted: SQLite compiles no larger statement. */
@@ -139,7 +139,7 @@ function countInTables(sql: SqlStorage, tables: readonly DayTable[], fieldFilter
   return sql.exec<Row>(`SELECT ${COUNTS_SQL} FROM ${text} WHERE outcome IS NOT NULL`, ...boundValues).one();
 }
 
-/** Returns the parts of a range that the tables cover. */
+/** Returns the tables that overlap a range, each clipped to the range. */
 const clipTablesToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
     const commonRange = intersectRanges(own, range);

@@ -26,7 +26,7 @@ interface DayTables {
 
 const NO_DAY = Number.MIN_SAFE_INTEGER;
 
-/** The cached tables of each database. Code that creates or drops a table updates or clears this. */
+/** The cached tables of each database. Code that creates or drops a table updates or clears this cache. */
 const cachedDayTables = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
 const formatTableName = (kind: LogKind, day: number): string => `"${LOG_TABLES[kind].tablePrefix}_${day}"`;

@@ -115,7 +115,10 @@ interface FollowedLog {
   files: R2Bucket;
 }
 
-/** Reads the next and late records for the follower: the same until confirmed. No file may change meanwhile. */
+/**
+ * Reads the next records after the cursor, and late records, up to `limit` of each; undefined if nobody follows the log. The
+ * next records stay the same until the follower confirms them. No file may change during the call.
+ */
 export async function readFollowedRecords(
   { sql, files }: FollowedLog,
   kind: LogKind,

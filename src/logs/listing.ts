@@ -24,7 +24,7 @@ export interface LogReadSource {
 /** The number of times a list is restarted because records moved, before moving is paused while it is read. */
 const MAX_TRIES = 3;
 
-/** Reads `limit` records after skipping `skip`, the newest first, with the exact total. */
+/** Reads `limit` records after skipping `skipCount`, the newest first, with the exact total. */
 export async function listRecords(
   { sql, state, pause }: LogReadSource,
   kind: LogKind,

@@ -19,7 +19,7 @@ import { countRecordsInRange, isDatabaseFull, logLimits, readNewestOrOldest, rea
 import { formatLateTable, LOG_TABLES } from './tables.ts';
 import { countLateViews, countViews } from './view-counts.ts';
 
-/** The time for which a file stays after no part names it, so that current readers can finish. */
+/** The time for which a file that no part names any more is kept, so that current readers can finish. */
 const LEFTOVER_RETENTION_MS = HOUR_MS;
 
 /** The storage and files with which a company's log moves its records. */

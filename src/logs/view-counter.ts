@@ -18,7 +18,7 @@ export const tallyLimits = { viewers: 200_000 };
 /** The error for more viewers than can be distinguished at once. */
 export class TooManyViewersError extends Error {}
 
-/** One of several equal shares of all viewers. */
+/** One of several equal parts of all viewers. */
 export interface ViewerPartition {
   number: number;
   partitionCount: number;
@@ -47,8 +47,8 @@ export const takeMostFrequentEntries = (entries: Iterable<TopEntry>, length: num
   [...entries].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, length);
 
 /**
- * Counts events that come ordered by time, the newest first, so that only counts are kept per interval: the viewers of one are
- * held until the next begins. Only the viewers of one share are distinguished.
+ * Counts events that come ordered by time, the newest first, so that only counts are kept per interval: the viewers of an
+ * interval are held until the next interval begins. Only the viewers of `partition` are distinguished.
  */
 export class Tally {
   readonly totals = { resolved: 0, executed: 0, denied: 0 };
@@ -101,7 +101,7 @@ export class Tally {
     if (ipCountry !== null) addToTopEntries(this.top.countries, ipCountry, 1, ipCountry);
   }
 
-  /** Returns each key's count, here and in other entries together. */
+  /** Returns all entries of a top list, each count with that of the same key in `otherEntries` added. */
   mergeTop(name: keyof typeof this.top, otherEntries: readonly TopEntry[]): TopEntry[] {
     const entriesByKey = new Map([...this.top[name]].map(([key, entry]) => [key, { ...entry }]));
     for (const { key, count, label } of otherEntries) addToTopEntries(entriesByKey, key, count, label);

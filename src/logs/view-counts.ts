@@ -45,7 +45,7 @@ export function countViews(sql: SqlStorage): boolean {
   return full !== undefined;
 }
 
-/** Returns new events with a key up to the mark, which `countLateViews` counts. */
+/** Returns the events that are not stored yet and lie at or before the cursor of `countViews`, for `countLateViews`. */
 export function findLateViews(sql: SqlStorage, events: readonly LogRecord<'share'>[]): LogRecord<'share'>[] {
   const mark = readViewsCursor(sql);
   return events.filter((event) => compareKeys(toLogKey(event), mark) <= 0 && !hasRecord(sql, 'share', event));

@@ -40,9 +40,9 @@ interface WaitingClient {
 }
 
 /**
- * Pooler behind Neon's `-pooler` hosts, in transaction mode, as PgBouncer is there. A caller has one of the server's connections
- * for each transaction, perhaps another every time. Statements whose effect would outlast the transaction are refused (SET,
- * LISTEN, advisory locks); PgBouncer would leave it to the connection's next client.
+ * Pooler behind Neon's `-pooler` hosts, in transaction mode, as PgBouncer is there. A caller has one of the server's
+ * connections for each transaction, perhaps another every time. Statements whose effect would outlast the transaction are
+ * refused (SET, LISTEN, advisory locks); PgBouncer would pass the effect on to the connection's next client.
  */
 export class Pooler {
   readonly #postgres: { host: string; port: number };

@@ -27,7 +27,7 @@ export const dataJobs = sqliteTable(
     dueAt: timestampColumn('due_at').notNull(),
     rowCount: integer('row_count'),
     bytes: integer('bytes'),
-    /** Objects that the result consists of. */
+    /** Number of objects in R2 that hold the result; null before the job succeeds. */
     pieces: integer('pieces'),
     error: text('error'),
     ...timestampColumns(),

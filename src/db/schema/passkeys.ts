@@ -17,7 +17,7 @@ export const passkeys = sqliteTable(
     counter: integer('counter').notNull(),
     /** Transports by which browsers reach the authenticator: `internal`, `usb`, … */
     transports: jsonColumn<string[]>('transports').notNull(),
-    /** True if the passkey can be copied to other devices of the person, which never changes. */
+    /** True if the passkey can be copied to other devices of the person. The value never changes. */
     isSyncable: booleanColumn('is_syncable').notNull(),
     /** True if the passkey had been copied when it was last used. */
     isBackedUp: booleanColumn('is_backed_up').notNull(),

@@ -38,7 +38,7 @@ export const RUN_PROBLEMS = [
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];
 
-/** Subject of a run: the result is sent only to people who may see it. */
+/** Subject of a run: the run's result is sent only to people who may see the subject. */
 export interface RunSubject {
   targetType: TargetType;
   targetId: string;

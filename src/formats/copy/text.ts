@@ -18,9 +18,12 @@ const encoder = new TextEncoder();
 /** Options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
 export const COPY_TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
 
-/** Writes rows in COPY's text format, UTF-8. In CSV a line `\.` ends the data before version 18, also within quotes. */
+/**
+ * Writes rows in COPY's text format, UTF-8. In COPY's CSV format a line `\.` ends the data before PostgreSQL 18, also within
+ * quotes.
+ */
 export class CopyText {
-  /** The first `length` bytes are the output. Code that writes to the buffer directly calls `reserve` first. */
+  /** The first `length` bytes are the output. Code that writes to the buffer directly calls `reserveBytes` first. */
   bytes: Uint8Array;
   length = 0;
 

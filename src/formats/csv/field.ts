@@ -1,6 +1,8 @@
 import type { Dialect } from './dialect.ts';
 
-/** Kind of a field without quotes, and of one whose text continues after the closing quote: it is read as it is written. */
+/**
+ * Kind of a field without quotes, or of one whose text continues after the closing quote: such a field is read as it stands.
+ */
 export const UNQUOTED_FIELD = 0;
 /** Kind of a quoted field, with nothing to unescape. */
 export const QUOTED_FIELD = 1;

@@ -51,11 +51,11 @@ export interface HeadRecord {
 
 /** Records and statistics of the head as read in one dialect. */
 export interface Head {
-  /** The head's own records, and the further ones. */
+  /** Records read from the head, then those read from `furtherRecords`. */
   records: HeadRecord[];
-  /** Number of the head's own records. */
+  /** Number of records read from the head. */
   ownCount: number;
-  /** Offset in the head after the last of its own records. */
+  /** Offset in the head after the last record read from it. */
   ownEnd: number;
   /** Share of clean fields, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
   cleanShare: number;

@@ -175,13 +175,13 @@ export function readFieldText(
   return unescapeText(text, fields.quotingKinds[index] as number, dialect);
 }
 
-/** The bytes of a {@link BACKSLASHED_FIELD} field between two offsets, without the backslashes that escape delimiters. */
+/** Returns the bytes between two offsets of a {@link BACKSLASHED_FIELD} without the backslashes that escape delimiters. */
 export function removeBackslashes(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): Uint8Array {
   const delimiterByte = delimiter.charCodeAt(0);
   return bytes.slice(start, end).filter((byte, index) => byte !== 92 || bytes[start + index + 1] !== delimiterByte);
 }
 
-/** {@link classifyValue} for a {@link BACKSLASHED_FIELD} field: `12\,5` is a number. */
+/** Classifies a {@link BACKSLASHED_FIELD} as {@link classifyValue} does its unescaped text: `12\,5` is a number. */
 export function classifyBackslashed(
   bytes: Uint8Array,
   start: number,

@@ -11,12 +11,12 @@ export interface SheetShape {
 }
 
 /**
- * Finds where the table of a sheet's text begins. Its columns are those of the widest row, and no row names them but the
- * header: nothing is read as a row with a field more or fewer.
+ * Finds where the table of a sheet's text begins. The table is as wide as the sheet's widest row; unlike in a CSV, no row with
+ * one field fewer is taken for the names of all columns but the first.
  *
- * Leading rows of a single value are titles where a wider row follows. With more values they are titles only directly above
- * a header: a row of names alone with more values than each of them, above at least one column that is no text.
- * @param isFromFirst the table is known to begin with the first record
+ * Leading rows of a single value are titles where a wider row follows. Rows with more values are titles only directly above a
+ * header: a row of names alone with more values than each of them, above at least one column that is no text.
+ * @param isFromFirst whether the table is known to begin with the first record
  */
 export function findSheetLayout(records: HeadRecord[], { width, header }: SheetShape, isFromFirst = false): Layout {
   const layout = { width: Math.max(1, width), hasRowNames: false, consistency: 1 };

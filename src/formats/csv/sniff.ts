@@ -12,9 +12,9 @@ const QUOTES: ('"' | "'")[] = ['"', "'"];
 export interface SniffedDialect {
   dialect: Dialect;
   layout: Layout;
-  /** Number of records in the head. */
+  /** Number of records read from the head. */
   recordCount: number;
-  /** Offset in the head after the last of these records. */
+  /** Offset in the head after the last record read from it. */
   recordsEnd: number;
   /** Line of the file at which the body's first record begins. */
   bodyLine: number;
@@ -29,16 +29,18 @@ export interface SniffedDialect {
 }
 
 /**
- * Finds a file's dialect from its head (the approach of CleverCSV and DuckDB's sniffer): reads the head in every
- * dialect whose delimiter or quote occurs in it, and takes the one whose records agree most in width and whose fields
- * look most like values. On a tie the more common dialect wins, which is tried first. If the quotes break the rules of
- * quoting with every delimiter, and the head read without quotes is a table, the file has no quotes. Backslashes escape
- * delimiters only if all records then have the same number of fields, and do not have it otherwise.
+ * Finds a file's dialect from its head (the approach of CleverCSV and DuckDB's sniffer): reads the head in every dialect whose
+ * delimiter or quote occurs in it, and takes the one whose records agree most in width and whose fields look most like values.
+ * On a tie the more common dialect wins, which is tried first. If the quotes break the rules of quoting with every delimiter,
+ * and the head read without quotes is a table, the file has no quotes. Backslashes are read as escapes of delimiters only if
+ * all records then have the same number of fields, and if their numbers of fields differ when backslashes are read as ordinary
+ * characters.
  * @param quoting whether the file may be, or has to be, read without quotes
  * @param escaping whether backslashes may, or have to, escape delimiters
- * @param givenDialect properties that a person set, which are not detected; the lines that are to be skipped are no
- * part of the head
- * @param furtherRecords records from behind the head that show what the head does not: they are read as if they stood at its end
+ * @param givenDialect properties that a person set, which are not detected; the lines that are to be skipped are no part of the
+ * head
+ * @param furtherRecords records from behind the head that show what the head does not: they are read as if they stood at its
+ * end
  */
 export function sniffDialect(
   head: Uint8Array,
@@ -177,7 +179,7 @@ function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quot
   };
 }
 
-/** Score of an overflowing trial: more than that of a single column, less than that of a table with shorter records. */
+/** Score of a trial whose first record has too many fields: above that of a single column, below that of a narrower table. */
 const OVERFLOW_SCORE = 0.45;
 
 function computePlausibility(head: Head, layout: Layout): number {
@@ -189,8 +191,8 @@ function computePlausibility(head: Head, layout: Layout): number {
 }
 
 /**
- * Returns true if the head read without quotes is as good a table: no record is too wide, and hardly more are short; fewer are,
- * where quotes enclose delimiters.
+ * Returns true if the head read without quotes is as good a table: at least as wide, with no record too wide and no more
+ * records too short; up to 2 % more may be too short if quotes are broken, and fewer must be if quotes enclose delimiters.
  */
 function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): boolean {
   const countTrialWidths = ({ head, layout }: DialectTrial) => {

@@ -115,7 +115,10 @@ function isCategory(text: string): boolean {
   return (formMask & (INTEGER | DECIMALS | DATES)) === 0 || (formMask & TELEPHONE) !== 0;
 }
 
-/** Parses the number of columns or rows that a cell spans; no number counts as one, and zero as all that follow. */
+/**
+ * Parses the number of columns or rows that a cell spans: 1 for no number or zero columns, `maxSpan` for zero rows, which stand
+ * for all rows that follow.
+ */
 function parseSpan(attribute: string | null, maxSpan: number): number {
   const number = Number(/^\s*\+?(\d{1,15})/.exec(attribute ?? '1')?.[1] ?? 1);
   return number === 0 ? (maxSpan === MAX_ROWSPAN ? maxSpan : 1) : Math.min(number, maxSpan);

@@ -35,11 +35,11 @@ export class ObjectReader {
   readonly #expected: ExpectedMember[] = [];
   /** For each column: number of the last object that had the column. */
   readonly #seen: number[] = [];
-  /** For each column: first byte of its value in the last object that had it. */
+  /** For each column: first byte of its value in the last object that had the column. */
   readonly #kinds: number[] = [];
-  /** For each column: offset at which that value starts. */
+  /** For each column: offset at which its value starts in the last object that had the column. */
   readonly #starts: number[] = [];
-  /** For each column: offset at which that value ends. */
+  /** For each column: offset at which its value ends in the last object that had the column. */
   readonly #ends: number[] = [];
   /** Number of objects that were read. */
   objectCount = 0;

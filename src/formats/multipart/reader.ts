@@ -25,12 +25,12 @@ const CRLF = Buffer.from('\r\n');
 const END_OF_HEADERS = Buffer.from('\r\n\r\n');
 
 /**
- * Reads a multipart/form-data body (RFC 7578) part by part, block by block, in one buffer of fixed size: the network
- * writes into it and blocks are views of it, so that memory does not depend on the body and nothing is copied twice.
- * (Parsers built on Node streams hold about 90 MB more at the peak of a 100 MB form.)
+ * Reads a multipart/form-data body (RFC 7578) part by part, block by block, in one buffer of fixed size: the network writes
+ * into it and blocks are views of it, so that memory does not depend on the body and nothing is copied twice. (Parsers built on
+ * Node streams hold about 90 MB more at the peak of a 100 MB form.)
  *
- * Call `next()` for a part, then `readBlock()` until a block has `isLast`; the next `next()` skips what was not read.
- * Every method throws {@link MultipartMalformed} for a body that is cut off or not multipart at all.
+ * Call `readNextHeaders()` for a part, then `readBlock()` until a block has `isLast`; the next `readNextHeaders()` skips the
+ * unread rest of the part. Every method throws {@link MultipartMalformed} for a body that is cut off or not multipart at all.
  */
 export class MultipartReader {
   readonly #reader: ReadableStreamBYOBReader;

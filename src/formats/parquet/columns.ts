@@ -136,9 +136,9 @@ interface LeafRows {
   definitionLevels: number[];
   repetitionLevels: number[];
   values: unknown[];
-  /** For each row, the index at which its levels start. */
+  /** For each row, the index at which its levels start in `definitionLevels` and `repetitionLevels`. */
   rowStarts: number[];
-  /** For each row, its position. */
+  /** For each row, where it starts in the leaf: its page, and the number of rows to skip there. */
   rowPositions: LeafPosition[];
   /** Position of the row after these rows. */
   nextPosition: LeafPosition;

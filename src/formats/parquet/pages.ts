@@ -184,7 +184,10 @@ const createReader = (bytes: Uint8Array) => ({
 
 const countBits = (maxLevel: number): number => 32 - Math.clz32(maxLevel);
 
-/** Checks the levels of a version 1 page, which follow their length. @returns their end, and how many are the highest */
+/**
+ * Checks the levels of a version 1 page, which follow their length.
+ * @returns the offset after the levels, and how many levels are `maxLevel`
+ */
 function checkLevels(bytes: Uint8Array, at: number, maxLevel: number, count: number): { at: number; filled: number } {
   const end = at + 4 + createReader(bytes).view.getUint32(at, true);
   if (end > bytes.length) throw new ParquetProblem('damaged');

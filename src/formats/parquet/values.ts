@@ -123,7 +123,7 @@ function formatFloat(value: number): string {
   return String(Number(value.toPrecision(9)));
 }
 
-/** Reads a number of 16 bits. */
+/** Reads a floating-point number of 16 bits. */
 function readHalfFloat(bytes: Uint8Array): number {
   const bits = (bytes[0] as number) | ((bytes[1] as number) << 8);
   const sign = bits >> 15 ? -1 : 1;

@@ -40,7 +40,7 @@ const UTF8_BY_1252_BYTE = Array.from({ length: 256 }, (_, byte) =>
 /** Returns the UTF-8 bytes of a byte of Windows-1252. */
 export const toUtf8Bytes = (byte: number): Uint8Array => UTF8_BY_1252_BYTE[byte] as Uint8Array;
 
-/** Creates the decoder for {@link toScannableBytes} of an encoding. */
+/** Returns the function that decodes the result of {@link toScannableBytes} for an encoding. */
 export const createDecoder = (encoding: Encoding): Decode => (encoding === 'windows-1252' ? decode1252 : decodeUtf8);
 
 /**

@@ -76,7 +76,7 @@ const UNDEFINED_1252_BYTES = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 export const hasUndefined1252Byte = (bytes: Uint8Array): boolean =>
   UNDEFINED_1252_BYTES.some((byte) => bytes.includes(byte));
 
-/** Returns the text before the first bytes that are not in the encoding, as {@link toScannableBytes}. */
+/** Returns the text before the first bytes that are invalid in the encoding, in the form of {@link toScannableBytes}. */
 export function takeReadableBytes(bytes: Uint8Array, encoding: Encoding): Uint8Array {
   const decodeUntil = (end: number) => {
     const text = toScannableBytes(bytes.subarray(0, end), encoding, false);

@@ -42,8 +42,8 @@ export function classifyValue(bytes: Uint8Array, start: number, end: number, dec
 }
 
 /**
- * Classifies a value that begins or ends with a character beyond ASCII, as no form does: a text, unless Unicode's
- * spaces surround a value of a form.
+ * Classifies a value that begins or ends with a character beyond ASCII. No form has such an end: the value is a text, unless
+ * Unicode's spaces surround a value of a form.
  */
 function classifyWideText(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;

@@ -8,9 +8,9 @@ import { writeTimestamp } from './write-timestamps.ts';
 const encoder = new TextEncoder();
 
 /**
- * Writes the value between `start` and `end` to `out` at `at`, as text that Postgres reads for the type under any
- * `DateStyle`. Empty values and spaces alone become null. A datetime without an offset stays without one: Postgres
- * reads it in the session's `TimeZone`. `out` must have {@link MAX_EXTRA_BYTES} bytes more than the value's length.
+ * Writes the value between `start` and `end` to `outputBytes` at `at`, as text that Postgres reads for the type under any
+ * `DateStyle`. Empty values and spaces alone become null. A datetime without an offset stays without one: Postgres reads it in
+ * the session's `TimeZone`. From `at` on, `outputBytes` must have {@link MAX_EXTRA_BYTES} bytes more than the value's length.
  * @returns where the text ends, {@link NULL_RESULT} or {@link MISFIT_RESULT}
  */
 export function convertValue(

@@ -5,7 +5,9 @@ import { findNumberForms, isDigit } from './numbers.ts';
 const POINT = 46;
 const COMMA = 44;
 
-/** Copies a number without plus sign and leading zeros; only inference keeps the zeros of codes such as `007`. */
+/**
+ * Copies a number without plus sign and leading zeros. Inference reads codes such as `007` as texts, which keep their zeros.
+ */
 function copyNumber(outputBytes: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
   let index = from;
   let nextOffset = at;

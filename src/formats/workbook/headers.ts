@@ -83,7 +83,7 @@ class HeaderRows {
   readonly #width: number;
   /** The columns with a value, from 0. */
   readonly #columns: number[];
-  /** Whether columns with values share each merged cell. */
+  /** For each merged cell, whether several columns with values share it. */
   readonly #shared: boolean[];
   /** The merged cell at each place of the rows from the top on, as its number among the merges; -1 for none. */
   readonly #cover: Int32Array[];
@@ -113,7 +113,7 @@ class HeaderRows {
     }
   }
 
-  /** The first row from the top on in which no columns share a cell; the top if there is none. */
+  /** Finds the first row, from the top on, in which no columns share a cell; the top if there is none. */
   findBottom(): number {
     let bottom = this.#top;
     while (bottom < Math.min(this.#rows.length, this.#top + MAX_LEVELS) && this.isShared(bottom)) bottom++;
@@ -265,7 +265,7 @@ const isFilledAt = (row: FirstCell[], column: number): boolean => {
   return cell !== undefined && isFilled(cell);
 };
 
-/** Row with the forms of its values, whatever the types of its cells: in a sheet of texts, too, columns hold numbers. */
+/** Row with the forms of its values, whatever the types of its cells: columns may hold numbers even if all cells are texts. */
 interface ClassifiedRow {
   fieldForms: number[];
   filledCount: number;

@@ -32,10 +32,10 @@ export const MAX_HEADER_ROW = 60;
 /** Makes a number of a cell's row from 1 and column from 0. */
 export const makeCellKey = (row: number, column: number): number => row * MAX_COLUMNS + column;
 
-/** What is used of a sheet without merged cells. */
+/** Merged cells of a sheet that has none. */
 export const NO_MERGES: Merges = { headerMerges: [], lastRowsByCell: new Map() };
 
-/** Each byte becomes one character. */
+/** Decoder that makes one character of each byte, so that indexes in the text are offsets in the bytes. */
 const byteDecoder = new TextDecoder('latin1');
 
 /**

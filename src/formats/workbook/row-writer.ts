@@ -63,7 +63,7 @@ export class RowWriter {
     this.#values = 0;
   }
 
-  /** Removes the current row and resets the row number. */
+  /** Removes the current row, whose text begins at `offset`, and sets the row number to `toRow`. */
   dropRow(toRow: number, offset: number): void {
     this.row = toRow;
     this.#at = offset;

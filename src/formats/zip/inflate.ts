@@ -4,7 +4,7 @@ import type { createGunzip, createInflateRaw } from 'node:zlib';
 /** Number of unpacked bytes passed on at a time. `DecompressionStream` passes on 4 KB, and takes three times as long. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Unpacks bytes piece by piece. @throws Damaged if they are damaged; an error of reading them is thrown as it is */
+/** Unpacks bytes piece by piece. @throws DamagedError if the bytes are damaged; errors of reading them unchanged */
 export async function* inflate(
   packedStream: ReadableStream<Uint8Array>,
   createUnpacker: typeof createGunzip | typeof createInflateRaw,

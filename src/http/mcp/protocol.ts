@@ -9,7 +9,7 @@ export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'];
  */
 export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...LEGACY_VERSIONS];
 
-/** Makes a refusal by JSON-RPC, of a text that is no message that could be answered. */
+/** Makes a 400 response with a JSON-RPC error that refers to no message. */
 export const makeRefusal = (code: number, message: string): Response =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status: 400 });
 

@@ -36,7 +36,7 @@ const NO_VALIDATOR = {
   },
 };
 
-/** Creates a server of the tools that answers by either era of the protocol. */
+/** Creates a server that lists and calls the tools, for clients of these protocol versions. */
 function createServer(tools: ToolServer, supportedProtocolVersions: readonly string[]): Server {
   const server = new Server(
     { name: 'data-console', title: 'Data Console', version: tools.version },

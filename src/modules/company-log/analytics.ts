@@ -151,8 +151,8 @@ const addCounts = (counts: EventCounts, otherCounts: EventCounts): EventCounts =
 });
 
 /**
- * Yields the viewers of the events that are still in the Durable Object. @param end the time before which an event counts as
- * early
+ * Yields the viewers of the events that are still in the Durable Object.
+ * @param end a viewer with an event before this time (ms) is marked as `early`
  */
 async function* readViewers(
   callCompanyLog: LogCaller,

@@ -19,10 +19,7 @@ const MAX_RUN_MS = 2 * MINUTE_MS;
 /** The maximum number of records in one call. */
 const RECORDS_PER_CALL = 1000;
 
-/**
- * A prefix of files, with a function that stores their lines in the logs and returns the number of calls.
- * @returns the calls made
- */
+/** A prefix of files, and the function that stores their lines in the logs and returns the number of calls of logs. */
 interface RecordSource {
   prefix: string;
   keep(ctx: Context, lines: readonly string[]): Promise<number>;
@@ -98,7 +95,7 @@ function makeRecordImporter<K extends LogKind>(
   };
 }
 
-/** Stores the counts of shares from files of an earlier version. @returns the calls made */
+/** Stores the view counts of shares from files of an earlier version. @returns the number of calls of logs */
 async function importFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
   const rows = lines.map((line) => JSON.parse(line) as FormerViews);
   const rowsByCompany = Map.groupBy(rows, ({ company_id }) => company_id);

@@ -26,7 +26,7 @@ type RecordsByKind = { [K in LogKind]: LogRecords[K][] };
 
 interface RecordBatch {
   records: RecordsByKind;
-  /** Set once a request hands the records over. */
+  /** Settles once the records were handed over; undefined until a request begins to hand them over. */
   handOverPromise?: Promise<void>;
 }
 

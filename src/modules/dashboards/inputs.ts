@@ -104,7 +104,7 @@ function toFilterInput(
 export const getOptionsSql = (options: Filter['options']): string | null =>
   options === null || Array.isArray(options) ? null : options.sql;
 
-/** Selects the values for one visualization. A filter not applied to it leaves its parameter at the default. */
+/** Selects the values that apply to one visualization. A filter not applied to it leaves its parameter at the default. */
 export function selectApplicableValues(
   { filters }: { filters: readonly Filter[] },
   visualizationId: string,
