@@ -43,7 +43,7 @@ export class BrokenQuotesError extends Error {}
 /** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
 export class EscapedDelimiterError extends Error {}
 
-/** Thrown for a record that may be read otherwise in the dialect that the head and it suggest together. */
+/** Thrown for a record behind the head that suggests another dialect: both together then decide the dialect again. */
 export class DialectDoubtedError extends Error {
   readonly record: DecidingRecord;
 
@@ -118,7 +118,7 @@ export class RecordFold {
     state.blank = false;
   }
 
-  /** Doubts the dialect where quotes seem to be escaped, or to stand, as they do nowhere in the head. */
+  /** Throws `DialectDoubtedError` if the record seems to escape or place quotes in a way that no record of the head does. */
   #checkDialect(start: number, end: number): void {
     const { escape: escaping, spaceBeforeQuote, quote } = this.#dialect;
     const { isBroken, hasStrayQuote } = this.fields;
