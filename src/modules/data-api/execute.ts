@@ -56,7 +56,7 @@ export async function readPublishedVisualization(ctx: PrincipalContext, slug: st
   return { endpoint, visualization };
 }
 
-/** Returns the values that a visualization runs with. */
+/** Computes the values of a visualization's parameters from those that a request sends. */
 export const chooseValues = (visualization: Visualization, sentValues: Record<string, unknown>): BoundValues =>
   computeBoundValues(makeViewerRules(listVisualizationInputs(visualization), { isInsider: true }), sentValues);
 

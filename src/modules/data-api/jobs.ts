@@ -32,7 +32,7 @@ const MAX_RUNNING_JOBS = 2;
 
 const BATCH_SIZE = 50;
 
-/** The divisor by which a batch is made smaller. */
+/** The number by which the rows of a batch are divided after a batch was too large. */
 const BATCH_DIVISOR = 30;
 
 const INTERRUPTED_MESSAGE = 'The job was interrupted too often.';

@@ -56,6 +56,6 @@ export async function* streamUserSql(
   }
 }
 
-/** Returns the number of rows to fetch after a batch of `rows` rows with `bytes` bytes; at most four times as many. */
+/** Returns the number of rows to fetch after a batch of `rowCount` rows with `bytes` bytes; at most four times as many. */
 const computeNextRowCount = (rowCount: number, bytes: number): number =>
   Math.max(1, Math.min(rowCount * 4, Math.floor((BATCH_BYTES * rowCount) / Math.max(1, bytes))));

@@ -19,7 +19,7 @@ const UNSTORED_ATTRIBUTES = {
 
 const includesName = (names: string, name: string): boolean => names.split(' ').includes(name);
 
-/** Tells whether a schema, if one is given, is the kind's own. */
+/** Tells whether a schema is the one of this kind of resource; undefined counts as that one. */
 export const isInSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
   schema === undefined || schema.toLowerCase() === SCHEMA_BY_KIND[kind].toLowerCase();
 

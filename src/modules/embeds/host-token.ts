@@ -60,8 +60,8 @@ export interface HostToken {
 }
 
 /**
- * Reads a token signed by a host; undefined where the token does not claim that. @throws invalidToken for claims that no host may
- * make
+ * Reads a token signed by a host; undefined where its `kid` is not an id of a company's signing key. @throws invalidToken for
+ * claims that no host may make
  */
 export async function readHostToken(token: string): Promise<HostToken | undefined> {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();

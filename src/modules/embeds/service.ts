@@ -60,8 +60,8 @@ export async function readItemToEmbed(ctx: PrincipalContext, type: TargetType, i
 }
 
 /**
- * Creates a token, or returns undefined if the dashboard or visualization changed since it was read, as it may show other
- * visualizations or have other parameters.
+ * Creates a token; undefined if the dashboard or visualization was changed after it was read, since the change may have added
+ * visualizations or parameters.
  */
 async function tryGenerateEmbed(
   ctx: PrincipalContext,
@@ -149,7 +149,7 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
 const chooseLongerField = (fixedValues: object, attributes: object): string =>
   JSON.stringify(attributes).length > JSON.stringify(fixedValues).length ? 'viewer.attributes' : 'fixed_params';
 
-/** Converts a number that a double cannot hold to text, which every kind that takes numbers accepts. */
+/** Converts numbers that a double cannot hold to texts, which every kind of parameter with numbers accepts. */
 function toText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const convertValue = (value: unknown): unknown => {
     if (value instanceof ExactNumber) return value.digits;

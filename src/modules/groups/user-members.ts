@@ -59,8 +59,8 @@ export async function getGroupOfUsers(ctx: PrincipalContext, id: string, limit?:
 
 /**
  * Changes a group and its users, in one commit; nothing is written where nothing changes. No caller may add anyone to a group
- * that is allowed more than the caller, nor remove anyone from a group that denies more. A new name is refused where another
- * group has it in any case. @param makeChanges called again where the group changed concurrently
+ * that is allowed more than the caller, nor remove anyone from a group that denies something which the caller may not do. A new
+ * name is refused where another group has it in any case. @param makeChanges called again where the group changed concurrently
  */
 export function changeGroupOfUsers(
   ctx: PrincipalContext,

@@ -37,7 +37,7 @@ export interface PreparedInvitation {
   /** When the invitation expires, in milliseconds. */
   expiresAt: number;
   statements: [Statement, ...Statement[]];
-  /** For `commit`: the failure when two requests invite the same address at once. */
+  /** The failures by constraint, to pass to `commit`: two requests invited the same address at once. */
   failures: ConstraintFailures;
   sendMail(): void;
 }

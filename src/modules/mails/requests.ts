@@ -103,9 +103,9 @@ const listLimits = (kind: LimitedMailKind, { requestedAt }: MailRequestRecord) =
 });
 
 /**
- * Prepares the mail of an invitation: the statement that stores the request, and the function that sends the mail after
- * the commit. More than five requests a day for one address are silently not stored; `isStoredFactor` is the condition for
- * other writes of the same transaction.
+ * Prepares the mail of an invitation: the statement that stores the request, and the function that sends the mail after the
+ * commit. More than five requests a day for one address are silently not stored; `isStored` is the condition for other writes
+ * of the same transaction.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = toRecord(ctx, request);

@@ -24,7 +24,7 @@ export interface TenantConnection {
 export interface ProvisioningRecord {
   /** Returns the connection of an earlier provisioning, or null. */
   readFinishedConnection(): Promise<TenantConnection | null>;
-  /** Acquires the company's lease for that long, unless another call holds a lease that has not expired. */
+  /** Acquires the company's lease for a number of milliseconds, unless another call holds a lease that has not expired. */
   acquireLease(milliseconds: number): Promise<boolean>;
   /**
    * Stores `candidate` as the reader's password unless one is stored already, and returns the stored one: calls that crash or run

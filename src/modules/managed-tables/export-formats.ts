@@ -71,7 +71,10 @@ function createCsvWriter(exportSelection: ExportSelection): ExportWriter {
   };
 }
 
-/** Yields lines while Postgres sends more. It pauses between two batches: the larger the batches, the fewer the pauses. */
+/**
+ * Yields lines while Postgres sends the next ones. Postgres pauses between two batches: the larger the batches, the fewer the
+ * pauses.
+ */
 async function* writeLines(
   exportSelection: ExportSelection,
   tx: TenantTx,
@@ -193,9 +196,9 @@ function createRowReader(exportSelection: ExportSelection): (tx: TenantTx) => Pr
 
 /** The steps from one batch to the next. */
 interface BatchSteps {
-  /** Returns the statement for the next batch, of at most `rows` rows; null at the end. */
+  /** Returns which rows the next batch selects, at most `rowCount`; null at the end. */
   next(tx: TenantTx, rowCount: number): Promise<NextRows | null>;
-  /** Called after `rows` rows of the batch were read; `getLastId` returns the id of the last row. */
+  /** Called after `rowCount` rows of the batch were read; `getLastId` returns the id of the last row. */
   onRowsRead(rowCount: number, getLastId: () => string): void;
 }
 

@@ -48,7 +48,8 @@ export async function readNextTable(ctx: CompanyContext, id: string): Promise<Ma
 /**
  * Writes the rows of a table, or the rows after `from`, as a Parquet file from one snapshot, while they fit. Other files of the
  * table have other snapshots; each row is in one of them. @returns the last written row, for the next file; null when all rows
- * are written @throws TableChangedError where another file of the table was written by other columns
+ * are written @throws TableChangedError where the table has changed, so that this file cannot have the columns of the earlier
+ * ones
  */
 export async function writeParquetFile(
   ctx: CompanyContext,

@@ -208,7 +208,7 @@ export interface TableQuota {
 }
 
 /**
- * Throws for a request that takes space from a company whose quota is used up. @returns the quota, for
+ * Throws for a request that would take space, if the company's quota is used up. @returns the quota, for
  * `requireWithinTableQuota`; undefined without one
  */
 export async function requireTableQuota(ctx: CompanyContext, database: TenantSql): Promise<TableQuota | undefined> {

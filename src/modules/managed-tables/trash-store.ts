@@ -63,7 +63,7 @@ export async function restoreDeletedTable(
   return row && toTable(row);
 }
 
-/** Reads deleted tables, the earliest deleted first. `deletedAtColumn` in milliseconds. */
+/** Reads at most `limit` deleted tables, the earliest deleted first. `deletedAt` in milliseconds. */
 export async function readDeletedTables(
   tx: TenantTx,
   companyId: string,
@@ -78,8 +78,8 @@ export async function readDeletedTables(
 }
 
 /**
- * Removes a table that was deleted at or before `until` (ISO 8601) from the catalogue. @returns false if the table is not there
- * any more, as after a restore
+ * Removes a table that was deleted at or before `deletedUntil` (ISO 8601) from the catalogue. @returns false if the table is
+ * not there any more, as after a restore
  */
 export async function removeDeletedTable(tx: TenantTx, key: TableKey, deletedUntil: string): Promise<boolean> {
   const removedCount = await tx.execute(

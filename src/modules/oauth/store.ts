@@ -65,8 +65,8 @@ export const upsertPublicClient = (db: ControlDb, record: typeof oauthPublicClie
     });
 
 /**
- * Extends the retention of a dynamically registered client that was used to `until`. Clients with a metadata document are not
- * extended: their document is read again.
+ * Sets the end of the retention of a dynamically registered client to `until` (ms), as the client was used. Clients with a
+ * metadata document are not extended: their document is read again.
  */
 export const extendClientRetention = (
   db: ControlDb,

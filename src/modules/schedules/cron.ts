@@ -36,9 +36,9 @@ interface CronField {
   name: string;
   minValue: number;
   maxValue: number;
-  /** The number of different values. */
+  /** The number of different values that the field can have. */
   valueCount: number;
-  /** The names of the first values. */
+  /** The names of the first values, such as `JAN` and `FEB`; empty where values have none. */
   valueNames: readonly string[];
 }
 

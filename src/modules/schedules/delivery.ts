@@ -186,8 +186,8 @@ async function judgeRecipientCondition(
 }
 
 /**
- * Records why nothing is sent unless the condition is met. @returns the value to compare with next time if it is met, else
- * undefined
+ * If the condition is not met, or cannot be judged, records that as the reason why nothing is sent. @returns the value to
+ * compare with next time if the condition is met, else undefined
  */
 async function recordUnmetCondition(
   ctx: CompanyContext,

@@ -133,8 +133,8 @@ export const selectDeliveries = (db: ControlDb, { companyId, id }: ScheduleRun) 
 
 /**
  * Records that a mail of a run is about to be sent to a recipient: once over all attempts, while the recipient is subscribed,
- * an address may be mailed, and the company has mails left for the day and is not suspended. If `begun` has no row, it must
- * not be sent.
+ * an address may be mailed, and the company has mails left for the day and is not suspended. If `begun` has no row, the mail
+ * must not be sent.
  * @param since the moment from which on mails to an address count
  */
 export const beginDelivery = (

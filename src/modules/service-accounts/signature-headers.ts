@@ -16,14 +16,14 @@ export type IncomingRequest = Parameters<Authenticate>[1];
 /** The well-formed signature headers of a request. */
 export interface SignatureHeaders {
   accessKey: string;
-  /** 64 lower-case hex digits. */
+  /** The signature: 64 lower-case hex digits. */
   signature: string;
   /** The text of the header `x-date`. */
   date: string;
   /** The time in the header `x-date`, in milliseconds since the epoch. */
   sentAt: number;
   nonce: string;
-  /** 64 lower-case hex digits. */
+  /** The header `x-content-sha256`, the SHA-256 of the body: 64 lower-case hex digits. */
   digest: string;
 }
 

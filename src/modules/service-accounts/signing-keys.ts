@@ -13,7 +13,7 @@ const derivedKeysByMasters = new WeakMap<Record<string, string>, RecentlyUsed<st
 
 /**
  * Derives the key that verifies the signatures of an API key; undefined when its master secret is gone, or when the secret
- * derived from it is not the one that was issued. `masters` maps version to master secret.
+ * derived from it is not the one that was issued. `masterSecrets` maps version to master secret.
  */
 export async function deriveVerificationKey(
   masterSecrets: Record<string, string>,

@@ -52,7 +52,7 @@ export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'minu
 
 /**
  * Prepares the events of the shares that are revoked with a dashboard or a context, like `prepareShareEvent`. Their statement
- * comes before those that revoke the shares; `when` is the SQL condition on which these are revoked.
+ * comes before those that revoke the shares; `condition` is the SQL condition on which these are revoked.
  */
 export function prepareRevocations(ctx: Context, group: ShareGroup, condition?: Condition) {
   const { message, work } = prepareEventMessage(ctx, {

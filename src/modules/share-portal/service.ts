@@ -68,7 +68,7 @@ export interface PortalDashboard {
   rules: ViewerRules;
   /** The visualizations on the dashboard that the caller is denied. */
   accessFailures: AccessFailures;
-  /** The shares whose policies narrow the data, too. */
+  /** The active shares whose policies narrow the data, in addition to the policies of the grant. */
   shareIds: string[];
 }
 

@@ -50,7 +50,7 @@ export interface ShareTerms {
   name: string;
   shareType: DashboardShare['shareType'];
   shareContextId: string | null;
-  /** Milliseconds since the epoch. */
+  /** When the share expires, in milliseconds since the epoch; null for never. */
   expiresAt: number | null;
   embedOptions: Partial<EmbedOptions>;
   filterPolicies: FilterPolicy[];
@@ -230,7 +230,10 @@ export async function requireVisibleShare(ctx: PrincipalContext, id: string): Pr
   return share;
 }
 
-/** @param storedExpiry may be sent back, although it is past: with it a share is changed, but not opened again */
+/**
+ * Throws if a policy does not fit the item, or the expiry is past. @param storedExpiry the present expiry of a share, which may
+ * be sent again even if it is past
+ */
 function validateTerms(
   ctx: PrincipalContext,
   item: SharedItem,

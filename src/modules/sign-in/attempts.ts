@@ -53,7 +53,7 @@ export async function attemptGuess<T>(ctx: Context, guess: Guess, work: () => Pr
 
 export interface PasswordAttempt {
   companyId: string;
-  /** Lower-case. */
+  /** The email address, in lower case. */
   email: string;
   /** True if the user has signed in from this network within 30 days. */
   isNetworkKnown: boolean;

@@ -39,7 +39,7 @@ export type SignInResult = StartedSession | PendingSecondFactor | PasskeyNeeded;
 
 /**
  * Completes a sign-in once the first factor is proved: begins a session, or asks for the second factor, or to set one up where
- * the company requires it. `alongside` is committed in the same unit.
+ * the company requires it. @param extraStatements committed in the same unit as the result
  */
 export async function completeSignIn(
   ctx: Context,

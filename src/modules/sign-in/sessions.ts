@@ -56,8 +56,8 @@ export async function prepareSession(ctx: Context, user: User, { condition }: { 
 }
 
 /**
- * Begins a session, unless the user was deactivated, or all their sessions were ended, since `user` was read. `alongside` is
- * committed in the same unit.
+ * Begins a session, unless the user was deactivated, or all their sessions were ended, since `user` was read. `extraStatements`
+ * are committed in the same unit.
  */
 export async function beginSession(ctx: Context, user: User, extraStatements: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);

@@ -46,7 +46,7 @@ export interface Chunk {
   nextState: LoadState;
 }
 
-/** Returns how the files of a job are read, known once the job is analysed. @throws before */
+/** Returns how the files of a job are read. @throws Error if the job is not analysed yet */
 export function requireReading({ reading }: WorkedJob<unknown>): Reading {
   if (!reading) throw new Error('the job is not analysed');
   return reading;

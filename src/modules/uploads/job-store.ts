@@ -50,7 +50,7 @@ export async function claimJob<State>(
   };
 }
 
-/** Releases a job that was claimed until `until`, unless a later delivery has claimed it meanwhile. */
+/** Releases a job that was claimed until `leaseUntil`, unless a later delivery has claimed it meanwhile. */
 export async function releaseJob(tx: TenantTx, key: JobKey, leaseUntil: string): Promise<void> {
   await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${JOB_KEY_CONDITION} AND turn_until = $3`, [
     key.id,

@@ -166,7 +166,7 @@ export interface UploadJob {
 export interface WorkedJob<State> extends UploadJob {
   /** The results of inference for the load; null until inference has finished. */
   reading: Reading | null;
-  /** Increased by every change of the job. */
+  /** A counter that every change of the job increases. */
   step: number;
   /** The progress of the phase; null at its beginning. */
   state: State | null;

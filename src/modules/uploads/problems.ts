@@ -196,8 +196,8 @@ export const workbookUnreadable = (file: string) =>
 export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
 
 /**
- * Makes the error for a file that is no workbook. A `.xlsx` is never read as another format, so that nothing is
- * guessed; `ending` is the extension with which the file may be sent again.
+ * Makes the error for a file that is no workbook. A `.xlsx` is never read as another format, so that nothing is guessed;
+ * `fileExtension` is the extension with which the file may be sent again.
  */
 export const notWorkbook = (file: string, content: OtherContent | 'texto', fileExtension?: '.csv' | '.xls') =>
   makeFileProblem(

@@ -13,7 +13,10 @@ export type AskedQuestionRow = typeof asked.$inferSelect;
 const makeLastNumberSql = (companyId: string): SQL =>
   sql`(select coalesce(max(${asked.number}), 0) from ${asked} where ${eq(asked.companyId, companyId)})`;
 
-/** Stores a question under the next number; a model's question only if its asker sent fewer than `limit` since `since`. */
+/**
+ * Stores a question under the next number; a question for the model only if its asker sent fewer than `limit` of these since
+ * `since` (ms).
+ */
 export const insertAskedQuestion = (
   db: ControlDb,
   row: Omit<AskedQuestionRow, 'number'>,
@@ -65,7 +68,7 @@ export const selectAskedQuestion = (db: ControlDb, companyId: string, id: string
     .from(asked)
     .where(matchesId(asked, companyId, id));
 
-/** Stores as which verified question an asked one was accepted, if the previous statement of the batch changed a row. */
+/** Stores which verified question was made of an asked one, if the previous statement of the batch changed a row. */
 export const markAccepted = (db: ControlDb, { companyId, id }: AskedQuestionRow, acceptedAs: string) =>
   db
     .update(asked)

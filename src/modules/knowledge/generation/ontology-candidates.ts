@@ -34,8 +34,8 @@ export const listSuggestedNodeIds = (suggestedCreations: SuggestedCreation[]): s
     .filter((id) => typeof id === 'string');
 
 /**
- * Builds the ontology that the model may refer to. `suggested`: pending or staged suggestions; `accepted`: the nodes created from
- * accepted suggestions, by suggestion.
+ * Builds the ontology that the model may refer to. `suggestedCreations`: pending or staged suggestions; `nodeIdsBySuggestion`:
+ * the ids of the nodes created from accepted suggestions, by the ids of the suggestions.
  */
 export function buildKnownOntology(ontology: {
   hintResources: Resource[];

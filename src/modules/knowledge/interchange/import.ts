@@ -85,7 +85,10 @@ export async function importKnowledge(
   });
 }
 
-/** Makes suggestions from the items. @param knownTargets the targets of their names; the new suggestions are added */
+/**
+ * Makes suggestions from the items. @param knownTargets the targets of the names in the items, by key; the new suggestions are
+ * added to this map
+ */
 function toSuggestions(
   ctx: PrincipalContext,
   items: readonly ImportedItem[],

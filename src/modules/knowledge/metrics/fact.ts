@@ -179,7 +179,7 @@ function makeSemiAdditiveSql({
   return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${makeGroupBySql(groupExpressions)}`;
 }
 
-/** Returns the SQL that partitions by the groups, without their names. */
+/** Returns `PARTITION BY` with the SQL of the groups, each without its alias; empty without groups. */
 function makePartitionBySql(groups: readonly string[]): string {
   const values = groups.map((group, index) => group.slice(0, -` AS ${formatGroupName(index)}`.length));
   return values.length > 0 ? `PARTITION BY ${values.join(', ')} ` : '';

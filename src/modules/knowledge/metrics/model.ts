@@ -18,8 +18,9 @@ export class MetricModel {
   readonly #reading: string[] = [];
 
   /**
-   * @param relations the `mapped_relations` of the company's items @param findMetric finds a metric that another builds on @param
-   * maxCharacters of items that are parsed; unlimited where the items of a whole company are read
+   * @param relations the `mapped_relations` of the company's items @param findMetric finds a metric that another builds on
+   * @param maxCharacters the maximum total length of the formulas and filters that are parsed; unlimited where the items of a
+   * whole company are read
    */
   constructor(
     tables: readonly Table[],

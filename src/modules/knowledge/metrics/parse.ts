@@ -10,7 +10,8 @@ export interface ExpressionScope {
   /** The tables whose columns the expression may name. */
   tables: readonly Table[];
   /**
-   * Returns the type of a metric that the expression may build on. Without this function it may not contain aggregates either.
+   * Returns the type of a metric that the expression may build on. Without this function the expression may contain neither
+   * metrics nor aggregates.
    */
   typeOfMetric?(name: string): ValueType;
 }

@@ -5,7 +5,7 @@ import { findChangedFields, type ResourceDefinition } from './definition.ts';
 import { getResource, type Resource } from './reading.ts';
 import { insertArchivedVersion, insertFirstVersion, type ResourceInput, replaceVersion } from './versions.ts';
 
-/** Creates a resource. */
+/** Creates a resource in its first version, and checks it against the current tables where its type has such a check. */
 export async function createResource<C extends Content>(
   ctx: PrincipalContext,
   definition: ResourceDefinition<C>,

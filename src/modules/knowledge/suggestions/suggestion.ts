@@ -52,7 +52,7 @@ const suggestedFields = z.object({
   suggested: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
 
-/** A field of a payload, and the suggestions from which the resources are created that the field will contain. */
+/** A field of a payload for the ids of resources that do not exist yet, and the suggestions to create these resources. */
 export interface SuggestedReference {
   field: string;
   ids: string[];

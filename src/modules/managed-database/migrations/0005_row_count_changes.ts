@@ -3,9 +3,9 @@
  * for each other: `row_count` is exact together with them. `console.count_rows` adds a change, and those that others have
  * committed, to `row_count` if no other transaction holds that row, and else stores it beside it.
  *
- * The version before sets `row_count` from `row_count` alone. If changes are stored beside it then, the rows are
- * counted when its transaction commits: `count_version` shows that it was not `console.count_rows`. Its numbers may be below
- * zero until then.
+ * The release before this one changes `row_count` alone, which may therefore be below zero for a time. When its transaction
+ * commits, the trigger recognizes it by the unchanged `count_version`, and counts the rows of the table if changes are stored
+ * beside `row_count`.
  */
 export const ROW_COUNT_CHANGES_SQL = `
 CREATE TABLE console.row_count_changes (

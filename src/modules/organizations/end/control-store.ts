@@ -170,7 +170,7 @@ export function belongsToCompany(table: TableWithCompany, companyId: string): SQ
 export const selectEndpointIds = (db: ControlDb, companyId: string) =>
   db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(eq(webhookEndpoints.companyId, companyId));
 
-/** Deletes some rows of a company. */
+/** Deletes at most `ROWS_PER_BATCH` rows of a company from a table. */
 export const deleteCompanyRows = (db: ControlDb, table: TableWithCompany, companyId: string) =>
   db
     .delete(table)

@@ -8,7 +8,7 @@ import { DATA_STORES, type DataStore } from './stores.ts';
 
 /** The maximum time for which one scheduled run erases companies. */
 const MAX_RUN_MS = 2 * MINUTE_MS;
-/** The maximum number of companies whose erasure one scheduled run starts with. */
+/** The maximum number of companies whose erasure one scheduled run continues. */
 const MAX_ERASURES_PER_RUN = 5;
 /** The time for which a run holds the lease of an erasure. */
 const LEASE_MS = 5 * MINUTE_MS;

@@ -99,7 +99,10 @@ export function narrowColumn(
   if ((previousForms & INTEGER) !== 0 && (remainingForms & INTEGER) === 0) column.notInteger = getDecidingValue();
 }
 
-/** Narrows the hints by a value of a text column, if it could be read as a number or date. */
+/**
+ * Narrows the possible readings of a text column's numbers and dates to those that one more value allows; a value that allows
+ * none of them changes nothing.
+ */
 export function narrowHints(hints: Hints, formMask: number): void {
   if ((hints.decimals & formMask) !== 0) hints.decimals &= formMask;
   const orders = filterDateOrders(formMask);

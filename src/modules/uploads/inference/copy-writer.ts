@@ -91,7 +91,10 @@ export class CopyWriter {
     return this.#out.getBytes();
   }
 
-  /** Writes the current record, unless it is no row: a record without any value, except an empty record of records. */
+  /**
+   * Writes the current record if it is a row. A record without any value is a row only in a text that was converted from JSON
+   * or Parquet records, unless it is a blank line.
+   */
   writeRow(line: number): void {
     if (!this.#isRow()) return;
     const { starts, ends, fieldCount } = this.#fields;

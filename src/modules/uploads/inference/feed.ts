@@ -99,11 +99,12 @@ export function beginInference({
 }
 
 /**
- * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next block begins
- * at the new state's `offset` and has at least `wants` bytes unless the file ends before. The new state may start over (`offset`
- * 0), at most ten times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary characters,
- * or that it cannot be read without quotes; that backslashes escape its delimiters, or do not; or when a record behind the head
- * shows for the first time what the dialect is decided by. @param isLast the block reaches the end of the file
+ * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next block
+ * begins at the new state's `offset` and has at least `wants` bytes unless the file ends before. The new state may start over
+ * (`offset` 0), at most ten times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary
+ * characters, or that it cannot be read without quotes; that backslashes escape its delimiters, or do not; or when a record
+ * behind the head is the first one with a reason to decide the dialect again (see `DecidingRecord`). @param isLast the block
+ * reaches the end of the file
  * @throws InferenceError with file and line
  */
 export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
@@ -222,8 +223,8 @@ function tryOtherQuoting(state: InferenceState, error: unknown): Quoting | null 
 }
 
 /**
- * Decides whether to read the file again because backslashes escape its delimiters, as a record shows that otherwise has too many
- * fields, or because they do not: then records have different numbers of fields.
+ * Decides whether to read the file again because backslashes escape its delimiters (a record has too many fields unless they
+ * do), or because backslashes do not escape them (records have different numbers of fields if they do).
  */
 function tryOtherEscaping({ escaping, dialect }: InferenceState, error: unknown): Escaping | null {
   if (error instanceof EscapedDelimiterError) return 'escaped';

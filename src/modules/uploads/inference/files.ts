@@ -41,8 +41,8 @@ function decideFile(state: InferenceState, tableColumnNames: string[]): FileWith
 }
 
 /**
- * Decides the header by the option that a person gave. If the file has a header, it may also be the record above that names all
- * columns but the first.
+ * Decides the header by the option of a person that says whether the file has one. The header is the first record, or the
+ * record above that names all columns but the first.
  */
 function decideGivenHeader(state: InferenceState, hasHeader: boolean): FileWithHeaderDecision {
   if (!hasHeader) return toDecidedFile(state, { header: null, isHeaderAbove: false });

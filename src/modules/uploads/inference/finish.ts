@@ -89,7 +89,7 @@ export function finishInference(
 
 /** The changes that a load may make to the columns of its table. */
 export interface TableGrowth {
-  /** The columns that may not take all values, where the load may widen them; null where it may not. */
+  /** The columns that perhaps cannot hold all values; null if the load may not widen columns. */
   doubts: readonly WideningCandidate[] | null;
 }
 

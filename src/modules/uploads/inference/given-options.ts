@@ -6,7 +6,10 @@ export interface GivenOptions extends GivenDialect {
   /** True if the first record holds the names of the columns. */
   header?: boolean | undefined;
   encoding?: Encoding | undefined;
-  /** The delimiter was not given: it is the usual one of this kind of file, which is absent from a file with a single column. */
+  /**
+   * Set if the delimiter is not the choice of a person, but the usual one of this kind of file: a file with a single column
+   * does not contain it.
+   */
   delimiterOfKind?: true;
 }
 

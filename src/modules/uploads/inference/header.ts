@@ -17,7 +17,7 @@ import { toColumnName } from './names.ts';
 import { makeNameKey } from './sample-rows.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
-/** Tells whether a file has a header, and which record it is. */
+/** The decision whether a file has a header, and which record it is. */
 export interface HeaderDecision {
   /** The header cells by field; null when the first record is a row. */
   header: string[] | null;

@@ -47,7 +47,7 @@ export class BrokenQuotesError extends Error {}
 /** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
 export class EscapedDelimiterError extends Error {}
 
-/** Thrown for a record that may be read otherwise in the dialect that the head and the deciding records suggest together. */
+/** Thrown for a record behind the head that suggests another dialect: both together then decide the dialect again. */
 export class DialectDoubtedError extends Error {
   readonly decidingRecords: DecidingRecord[];
 
@@ -122,7 +122,7 @@ export class RecordFold {
     state.blank = false;
   }
 
-  /** Doubts the dialect where quotes seem to be escaped, or to stand, as they do nowhere in the head. */
+  /** Throws `DialectDoubtedError` if the record seems to escape or place quotes in a way that no record of the head does. */
   #checkDialect(start: number, end: number): void {
     const { escape: escaping, spaceBeforeQuote, quote } = this.#dialect;
     const { isBroken, hasStrayQuote } = this.fields;

@@ -24,7 +24,7 @@ export interface KeptRow {
 
 /** Record from behind the head that may change how the file is read. Plain data. */
 export interface DecidingRecord {
-  /** What the record shows: each is decided once. */
+  /** The reason to decide the dialect again; only the first record for each reason is kept. */
   reason: 'backslash' | 'apostrophe' | 'space' | 'width' | 'row-name';
   /** The record's bytes, in Base64; empty where a later record has shown that this one decides nothing. */
   bytes: string;
@@ -78,7 +78,7 @@ export interface InferenceState {
   above: KeptRow | null;
   /** The body's first record: header or row. */
   firstRow: KeptRow | null;
-  /** The position where the next record starts. */
+  /** The position where the first row after `firstRow` starts; null until that row is read. */
   secondRow: Position | null;
   /** The number of rows after the first record, without footnotes. */
   rows: number;
@@ -98,7 +98,7 @@ export interface InferenceState {
   blank: boolean;
   /** Whether blank lines stand between the body's first record and the next. */
   blankBeforeSecond: boolean;
-  /** Whether some row does not stand below a blank line. */
+  /** Whether some row after the first record directly follows a line that is not blank. */
   dense: boolean;
   /** Whether a cell of the first record, which has an empty or repeated cell, recurs further down in its column. */
   recurs: boolean;

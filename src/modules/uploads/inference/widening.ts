@@ -13,17 +13,17 @@ export const WIDER_TYPES: Record<ColumnType, readonly ColumnType[]> = {
   text: [],
 };
 
-/** A column of the existing table that may not take all values of the files. Plain data. */
+/** A column of the existing table that perhaps cannot hold all values of the files. Plain data. */
 export interface WideningCandidate {
   name: string;
   type: ColumnType;
-  /** The index of the files' column that fills it. */
+  /** The index of the files' column that fills this column. */
   source: number;
   /** The first value that each unfit type does not take; absent for types that take all values so far. */
   misfits: Partial<Record<ColumnType, Misfit>>;
 }
 
-/** Finds the columns of the table that may not take all values, as far as inference tells. */
+/** Finds the columns of the table that perhaps cannot hold all values of the files, by the types that were inferred. */
 export function findWideningCandidates({ schema, found }: Pick<Inference, 'schema' | 'found'>): WideningCandidate[] {
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
