@@ -7,7 +7,10 @@ import { buildPages } from './src/web/build.ts';
 import { findMemoryFolder } from './test/support/memory-folder.ts';
 import { sendPlainMessages } from './test/support/plain-messages.ts';
 
-/** Pure things run in Node, those of a process one after another; most of the rest in workerd, against real bindings. */
+/**
+ * Tests of code that needs neither the Workers runtime nor a running system: they run in Node. Tests in none of the three lists
+ * run in workerd, with real bindings.
+ */
 const NODE_TESTS = [
   'test/access/**/*.test.ts',
   'test/architecture/**/*.test.ts',
@@ -32,14 +35,14 @@ const NODE_TESTS = [
   'test/operations/{migrations,secret-file}.test.ts',
 ];
 
-/** Commands, and what `npm start` starts: processes of their own. */
+/** Tests of the commands, and of what `npm start` starts: each runs processes of its own. */
 const PROCESS_TESTS = [
   'test/local/!(bundle-cache|pooler-messages|state).test.ts',
   'test/operations/!(migrations|secret-file).test.ts',
   'test/generated-clients/*.test.ts',
 ];
 
-/** Pages, in a real browser against the Worker as `npm start` runs it; and packages, which browsers use as well. */
+/** Tests in a real browser: of the pages of a system as `npm start` runs it, and of the packages that browsers use. */
 const BROWSER_TESTS = ['test/pages/**/*.browser.test.ts', 'test/packages/**/*.browser.test.ts'];
 
 // Tests start wrangler and the operator's commands many times: what V8 made of their code is kept.
@@ -73,15 +76,16 @@ const BUNDLED_PACKAGES = [
 ];
 
 /**
- * Whether all tests run. Some files wait for limits of time to pass: two cores are only busy with five at once. But each process
- * that loads the Worker computes for ten seconds, so that five take twice as long as two for the tests of one area.
+ * Whether all tests run. Some files wait for time limits, so that two cores are busy only with five workers. The tests of one
+ * area run on two workers: each process that loads the Worker first computes for ten seconds, so that five would take twice as
+ * long.
  */
 const runsAllTests = process.argv.length <= 3;
 
-/** A busy machine is slow: `expect.poll` would wait for one second only. */
+/** The time limits on a busy machine, in milliseconds; by default `expect.poll` waits for only one second. */
 const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
-/** The same random tests each time, unless another seed is named. */
+/** The options that give random tests the same seed each time, unless `RANDOM_SEED` sets another. */
 const SEED_OPTIONS = {
   setupFiles: ['test/support/seed.ts'],
   provide: { seed: Number(process.env.RANDOM_SEED ?? 20_260_131) },

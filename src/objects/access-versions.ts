@@ -59,7 +59,10 @@ export class AccessVersions {
     this.#forget(id);
   }
 
-  /** Ends changes that were not ended in time. Their version changes once more, as if they had ended now. */
+  /**
+   * Ends changes that were not ended in time. The versions of the affected principals change once more, as if the changes had
+   * ended now.
+   */
   #expire(now: number): void {
     for (const [id, { affected, until }] of this.#changes) if (until <= now) this.endChange({ id, affected });
   }

@@ -14,9 +14,9 @@ interface FailureWindow {
 export type AttemptPermission = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 /**
- * Limits the attempts at one secret (an email's password, a code): as many may run as may still fail. Attempts in flight count as
- * failures until they are settled, so that guessing in parallel gains nothing; an attempt that exceeds the limit only because of
- * other attempts in flight waits for them. Callers may name secrets that do not exist, so nothing is stored before a failure, and
+ * Limits the failed attempts at one secret (the password for an email address, a code). Attempts in flight count as failures
+ * until they are settled, so that guessing in parallel gains nothing; an attempt that exceeds the limit only because of other
+ * attempts in flight waits for them. Callers may name secrets that do not exist, so nothing is stored before a failure, and
  * nothing remains after its window.
  */
 export class AttemptLimiter extends DurableObject {

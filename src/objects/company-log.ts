@@ -170,7 +170,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     });
   }
 
-  /** Runs `work` alone, as moving and redacting both write files again: one after the other. */
+  /** Runs `work` when no other such work is running, as moving and redacting both rewrite files. */
   async #runExclusively<T>(work: () => Promise<T>): Promise<T> {
     const previousTurn = this.#turn;
     const ownTurn = Promise.withResolvers<void>();
@@ -278,7 +278,10 @@ export class CompanyLog extends DurableObject<LogBindings> {
     return listRecords(readState, kind, filter, skipCount, limit);
   }
 
-  /** Returns the records of a filter that precede one, the newest first; or the files with the rest. */
+  /**
+   * Returns the records of a filter before `beforeKey` (null for the end of the log), the newest first; if the object has none
+   * of them, the files that may contain such records.
+   */
   async next(
     kind: LogKind,
     filter: LogFilter,
@@ -322,7 +325,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     return { viewers: readViewers(this.#sql, toRange(filter), filter, page), moved: this.#lastMoved() };
   }
 
-  /** Returns the use by the company's requests, by day, counted from the epoch; both ends are included. */
+  /** Returns the usage that the company's requests caused, by day. Days are counted from the epoch; both ends are included. */
   usedDays(from: number, to: number): UsedDay[] {
     return readUsedDays(this.#sql, from, to);
   }
@@ -331,17 +334,17 @@ export class CompanyLog extends DurableObject<LogBindings> {
     return readLastMovedKey(this.#sql, 'share') ?? null;
   }
 
-  /** Adds executions of a share (none when it was only opened) and when it was last opened, where no event records them. */
+  /** Adds a number of executions of a share (0 if it was only opened) and its last opening, where no event records them. */
   addViews(views: ShareViews): void {
     addViews(this.#sql, views);
   }
 
-  /** Sets the counts of shares from before this log existed. A repeated call changes nothing. */
+  /** Sets the view counts of shares from before this log existed. A repeated call changes nothing. */
   putViewsBefore(views: readonly ShareViews[]): void {
     for (const shareViews of views) setViewsBefore(this.#sql, shareViews);
   }
 
-  /** Returns the counts of these shares; shares never opened are missing. */
+  /** Returns the view counts of these shares; shares that were never opened are left out. */
   async views(shareIds: readonly string[]): Promise<ShareViews[]> {
     while (countViews(this.#sql)) await scheduler.wait(0);
     return readViews(this.#sql, shareIds);

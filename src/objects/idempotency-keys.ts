@@ -4,7 +4,8 @@ import { selectRows } from '../platform/objects.ts';
 export interface KeyedRequest {
   key: string;
   /**
-   * Digests of the request's method, path, query and body: the first is stored, any of them may be stored for an equal request.
+   * Digests of the request's method, path, query and body under the versions of the keys. The first is stored; a request is
+   * equal to the one whose digest is stored if any of these is that digest.
    */
   digests: readonly string[];
 }

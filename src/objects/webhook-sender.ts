@@ -398,7 +398,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     else await this.#countFailure(at, endpoint, status);
   }
 
-  /** Returns the seconds until the next attempt; undefined where the last attempt was made. */
+  /** Returns the seconds to wait before the next attempt; undefined if no attempt is left. */
   #waitAfter(attemptCount: number, { retryAfter }: AttemptResult): number | undefined {
     const retryDelaysSeconds = (this.env.WEBHOOK_RETRY_SECONDS || DEFAULT_RETRY_SECONDS).split(',').map(Number);
     const waitSeconds = retryDelaysSeconds[attemptCount];

@@ -39,7 +39,7 @@ export interface LegacyGrant {
   resourcePatterns: readonly string[];
 }
 
-/** Converts a role to the grant within its company; null for none. */
+/** Converts a role to the grant within its company; null for a target that is no service. */
 export function toRoleGrant(role: GroupRole): LegacyGrant | null {
   if (role.target === '*') return makeGrant(null, role.actions, ['*']);
   return isService(role.target) ? makeGrant(role.target, role.actions, ['*']) : null;

@@ -53,7 +53,9 @@ function buildMatcher(pattern: string): Matcher {
   };
 }
 
-/** Tells whether some text may match both patterns, judged by their literal ends alone: it may say yes where no text does. */
+/**
+ * Tells whether a text could match both patterns, by their literal ends alone: also true for some pairs that no text matches.
+ */
 export function mayOverlap(a: string, b: string): boolean {
   if (!a.includes('*')) return matchesPattern(b, a);
   if (!b.includes('*')) return matchesPattern(a, b);

@@ -30,7 +30,7 @@ export interface AiQuestion<T> {
   readAnswer(answer: unknown): T;
   /** The maximum number of attempts; three by default. */
   maxAttempts?: number;
-  /** Set if an invalid answer is not asked for again. */
+  /** Set if the model is not asked again after an invalid answer. */
   acceptsInvalid?: true;
 }
 

@@ -70,7 +70,8 @@ export interface JobQueue {
 }
 
 /**
- * The limits of a queue: the maximum number of messages sent together, and of their bytes, with the queue's own bytes for each.
+ * The limits of a queue: the maximum number of messages in a batch, the maximum number of bytes of a batch, and the number of
+ * bytes that the queue adds to each message.
  */
 const [BATCH_SIZE, BATCH_BYTES, OWN_BYTES] = [100, 250_000, 100];
 

@@ -32,7 +32,7 @@ export interface NeonApi {
   findProject(name: string, deadline: number): Promise<string | null>;
   /** Creates a project with one database and the role that owns it; returns its id while it is still being set up. */
   createProject(projectNames: { name: string; database: string; role: string }, deadline: number): Promise<string>;
-  /** Waits until no operation of the project is unfinished. */
+  /** Waits until all operations of the project have ended. */
   waitUntilReady(projectId: string, deadline: number): Promise<void>;
   /** Returns the role's connection string for a direct connection, without a pooler. */
   connectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;

@@ -27,7 +27,7 @@ export class AddressRefusedError extends Error {
 
 /**
  * Fetches from a URL that customers choose: the URL must be public, and so must all addresses that its name currently leads to.
- * Redirects are not followed. @param allowPrivateHosts the same as of {@link findUrlProblem}; names are then not looked up @throws
+ * Redirects are not followed. @param allowPrivateHosts see {@link findUrlProblem}; if true, names are not looked up @throws
  * AddressRefusedError, and the errors of `fetch`
  */
 export async function fetchOutside(url: string, init: RequestInit, allowPrivateHosts: boolean): Promise<Response> {

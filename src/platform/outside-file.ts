@@ -34,8 +34,8 @@ export interface OutsideResponse {
 
 /**
  * Opens a file of any size at a URL that customers choose: each URL of the redirects is checked by the rules for outside
- * addresses, and no credentials of ours are sent. @param limits.allowPrivateHosts the same as of {@link fetchOutside}
- * @param limits.silenceMs the longest time without bytes @throws OutsideFetchError
+ * addresses, and no credentials of ours are sent. @param limits.allowPrivateHosts see {@link fetchOutside} @param
+ * limits.silenceMs the longest time without bytes @throws OutsideFetchError
  */
 export async function openOutsideFile(
   url: string,

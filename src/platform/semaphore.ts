@@ -15,7 +15,7 @@ export interface SemaphoreLimits {
 /** A semaphore that is fair and has a bounded queue: callers beyond the bound are rejected at once. */
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
-  /** The time at which each held permit ends by itself, by its holder. */
+  /** The time at which each held permit ends by itself. The key is the permit's holder. */
   readonly #held = new Map<object, number>();
   readonly #waiting: { begin(release: ReleasePermit | null): void }[] = [];
 

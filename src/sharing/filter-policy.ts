@@ -51,7 +51,10 @@ export interface FilterPolicy {
   allowed_values: string[];
 }
 
-/** The allowed values of a policy that was sent without any, which a policy that is not hidden must have. */
+/**
+ * The default `allowed_values` of a policy that was sent without them: this list itself shows that they are missing, which only
+ * a hidden policy may do.
+ */
 export const NO_VALUES_SENT: string[] = [];
 
 /** The parameters of an embed token. */

@@ -131,7 +131,7 @@ export function computeEnforcedValue({ fallback, allowedValues }: InputRule): Bo
   return allowedValues && { type: 'list', values: [...allowedValues] };
 }
 
-/** Restricts a fixed value to the values that policies allow. No value becomes all allowed values. */
+/** Restricts a fixed value to the values that policies allow; null (no value) becomes the list of all allowed values. */
 function restrictToAllowed(value: BoundValue, allowedValues: readonly string[] | null): BoundValue {
   if (allowedValues === null) return value;
   if (value === null) return { type: 'list', values: [...allowedValues] };

@@ -19,8 +19,8 @@ interface BoundInput {
 }
 
 /**
- * Computes the value of an input that attributes bind: the values that all of them allow; undefined where one is missing or no
- * value.
+ * Computes the value of an input that is bound to attributes: the values that all of them allow. Undefined where an attribute
+ * is missing or does not fit the input, or where single values differ.
  */
 export function computeAttributeValue(
   { kind, takesList, viewerAttributes }: BoundInput,

@@ -46,7 +46,8 @@ export class TemplateError extends Error {
 }
 
 /**
- * The maximum number of defaults of a line: each place after them lists them all, which can be a thousand times a line's length.
+ * The maximum number of clauses with a default in one line: each later piece of the line lists all of them, which can take a
+ * thousand times the line's length.
  */
 const MAX_DEFAULTS_PER_LINE = 20;
 
@@ -87,7 +88,7 @@ class TemplateParser {
   #from = 0;
   #clauses = 0;
   #clause: { index: number; start: number; placeholderCount: number } | null = null;
-  /** The clauses whose default the rest of the line is. */
+  /** The indexes of the clauses whose default is the rest of the line. */
   #unless: readonly number[] = [];
   /** The end of the statement itself, without `;`, spaces and comments at the end. */
   #end = 0;
@@ -143,7 +144,7 @@ class TemplateParser {
     return closedOffset;
   }
 
-  /** Ends a default with its line. */
+  /** Ends the defaults of clauses at the end of their line. */
   #endDefault(kind: SqlToken['kind'], start: number, end: number): void {
     const line = this.#sql.slice(start, end).search(/[\n\r]/);
     if (line < 0) return;

@@ -34,8 +34,9 @@ export interface TenantSqlOptions {
 /** A company's database: at most one connection, opened by the first statement. */
 export interface TenantSql extends TenantTx {
   /**
-   * Runs `work` in a transaction and returns its result; an error of `work` rolls back and is rethrown. Until it ends,
-   * all statements of this connection belong to the transaction. It begins with its first statement, in one message.
+   * Runs `work` in a transaction and returns its result; an error of `work` rolls the transaction back and is rethrown. Until
+   * the transaction ends, all statements of this connection belong to it. `BEGIN` is sent in one message with the first
+   * statement.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with its own limit. */

@@ -27,7 +27,7 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
   let kind = 0;
   /** The number of bytes of the message that have not arrived yet. */
   let remainingBytes = 0;
-  /** Whether the chunk may still be read later. */
+  /** Whether the chunk's memory must not be freed yet, as the chunk may still be read later. */
   let mayBeRead = false;
   socket.removeListener('data', driver);
   socket.on('data', divertChunk);
@@ -95,8 +95,8 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
 }
 
 /**
- * Reads the length of the bytes after the four that encode it, in network byte order. A DataView for each would take longer than
- * a row.
+ * Reads the number of bytes that follow the four bytes of a message's length, in network byte order. A DataView for each
+ * message would take longer than a row.
  */
 const readLength = (bytes: Uint8Array, at: number): number => {
   const readByte = (offset: number) => bytes[at + offset] as number;

@@ -9,7 +9,10 @@ import { isConnectionProblem } from './postgres-error.ts';
 import type { BindValue } from './row-filters.ts';
 import type { Statement } from './rows.ts';
 
-/** Binds a statement's values for COPY, which takes none: as settings that the statement reads, set by `statement` before it. */
+/**
+ * Binds a statement's values for COPY, which takes no bound values: as settings that the statement reads. The statements that
+ * `statement` returns set them, and must run before.
+ */
 export function bindAsSettings(): { bindValue: BindValue; statement(): Statement[] } {
   const values: unknown[] = [];
   const formatName = (number: number) => `'console_value.v${number}'`;

@@ -42,8 +42,8 @@ export function* makeInsertStatements(
 }
 
 /**
- * Takes rows as one JSON list, of about as many characters as a statement has, or of one row; empty at the end. It is a function
- * because a generator would, while its statement runs, keep the last row and the parts of the list in memory.
+ * Takes the next rows as one JSON list, which ends with the row that reaches `MAX_STATEMENT_LENGTH` characters; an empty text
+ * if no row is left. A generator would, while its statement runs, keep the last row and the parts of the list in memory.
  */
 function takeNextList(rows: Iterator<RowTexts>): string {
   let jsonList = '';

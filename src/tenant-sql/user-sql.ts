@@ -67,12 +67,10 @@ export interface LimitedStatement {
 }
 
 /**
- * Runs user SQL, which users of the company write: one SELECT with bound values, through a cursor, in a read-only
- * transaction of the reader's login. All messages are sent at once; after the first error PostgreSQL skips the rest.
- * Failures reveal nothing about the statement: `getDatabaseMessage` has the message for its author.
- *
- * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was
- * exceeded
+ * Runs user SQL, which users of the company write: one SELECT with bound values, through a cursor, in a read-only transaction
+ * of the reader's login. All messages are sent at once; after the first error PostgreSQL skips the rest. Failures reveal
+ * nothing about the statement: `getDatabaseMessage` has the message for its author. @param sql opened with the read-only login
+ * and used for nothing else; after a limit was exceeded, its connection is closed
  */
 export async function runUserSql(
   sql: TenantSql,
@@ -225,7 +223,7 @@ export class UserSqlRun implements Submittable {
     this.#step += 1;
   }
 
-  /** @param length the number of bytes that PostgreSQL sent for the row */
+  /** Called by the driver with each row. @param length the number of bytes that PostgreSQL sent for the row */
   handleDataRow({ fields, length }: { fields: (string | null)[]; length: number }): void {
     if (this.#settled) return;
     if (this.#currentStep === 'list_tables' && fields[0] != null) this.#tables.add(fields[0]);

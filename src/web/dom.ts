@@ -32,7 +32,7 @@ let idCount = 0;
 
 export const createUniqueId = (prefix: string): string => `${prefix}-${++idCount}`;
 
-/** Returns a function that calls `work` once it has itself not been called for the given number of milliseconds. */
+/** Returns a function that calls `work` when the given milliseconds have passed since the function was last called. */
 export function debounce(milliseconds: number, work: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return () => {

@@ -7,7 +7,9 @@ const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 const findFiles = (pattern: RegExp): string[] => FILES.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 
-/** Operations that count against a quota, with the only files that may do them: they check the quota, or a trigger checks it. */
+/**
+ * Operations that count against a quota, with the only files that may do them: there, or in a trigger, the quota is checked.
+ */
 const ALLOWED_FILES: [title: string, pattern: RegExp, files: string[]][] = [
   ['users are created', /\.insert\(users\)|into "?users"?\b/i, ['src/modules/users/store.ts']],
   ['mails are sent off', /\bmailer\.send\(/, ['src/modules/mails/requests.ts', 'src/modules/schedules/delivery.ts']],

@@ -1,7 +1,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import worker from '../support/worker.ts';
 
-/** Creates a `fetch` that passes the client's requests to the Worker. `changed` holds environment variables to override. */
+/** Creates a `fetch` that passes the client's requests to the Worker. `changedEnv` holds environment variables to override. */
 export const createWorkerFetch = (changedEnv: Record<string, unknown> = {}): typeof fetch =>
   (async (input: RequestInfo, init: RequestInit = {}) => {
     const executionContext = createExecutionContext();

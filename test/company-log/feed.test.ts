@@ -46,7 +46,7 @@ const storeAll = (records: AuditRecord[], bindings: object = {}) =>
 const listIds = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 const listStoredIds = async () => listIds(await readRecords('audit', company));
 
-/** Reads the stored ids until there are `dueCount` of them, again at most 300 times, without a timer between reads. */
+/** Reads the ids of the stored records, at most 300 times more, until there are `dueCount`. No timer runs between the reads. */
 async function waitForStored(dueCount: number): Promise<string[]> {
   let storedIds = await listStoredIds();
   for (let attemptCount = 0; storedIds.length < dueCount && attemptCount < 300; attemptCount += 1)

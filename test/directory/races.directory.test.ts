@@ -39,7 +39,7 @@ interface TestPerson {
   policy: string;
 }
 
-/** Creates a user in a group that allows no more than the weak caller may do. */
+/** Creates a user in a group that allows no more than `limitedCaller` may do. */
 async function createPerson(): Promise<TestPerson> {
   const { id, userName } = await createDirectoryUser(directory);
   const group = (await createConsoleGroup(company))._id;
@@ -58,7 +58,7 @@ async function createGroupWithActions(...actions: Parameters<typeof makeAllow>):
   return group;
 }
 
-/** Has the weak caller change a user's email address, while a concurrent request comes in between. */
+/** Changes a user's email address as `limitedCaller`, and runs a concurrent request just before the new address is written. */
 const changeAddressDuringRace = (
   { id }: TestPerson,
   to: string,

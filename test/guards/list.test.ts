@@ -43,10 +43,10 @@ function findSyntaxErrors(guard: Guard): string[] {
   }
 }
 
-/** Words of SQL and of the language that a replacement has though its file does not. */
+/** Words of SQL and TypeScript that a replacement may contain although its file does not. */
 const REPLACEMENT_WORDS = new Set('abs boolean coalesce false let none null text true undefined void'.split(' '));
 
-/** Lists the names in a replacement that its file does not know: the test would fail for them, and not for the guard. */
+/** Lists the names in a replacement that its file does not contain: the test would fail because of them, not of the guard. */
 function findUnknownNames(guard: Guard): string[] {
   const source = readSource(guard.file);
   const ownNames = new Set(

@@ -172,7 +172,10 @@ describe('a route for administrators', () => {
   );
 });
 
-/** The routes where what is sent decides, or where each caller is shown what they may see: their paths name nothing. */
+/**
+ * The operations whose paths name no resource: what is sent decides which permission they require, or they show each caller
+ * only what the caller may see.
+ */
 const SENT_DECIDED_OPERATIONS = [
   'beginResumableUpload',
   'createSchedule',

@@ -43,7 +43,7 @@ const readLimitHeaders = ({ headers }: ApiResponse) => ({
   reset: Number(headers.get('x-ratelimit-reset')),
 });
 
-/** Formats the message in English, and in Portuguese for managed tables. */
+/** Formats the message of a refused request in English, and in Portuguese for managed tables. */
 const formatMessages = (seconds: number): string[] => [
   `Too many requests. ${formatTryAgain(seconds, 'en')}`,
   `Requisições demais. ${formatTryAgain(seconds, 'pt-BR')}`,

@@ -106,7 +106,7 @@ async function checkJob({ jobId, mode, table, rowCountBefore: rowsBefore }: Tabl
 
 let sweepCount = 0;
 
-/** Makes the scheduled run of a minute later each time, as a run returns to a job only after a minute. */
+/** Makes the scheduled run, each time as if one more minute had passed, as a run continues a job only after a minute. */
 async function runSweep(): Promise<void> {
   sweepCount += 1;
   await system.call('POST', `/sweep?minutes=${1 + sweepCount}`);

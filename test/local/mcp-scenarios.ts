@@ -2,7 +2,7 @@
 export interface MissingFeature {
   title: string;
   reason: string;
-  /** Scenarios; or `scenario: check` if the scenario's other checks apply. */
+  /** Names of scenarios that do not pass; `scenario: check` where only that check does not pass. */
   scenarios: readonly string[];
 }
 

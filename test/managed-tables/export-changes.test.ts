@@ -6,7 +6,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
 
-/** More rows than two batches of an export. */
+/** The number of rows: more than two batches of an export. */
 const ROW_COUNT = 45_000;
 /** Matches the statement that locks the table before its columns are read. */
 const LOCK_STATEMENT_PATTERN = /LOCK TABLE/;

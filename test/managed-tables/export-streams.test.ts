@@ -12,7 +12,7 @@ import worker from '../support/worker.ts';
 import { createTestQueue, runSweep } from '../uploads/support.ts';
 import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
-/** More rows than two batches of an export. */
+/** The number of rows: more than two batches of an export. */
 const ROW_COUNT = 45_000;
 /** Matches the statement of the first batch. */
 const FIRST_BATCH_PATTERN = /COPY/;

@@ -27,7 +27,7 @@ const listStoredIndexes = (table: string) =>
     ),
   );
 
-/** Makes a random text of 512 characters times `times`, which cannot be compressed. */
+/** Makes a random text of 512 characters times `repeatCount`, which cannot be compressed. */
 const makeRandomText = (repeatCount: number) =>
   Array.from({ length: repeatCount }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
 

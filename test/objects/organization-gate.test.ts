@@ -267,7 +267,7 @@ describe('a nonce', () => {
 });
 
 describe('a call of the organization’s Durable Object whose answer is lost', () => {
-  /** Creates a gate whose first call fails as on the platform, after it did the work if `worked`. */
+  /** Creates a gate whose first call fails as calls fail on the platform; if `didWork`, after the gate has done the work. */
   const createFailingGate = (error: object, didWork: boolean) => {
     let callCount = 0;
     const getByName = (name: string) => ({

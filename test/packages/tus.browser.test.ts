@@ -12,7 +12,7 @@ import { send } from '../support/send.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { makeCsv } from './tus/csv.ts';
 
-/** The rows of a file of two pieces and a part of a third. */
+/** The number of rows of a file of two pieces and a part of a third. */
 const ROW_COUNT = 200_000;
 const RETRY_DELAYS_MS = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
 
@@ -187,7 +187,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     },
   );
 
-  /** The rows of a file of more than 50 MB. */
+  /** The number of rows of a file of more than 50 MB. */
   const LARGE_ROW_COUNT = 600_000;
   const listLargeCutOffsets = () => [100, 3_000_000, 20_000_000, 50];
 

@@ -28,7 +28,7 @@ const CHARTS: Chart[] = [
 const makeFirstColumnSql = (column: string) =>
   `SELECT ${column}, n AS value, n * 3 AS w FROM generate_series(1, 9) AS n`;
 
-/** Tables whose first column holds what has no place in which its line could break, by name. */
+/** The SQL of first columns whose cells or heads have no place where a line could break, by name. */
 const FIRST_COLUMNS = {
   times: "timestamp '2026-11-28 12:34:56' + n * interval '1 hour' AS happened_at",
   numbers: '123456789012345678::numeric + n AS id',

@@ -112,7 +112,7 @@ export const arbitrarySources: fc.Arbitrary<AccessSources> = fc
   .array(fc.oneof(makeArbitraryGroup(false), makeArbitraryGroup(true)), { maxLength: 3 })
   .map((groups) => ({ companyId: COMPANY_ID, isOwner: false, groups }));
 
-/** Returns `sources` with one more policy of one statement, at the start if `first`, else at the end. */
+/** Returns `sources` with one more policy of one statement, at the start if `isFirst`, else at the end. */
 export function addStatement(sources: AccessSources, addedStatement: PolicyStatement, isFirst: boolean): AccessSources {
   const group = {
     id: 'added',

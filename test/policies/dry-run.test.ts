@@ -60,7 +60,7 @@ const COMPARED_TABLES = [
 /** The tables of pending messages, which the background Worker empties. */
 const PENDING_TABLES = ['events', 'outbox', 'mail_requests'];
 
-/** Reads the company's rows that such a write could change, to compare them with the rows at another time. */
+/** Reads the company's rows in `COMPARED_TABLES` and `PENDING_TABLES`, to compare them with the rows at another time. */
 async function readStoredRows(): Promise<{ rows: string; waiting: string[] }> {
   const selectCompanyRows = (table: string) =>
     env.CONTROL_DB.prepare(`select * from ${table} where company_id = ?`).bind(company.id);
@@ -80,7 +80,7 @@ async function expectUnchanged(rowsBefore: Awaited<ReturnType<typeof readStoredR
   expect(waiting.filter((row) => !rowsBefore.waiting.includes(row))).toEqual([]);
 }
 
-/** Returns for each of these whether the evaluator allows it. */
+/** Returns for each check whether the evaluator allows it. */
 async function evaluateWitnesses(checks: AccessWitness[]): Promise<boolean[]> {
   const decisions: boolean[] = [];
   for (const { principal, action, resource } of checks) {
@@ -110,8 +110,8 @@ async function listAllAccess(
 }
 
 /**
- * Makes a dry run of a write, then the write itself: the dry run changed nothing, each witness was right, and nobody gained or
- * lost anything else.
+ * Makes a dry run of a write, then the write itself. Expects that the dry run changes nothing, that each reported gain and loss
+ * comes about, and that nobody gains or loses anything else. @returns the reported gains and losses
  */
 async function tryWrite(
   principals: AccessWitness['principal'][],

@@ -21,7 +21,10 @@ interface CheckedAnswer {
 
 let description: ReturnType<typeof describeApi> | undefined;
 
-/** The schemas that `$ref`s refer to: of the whole description, and of each schema used, itself included. */
+/**
+ * The schemas to which a `$ref` can refer, by address: those of the description's components. `addressesBySchema` adds the
+ * addresses within each schema in use.
+ */
 let componentAddresses: SchemaAddresses | undefined;
 const addressesBySchema = new Map<Schema, SchemaAddresses>();
 

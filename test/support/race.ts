@@ -58,8 +58,9 @@ export function createRacingEnv(
 
 /**
  * Sends a request, and runs `concurrentWork` completely just before the request's first query that matches `pattern`. @param
- * request sends the request with the environment it is given @param maxMatches before how many such queries it runs, once each
- * @returns what the request answered @throws Error where no query matches: then `concurrentWork` would never have run
+ * request sends the request with the environment it is given @param maxMatches the number of such queries before each of which
+ * `concurrentWork` runs @returns the outcome of `request` @throws Error where no query matches: then `concurrentWork` would
+ * never have run
  */
 export async function sendDuringRace<T>(
   pattern: RegExp,

@@ -49,7 +49,7 @@ function postEvolvingForm(
 const takeJobMessage = (jobId: string) =>
   queue.messages.findLast((message) => 'jobId' in message && message.jobId === jobId);
 
-/** Creates an upload job into a table that waits for its confirmation. */
+/** Creates a job that loads into a table, and that waits for its confirmation. */
 async function createWaitingJob(
   id: string,
   evolve: string,

@@ -21,7 +21,7 @@ import {
 } from './support.ts';
 
 const SERVER_URL = inject('fileServerUrl');
-/** The rows, of a hundred bytes each, of a file of three pieces of 8 MiB. */
+/** The number of rows of a file of three pieces of 8 MiB; each row has a hundred bytes. */
 const ROW_COUNT = 200_000;
 
 /** Creates an address of the file server. @returns its URL, and the requests that the server received there */

@@ -70,7 +70,7 @@ const fillDisk = (table: string) =>
 const freeDisk = (table: string) =>
   queryDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
 
-/** Makes every new connection read-only, as managed databases do that are full. */
+/** Makes every new connection read-only, as managed databases do that are full; with false, makes it writable again. */
 const setReadOnly = (on: boolean) =>
   queryDatabase(company, async (database) => {
     await database.query('SET default_transaction_read_only = off');

@@ -43,7 +43,7 @@ const endLease = (path: string) =>
     `UPDATE console.resumable_uploads SET writer_until = now() - interval '1 s' WHERE id = '${parseUploadId(path)}'`,
   );
 
-/** Creates a bucket of files in which `instead` replaces calls. */
+/** Creates a bucket of files in which `changedMethods` replaces `put` and `get`. */
 const createFilesBucket = (changedMethods: {
   put?: (put: () => Promise<unknown>) => Promise<unknown>;
   get?: () => Promise<never>;

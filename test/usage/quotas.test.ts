@@ -37,7 +37,7 @@ const makeRefusal = (quota: string, limit: number, usedAmount: number) => ({
   details: { quota, limit, use: usedAmount },
 });
 
-/** Signs the owner of the company in on the present day. */
+/** Signs the owner of the company in again, at the present time of the clock. @returns the company with the new session */
 async function signInAgain(company: Company): Promise<Company> {
   const { body } = await logIn(company.slug, company.owner.email, PASSWORD);
   return { ...company, as: createCaller(body.token) };

@@ -6,7 +6,7 @@ import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import type { VersionedKind } from './kinds.ts';
 
-/** Returns whether an answer is the refusal of another version, as its API words it. */
+/** Returns whether an answer refuses a write because the record has another version, in the form of the path's API. */
 const isPreconditionFailed = (path: string, { status, body }: ApiResponse) =>
   status === 412 &&
   (path.startsWith('/scim/') ||

@@ -3,7 +3,9 @@ import { createSalesTable, createShare, createShareClient } from '../shares/supp
 import { createProvisionedCompany } from '../support/companies.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
-/** The number of requests. Each takes two of the reader's forty connections, for longer than the first others wait for one. */
+/**
+ * The number of concurrent requests: too many for all to get a slot in time. Each uses two of the reader's forty connections.
+ */
 const REQUEST_COUNT = 60;
 const SLOW_SECONDS = 2;
 

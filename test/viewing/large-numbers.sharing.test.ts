@@ -92,7 +92,7 @@ describe('a number that a double rounds', () => {
   });
 });
 
-/** Routes whose values of any type are no values of tables. */
+/** Matches the routes that take values of any type, none of which is a value of a table. */
 const OTHER_VALUES_PATTERN =
   /accounts|\/policies|\/users|^post \/oauth\/register|^patch \/scim|passkeys|suggestions\/\{id\}\/accept$/;
 

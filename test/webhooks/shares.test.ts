@@ -159,7 +159,7 @@ const ROUTE_CHANGES: Record<string, ShareChange> = {
   }),
 };
 
-/** Routes that change nothing about which an event is sent: a user requests a code. */
+/** Routes that change nothing that an event is about: a user only requests a code. */
 const ROUTES_WITHOUT_CHANGE = ['POST /api/v1/share-auth/request'];
 
 const failToSend = () => Promise.reject(new Error('It is away.'));

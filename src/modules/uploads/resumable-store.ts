@@ -238,7 +238,7 @@ export async function deleteExpiredUploads(
   );
 }
 
-/** Filters the ids of unfinished uploads, whose files are still needed. */
+/** Returns those of the ids that belong to unfinished uploads, whose files are still needed. */
 export async function findUnfinishedUploads(
   tx: TenantTx,
   companyId: string,

@@ -83,7 +83,7 @@ export class UploadWriter {
   /** Pieces that this request has stored but that are not yet saved in the upload's database row. */
   #uncounted: string[] = [];
 
-  /** Creates the writing of one request to an upload. @param upload an upload that `writer` has claimed */
+  /** Creates a writer for one request to an upload. @param writer the id of the request, which has claimed `upload` */
   constructor(ctx: PrincipalContext, database: TenantSql, upload: uploads.ResumableUpload, writer: string) {
     this.#ctx = ctx;
     this.#database = database;
@@ -97,8 +97,8 @@ export class UploadWriter {
   }
 
   /**
-   * Receives until the sender ends or disconnects: then the received bytes stay, unless there is a checksum. @returns the upload
-   * with its new progress
+   * Receives bytes until the sender ends the request or disconnects. Bytes received before a disconnection stay stored, unless
+   * the request has a checksum. @returns the upload with its new progress
    */
   async receiveBytes({ bytes, announcedBytes, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
     const { received, length } = this.#upload;

@@ -58,7 +58,7 @@ export interface NewUploadRequest {
   length: number;
   fileName: string;
   mimeType: string;
-  /** The metadata in the sender's own text. */
+  /** The metadata in exactly the text that the sender sent. */
   metadata: string;
   tableId: string | undefined;
   mode: string | undefined;
@@ -153,7 +153,7 @@ function makeUploadKey(ctx: PrincipalContext, id: string): uploads.UploadKey {
   return { id, companyId: ctx.actor.companyId, createdByUserId: ctx.actor.id };
 }
 
-/** Computes the time before which an upload's last byte makes the upload expired. */
+/** Computes the expiry cutoff in ISO 8601: an upload whose last byte is older has expired. */
 const computeExpiry = (ctx: CompanyContext): string => formatIsoTimestamp(ctx.now() - UPLOAD_EXPIRY_MS);
 
 /** Finds the ARN of the table that an upload is for; that of all tables where the upload creates a table, or does not exist. */
@@ -218,7 +218,9 @@ async function hasBytes({ bytes, announcedBytes }: SentBytes): Promise<boolean> 
   }
 }
 
-/** Creates the job of an upload whose bytes have all been received, once. @throws uploadLocked where its table is busy */
+/**
+ * Creates the job of an upload whose bytes have all been received, unless it exists. @throws uploadLocked if its table is busy
+ */
 async function finishUpload(
   ctx: CompanyContext,
   database: TenantSql,

@@ -43,7 +43,7 @@ import { isTimeZoneKnown } from './time-zones.ts';
 /** The time without a change after which the scheduled run queues a job again. Milliseconds. */
 export const RESUME_AFTER_MS = 60_000;
 
-/** The maximum number of columns of a key: the maximum of an index. */
+/** The maximum number of columns of a key: as many as an index can have. */
 const MAX_KEY_COLUMNS = 4;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
@@ -147,7 +147,7 @@ const makeJob = (ctx: PrincipalContext, id: string, files: StoredFile[]): store.
   createdAt: formatIsoTimestamp(ctx.now()),
 });
 
-/** Inserts a job. A table that it loads into cannot be changed otherwise until the job ends. */
+/** Inserts a job. Until the job ends, nothing but the job can change the table that it loads into. */
 async function insertJob(
   ctx: PrincipalContext,
   database: TenantSql,

@@ -49,8 +49,8 @@ interface StoredBytes {
 }
 
 /**
- * A stage on the way from an uploaded file to a text: an unchanged uploaded file, a packed entry of an archive, a workbook being
- * converted, a text. Plain data.
+ * A stage on the way from an uploaded file to a text: an unchanged uploaded file, a packed entry of an archive, a workbook
+ * being converted, a text. It can be stored as JSON.
  */
 export type Item =
   /**
@@ -313,7 +313,9 @@ async function convertWorkbook(
   return { items: [toSheetItem(item.name, conversion.result)], bytes: bytesPerCall };
 }
 
-/** The number of bytes that a message unpacks for each byte that it would read of other files. */
+/**
+ * The number of bytes that one message unpacks, as a multiple of those that it reads of other files (`UPLOAD_MESSAGE_BYTES`).
+ */
 const UNPACKED_BYTES_PER_READ = 16;
 
 async function unpackFile(

@@ -1,6 +1,6 @@
 import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../tenant-sql/identifiers.ts';
 
-/** Formats the name of the table of schema `console` that holds the rows of a load until all are loaded: the id of its table. */
+/** Formats the name of a staging table by its id: a table of `console` that holds the rows of a load until all are loaded. */
 export const formatStagingTable = (tableId: string): string => quoteQualified('console', tableId);
 
 /**
@@ -23,8 +23,8 @@ export function buildAppendRows(table: string, stagingId: string, columns: strin
 }
 
 /**
- * Builds the statement that selects the staged row with the longest stored value of these columns: its number in the load, from
- * 1, and the position of the column with the beginning of the value.
+ * Builds the statement that selects, for the staged row with the longest stored value in these columns: the row's number in the
+ * load, from 1, the position of the value's column, and the beginning of the value.
  */
 export function buildSelectLongest(stagingId: string, columns: string[]): string {
   const values = columns.map(

@@ -32,7 +32,10 @@ const LOADED_DAY_SQL = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::da
 /** SQL for the number of rows that a finished job has loaded. */
 const LOADED_ROWS_SQL = "(progress ->> 'rows_processed')::bigint";
 
-/** Reads the numbers of rows that jobs have loaded, by day (`2026-01-31`), of days with a load; both ends are included. */
+/**
+ * Reads the number of rows that jobs have loaded on each day (`2026-01-31`) from one day to another, both included; days
+ * without a load are left out.
+ */
 export async function readLoadedDays(tx: TenantTx, companyId: string, from: string, to: string) {
   const rows = await tx.query<{ day: string; rows: string }>(
     `SELECT day::text, sum(rows) AS rows FROM (
@@ -69,7 +72,7 @@ export async function readSilentJobs(
   return rows.map(toSweptJob);
 }
 
-/** Measures the milliseconds from `since` on until the next active job is silent; null when there is none. */
+/** Computes the milliseconds after the cutoffs `since` until the next active job is silent; null if no job is active. */
 export async function measureTimeUntilSilent(
   tx: TenantTx,
   companyId: string,

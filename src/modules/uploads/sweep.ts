@@ -188,7 +188,10 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
   return dueAt;
 }
 
-/** Computes when a job ended, in milliseconds; without a job, when the upload began, which its id encodes. */
+/**
+ * Computes the time (ms) until which an upload's files are needed: the end of its job, infinity before that end; without a job,
+ * the beginning of the upload, which the id encodes.
+ */
 function computeNeededUntil(id: string, job: store.SweptJob | undefined): number {
   if (!job) return getCreatedAt(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;

@@ -12,7 +12,7 @@ export async function isTimeZoneKnown(tx: TenantTx, zone: string): Promise<boole
   }
 }
 
-/** Reads the first and last local times of a zone that the API can write, as seconds of the first and of the last day. */
+/** Reads the range of a time zone's local times that lie within the years 1 to 9999 in UTC (see `ZoneEdges`). */
 export async function findZoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
   const [row] = await tx.query<{ first: string; last: string }>(
     `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,

@@ -159,7 +159,7 @@ export const uploadJobView = z
   })
   .meta({ id: 'UploadJob' });
 
-/** Views a job for the caller: with values of the files only for a caller who may read rows of the table. */
+/** Makes the API's view of a job: with values of the files only for a caller who may read rows of the table. */
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : removeValues(viewWithValues(job));
 

@@ -17,7 +17,7 @@ const MAX_ATTEMPTS = 12;
 
 /** The maximum number of concurrently running jobs of one company: the consumers of the queue serve other companies, too. */
 const MAX_ACTIVE_JOBS = 2;
-/** The lease of a delivery on its job, which ends with its work, or after this time if its isolate died. Milliseconds. */
+/** The time after which the lease of a delivery on its job ends by itself, as the isolate may have died. Milliseconds. */
 export const LEASE_MS = 120_000;
 /** The longest pause before a job tries again: shorter than `RESUME_AFTER_MS`, so that the sweep does not queue it as well. */
 const MAX_PAUSE_SECONDS = 30;
@@ -70,10 +70,7 @@ export async function workOnJob<State>(
   }
 }
 
-/**
- * Fails a job, if its work is still at its step.
- * @throws SupersededError when it is not
- */
+/** Ends a job as failed, unless another delivery has already done the step of this work. @throws SupersededError if one has */
 export const failWork = ({ ctx, database, job }: JobWork<unknown>, problem: JobError): Promise<void> =>
   failJobAtStep(database, ctx, job.id, job.step, problem);
 

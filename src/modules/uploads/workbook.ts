@@ -46,7 +46,7 @@ import { readSegments, type Segment, SegmentWriter, sumSegmentBytes } from '../.
 import type { JobError } from './job.ts';
 import * as problems from './problems.ts';
 
-/** The progress of converting an Excel workbook. Plain data. */
+/** The progress of converting an Excel workbook. It can be stored as JSON. */
 export interface ConversionState {
   /** The index of the sheet that is being converted. */
   sheet: number;
@@ -73,7 +73,10 @@ export interface ConversionState {
   result: ConvertedSheet<Segment[]> | null;
 }
 
-/** The maximum number of shifts to a new first column, that of the leftmost value; afterwards column A is the first. */
+/**
+ * The maximum number of times that a sheet is converted again from a first column further to the left; the next time it is
+ * converted from column A.
+ */
 const MAX_SHIFTS = 5;
 const MAX_COLUMN_INDEX = 16_383;
 

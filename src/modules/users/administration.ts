@@ -45,7 +45,7 @@ import {
   updateUser,
 } from './store.ts';
 
-/** Lists a page of the company's users; an account that is hidden from the caller has none. */
+/** Lists a page of the company's users; no users of an account that is hidden from the caller. */
 export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denials'>, page: UserPageRequest) {
   const denials = isAccountHidden(ctx, filter.accountId)
     ? EVERYTHING_DENIED
@@ -150,7 +150,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
   throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
 }
 
-/** Returns whether a user is only invited and can still become active by the link: deactivating the user ends that. */
+/** Returns whether a user has an invitation that can still be accepted; deactivating the user ends the invitation. */
 export async function hasOpenInvitation(ctx: PrincipalContext, user: User): Promise<boolean> {
   if (getUserStatus(user) !== 'invited') return false;
   return (await selectOpenInvitation(ctx.db, user.companyId, user.id, ctx.now())).length > 0;

@@ -14,7 +14,7 @@ const DEFAULT_CACHE_SECONDS = 60;
 
 /**
  * The restrictions of an execution: the failures of visualizations that the viewer may not see, the slugs with enforced values,
- * and the visualization to run if it is only one.
+ * and the visualization to run, where only one is to be run.
  */
 export interface ExecutionLimits {
   refusals: AccessFailures;

@@ -43,6 +43,6 @@ export async function executeOnce(
   return newExecution.resultPromise;
 }
 
-/** Waits with a timer of its own for another request's result, which may never come. */
+/** Waits for the result of another request, which may have died. @throws tooManyViewers after `MAX_RESPONSE_MS` */
 const waitForResult = (answer: Promise<string>): Promise<string> =>
   awaitWithinTime(MAX_RESPONSE_MS, answer, tooManyViewers);

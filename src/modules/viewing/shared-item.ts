@@ -116,7 +116,7 @@ export function makeRules(item: SharedItem, terms: ViewerTerms, hiddenIds?: Acce
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 const NO_IDS: ReadonlySet<string> = new Set();
 
-/** Views the item for its viewer, in the API's format. @param hiddenIds ids of the visualizations that the viewer is denied */
+/** Makes the API's view of an item for its viewer. @param hiddenIds ids of the visualizations that the viewer is denied */
 export function viewSharedItem(item: SharedItem, rules: ViewerRules, hiddenIds: Pick<AccessFailures, 'has'> = NO_IDS) {
   const { id, name, slug, description } = getSharedRecord(item);
   const visualizations = listVisualizations(item);

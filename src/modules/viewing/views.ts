@@ -51,7 +51,7 @@ export const embedOptionsView = z
   })
   .meta({ id: 'EmbedOptions' });
 
-/** Views the options of a share; old shares have no option about downloads. */
+/** Makes the API's view of the options of a share; a share stored without the option does not allow downloads. */
 export const viewEmbedOptions = (options: EmbedOptions): z.input<typeof embedOptionsView> => ({
   ...options,
   allow_downloads: options.allow_downloads === true,
@@ -114,7 +114,10 @@ export const filterPoliciesField = z
   )
   .max(MAX_POLICIES);
 
-/** The schema of an origin in the form that browsers send, and that a page's policy can name: `URL` takes wildcards as hosts. */
+/**
+ * The schema of an origin in the form that browsers send, and that a page's policy can name: `URL` alone would accept wildcards
+ * in hosts.
+ */
 export const originField = z
   .string()
   .max(256)

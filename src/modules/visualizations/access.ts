@@ -53,8 +53,8 @@ export function requireNotDenied(
 
 /**
  * Requires the permission to share for a change of a target that others can see; changing a target that nobody else sees needs
- * only the permission to change it. @param requireMayShare throws if the caller may not share the change @returns if the caller
- * may not share it: the time at which nobody else may see the target, a condition of the write; else undefined
+ * only the permission to change it. @param requireMayShare throws if the caller may not share the change @returns undefined if
+ * the caller may share the change; else the time (ms) at which the write must require that nobody else sees the target
  */
 export async function requireMayShareIfSeen(
   ctx: PrincipalContext,

@@ -8,14 +8,14 @@ export const visualizationInUse = defineFailure('visualization.in_use', 'conflic
   console: 'VISUALIZATION_IN_USE',
 });
 
-/** SQL that is not saved failed. Its author gets the database's whole message. */
+/** The failure of SQL that is not saved. Its author gets the database's whole message. */
 export const previewFailed = defineFailure('visualization.preview_failed', 'invalid', {
   message: 'The query failed, took too long, or is not allowed.',
   detail: (message: string, position: number | undefined) => ({ message, position: position ?? null }),
   console: 'DB_QUERY_ERROR',
 });
 
-/** The SQL of a single result failed. Only its author gets the database's message. */
+/** The failure of the SQL of a single result. Only the author of the SQL gets the database's message. */
 export const executionFailed = defineFailure('visualization.execution_failed', 'invalid', {
   message: 'The query of the visualization failed, took too long, or is not allowed.',
   detail: (message: string) => ({ message }),

@@ -59,7 +59,7 @@ export function viewExecution(
   return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timingFields };
 }
 
-/** Views the result of SQL that is not saved. */
+/** Makes the API's view of the result of SQL that is not saved. */
 export function viewPreview({
   durationMs,
   cached,
@@ -89,7 +89,7 @@ function viewFailure(
   return { error_code: 'DB_QUERY_ERROR', message };
 }
 
-/** An error that `viewExecution` made, in JSON: no text within a result can be like it, as its quotes are escaped. */
+/** Matches an error that `viewExecution` made, in JSON. No text within a result matches, as its quotes are escaped. */
 const JSON_ERROR_PATTERN = /("error":\{"error_code":"\w+","message":)("(?:[^"\\]|\\.)*")/g;
 
 /** Translates the errors of executions in JSON, which was made in English for readers of all languages. */

@@ -46,7 +46,7 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
 const MAX_CONNECTIONS = 4;
 /** The maximum number of statements that are sent to a connection at a time: a slow one delays those that were sent with it. */
 const MAX_SENT_STATEMENTS = 4;
-/** A request whose connection failed before any run ended is retried once, unless the failure took longer than this. */
+/** The maximum duration of a first try that is repeated if its connection failed before any run ended. Milliseconds. */
 const MAX_FIRST_TRY_MS = 10_000;
 /** The maximum duration of one request, however many statements it runs. */
 const MAX_REQUEST_MS = 30_000;
@@ -66,8 +66,9 @@ interface RunState {
 }
 
 /**
- * Runs visualizations concurrently, within a bound, under the company's read-only login. One that fails does not fail the others.
- * @param maxConnections how many connections it may use at once @returns the outcome of each, in order
+ * Runs visualizations concurrently, within a bound, under the company's read-only login. One that fails does not fail the
+ * others. @param maxConnections the maximum number of connections used at once @returns the outcome of each run, in the order
+ * of `runs`
  */
 export async function executeRuns(
   ctx: CompanyContext,

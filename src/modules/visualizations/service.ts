@@ -135,7 +135,7 @@ export function changeVisualization(
   });
 }
 
-/** Formats the parts of a visualization that decide what it shows as a text. */
+/** Formats, as one text, the parts of a visualization that decide what it shows. */
 const formatShownParts = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
 
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {

@@ -112,7 +112,10 @@ const toEventToSend = (
   data: findEventType(type).view(record as never, getRelatedData(record.id)),
 });
 
-/** Reads the current groups, permissions and policies of the records of events. @returns a function from a record's id to them */
+/**
+ * Reads the current data related to the records of events, such as the groups of a user. @returns a function that returns the
+ * related data of a record by its id
+ */
 async function readRelatedData(
   ctx: CompanyContext,
   events: readonly StoredEvent[],

@@ -173,9 +173,9 @@ export const listLogKinds = (eventTypes: readonly string[]): LogKind[] => [
 ];
 
 /**
- * Makes the company's log report new records that the endpoint subscribes to. Called before the commit, so that no
- * endpoint is stored without this, and again after the commit, in case a concurrent run, which did not yet see the
- * endpoint, has stopped the reports meanwhile.
+ * Makes the company's log report new records that the endpoint subscribes to. Called before the commit, so that the log reports
+ * to every stored endpoint, and again after the commit, as a concurrent run that did not yet see the endpoint may have stopped
+ * the reports.
  */
 async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
   const kinds = listLogKinds(eventTypes);

@@ -151,7 +151,7 @@ export const deleteEventsWithoutEndpoint = (db: ControlDb, cutoff: number) =>
       ),
     );
 
-/** Makes the reads of the users' groups on the console, and of the permissions and policies of groups. */
+/** Makes the queries for the groups of users on the console, and for the permissions and policies of groups. */
 export const selectRelatedIds = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
   memberships: db
     .select({ of: groupBindings.principalId, id: groupBindings.groupId })

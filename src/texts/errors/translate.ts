@@ -141,7 +141,7 @@ export function formatTryAgain(seconds: number, locale: Locale): string {
   return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? one : many}${minutes}.`;
 }
 
-/** The wait from which minutes are said too. */
+/** The shortest wait that a sentence states in minutes as well. Seconds. */
 const LONG_WAIT_SECONDS = 120;
 const TRY_AGAIN_TEXTS: Record<Locale, string> = {
   en: 'Try again in',

@@ -12,7 +12,7 @@ export const texts = {
   loading: 'Loading …',
   wakingSince: (time: string) => `The database is waking. As of ${time}`,
   updatedNow: 'Updated just now',
-  /** `ago` is the age in the language's own words: "2 minutes ago". */
+  /** The text about the age of results; `relativeTime` is the age in the language's own words: "2 minutes ago". */
   updated: (relativeTime: string) => `Updated ${relativeTime}`,
   asOf: (time: string) => `As of ${time}`,
   runAgain: 'Run again',
@@ -27,7 +27,7 @@ export const texts = {
   showTable: 'Show as table',
   showChart: 'Show as chart',
   moreRows: (remainingCount: number) => `Show more (${formatRows(remainingCount)} left)`,
-  /** The text about the rows in view, and their total; `isCut`: there are more than the total. */
+  /** The text about the rows in view, and their total; `isCut` says that there are more rows than `total`. */
   range: (from: number, to: number, total: number, isCut?: boolean) =>
     `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} of ${isCut ? 'more than ' : ''}${formatNumber(total)}`,
   notPrinted: (remainingCount: number, isCut?: boolean) =>

@@ -56,7 +56,7 @@ export function createPointButton(
     return undefined;
   }
 
-  /** Finds the point at the same index in the next visible series that has points, or the nearest one before it. */
+  /** Finds a point in the next visible series that has points: the one at the same index, else the nearest at a lower index. */
   function findAcrossSeries({ datasetIndex, index }: PointPlace, step: number): PointPlace | undefined {
     for (let at = datasetIndex + step; at >= 0 && at < datasets.length; at += step) {
       const foundPlace = findAlongSeries(at, Math.min(index, countPoints(at) - 1), -1);

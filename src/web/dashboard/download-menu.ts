@@ -9,9 +9,9 @@ export interface Download {
 }
 
 /**
- * Creates and opens the menu of a card. The browser shows it above all cards, closes it by Escape or a click elsewhere, and moves
- * the focus from its button to it by Tab; from then on the button opens it. @param status shows the progress of a download @param
- * listDownloads returns the downloads of the card's current content
+ * Creates and opens the menu of a card. The browser shows the menu above all cards, closes it by Escape or a click elsewhere,
+ * and moves the focus from the button into the menu by Tab; from then on the button itself opens the menu. @param status shows
+ * the progress of a download @param listDownloads returns the downloads of the card's current content
  */
 export function openMenu(
   button: HTMLButtonElement,

@@ -166,7 +166,10 @@ export function buildItemPage(
     }
   }
 
-  /** Makes an execution without rows of the failure of a company that has no database yet; a failed query fails its card only. */
+  /**
+   * Makes results without rows of a failed execution, if it failed because the company has no database yet; a failed query
+   * fails only its own card. @throws any other failure
+   */
   function makeEmptyExecution(failure: unknown): ExecutionResult {
     if (!(failure instanceof ApiProblem) || failure.code !== 'DB_QUERY_ERROR') throw failure;
     const results = charts.map(({ visualization_id }) => ({ visualization_id }));

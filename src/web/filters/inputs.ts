@@ -69,7 +69,10 @@ interface DateField {
   set(value: string): void;
 }
 
-/** Creates a date field in the format of the page's language, unlike the browser's own field; its calendar opens at the end. */
+/**
+ * Creates a date field in the format of the page's language, which the browser's own field does not follow. The browser's
+ * calendar opens from the end of the field.
+ */
 function createDateField(attributes: Parameters<typeof h>[1], onInput: () => void): DateField {
   const handleChange = () => {
     calendarInput.value = readValue() ?? '';

@@ -1,4 +1,4 @@
-/** The dashboard that the portal shows, as the part of the page's address after `#` says; undefined stands for the list. */
+/** The dashboard that the portal shows, as the address says after `#`; undefined where the portal shows its list. */
 export interface DashboardLocation {
   id: string;
   contextId: string;

@@ -74,7 +74,7 @@ function showItem(source: Source, { item, options, branding }: OpenedPage & { ki
   followScheme(view.repaint);
 }
 
-/** Shows, in place of the page's content, the reason why that cannot be shown. */
+/** Shows a message in place of the page's content: the reason why the content cannot be shown. */
 function showProblem(problem: ApiProblem | undefined, retry: () => void): void {
   reportProblem(problem);
   page.replaceChildren(buildMessagePage(TEXTS.unavailable, buildProblemPanel(problem, retry)));

@@ -128,7 +128,10 @@ const makeQuestionRequest = (question: string) => async (as: Caller) => {
 };
 const isAnswered = ({ status, body }: ApiResponse): boolean => status === 200 && body.kind === 'answer';
 
-/** Makes the access paths to a metric, which may be denied, and to its table, whose rows must be allowed, by a metric query. */
+/**
+ * Makes the access paths by which a metric query reaches a metric, which may be denied, and the rows of its table, which must
+ * be allowed.
+ */
 const makeMetricPaths = (
   label: string,
   route: string,

@@ -194,7 +194,10 @@ function expectNoValueSplit(rows: (string | null)[][]): void {
   }
 }
 
-/** Returns whether a file is read with its own delimiter: otherwise its values contain another delimiter's signs. */
+/**
+ * Returns whether a file was read with the delimiter that it was written with, or has only one column. Another delimiter may be
+ * chosen where it occurs in the values.
+ */
 const isReadAsWritten = (file: GeneratedFile, delimiter: string, width: number): boolean =>
   delimiter === file.delimiter || (width === 1 && file.lines.every((cells) => cells.length < 2));
 
