@@ -43,7 +43,7 @@ export interface CopyOutResult {
 }
 
 /**
- * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can slow it down: rows that do not fit
+ * Runs `COPY (selectSql) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can slow it down: rows that do not fit
  * into the buffers are dropped. @param precedingStatements statements to run in the same round trip @param milliseconds the statement's own
  * time limit @param buffers take whole lines of RFC 4180, each with its CRLF; a first line longer than a buffer gets its own
  * memory

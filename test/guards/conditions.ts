@@ -139,7 +139,7 @@ function splitArguments(text: string, from: number): TextRange[] {
   return argumentRanges;
 }
 
-/** Returns the position after the bracket or quote that closes the one at `opening`. */
+/** Returns the position after the bracket or quote that closes the one at `openingIndex`. */
 function findClosing(text: string, openingIndex: number): number {
   const first = text[openingIndex] as string;
   const isString = first === '`' || first === "'";

@@ -119,7 +119,7 @@ async function readObjectText(_: object, { storage }: DurableObjectState): Promi
   return rows.join('\n') + JSON.stringify([...(await storage.list())]);
 }
 
-/** Deletes a company, and expects that no store holds its id, the addresses of its people or `marks` any more. */
+/** Deletes a company, and expects that no store holds its id, the addresses of its people or `searchedTexts` any more. */
 export async function expectNothingLeft(
   company: { id: string },
   searchedTexts: readonly string[] = [],

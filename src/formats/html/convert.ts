@@ -67,11 +67,11 @@ function findDecoder(label: string): TextDecoder {
 
 async function convertWithRecoder<T>(
   file: HtmlFile<T>,
-  createRecoder: RecoderFactory,
+  recoderFactory: RecoderFactory,
 ): Promise<ConvertedSheet<T> | null> {
   const budget = new EventBudget();
   const tableFinder = new TableFinder(budget);
-  await rewritePage(file, createRecoder, budget, tableFinder.rewriter, async () => tableFinder.foundTable !== null);
+  await rewritePage(file, recoderFactory, budget, tableFinder.rewriter, async () => tableFinder.foundTable !== null);
   if (tableFinder.count === 0) throw new HtmlUnreadable();
   if (tableFinder.foundTable === null) return null;
   const output = file.begin();
@@ -82,7 +82,7 @@ async function convertWithRecoder<T>(
     return output.write(text);
   });
   const tableReader = new TableReader(budget, tableFinder.foundTable, table);
-  await rewritePage(file, createRecoder, budget, tableReader.rewriter, async () => {
+  await rewritePage(file, recoderFactory, budget, tableReader.rewriter, async () => {
     await table.flushText();
     return tableReader.isOver;
   });
@@ -235,12 +235,12 @@ class TableReader {
 /** Sends the page through a rewriter, until it ends or `isEnough` is true after a block. */
 async function rewritePage(
   file: HtmlFile<unknown>,
-  createRecoder: RecoderFactory,
+  recoderFactory: RecoderFactory,
   budget: EventBudget,
   rewriter: HTMLRewriter,
   isEnough: () => Promise<boolean>,
 ): Promise<void> {
-  const source = toUtf8(file, createRecoder(), budget);
+  const source = toUtf8(file, recoderFactory(), budget);
   const page = rewriter.transform(new Response(source)).body?.getReader();
   while (page) {
     const { done } = await page.read().catch(() => {

@@ -156,10 +156,10 @@ export class LeafReader {
 }
 
 /** Adds the text of a value as it is stored in the file. */
-export function addValue(fields: ColumnTexts, { valueFormatter: valueTexts }: Leaf, value: unknown): void {
-  const text = valueTexts.text(value);
+export function addValue(fields: ColumnTexts, { valueFormatter }: Leaf, value: unknown): void {
+  const text = valueFormatter.text(value);
   if (text !== null) {
-    fields.addText(text, valueTexts.isQuoted);
+    fields.addText(text, valueFormatter.isQuoted);
     return;
   }
   fields.notNumberIndexes.push(fields.textCount);

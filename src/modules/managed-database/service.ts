@@ -198,7 +198,7 @@ export async function scheduleSweep(ctx: CompanyContext, dueAt: number): Promise
   await store.scheduleSweep(ctx.db, ctx.actor.companyId, dueAt);
 }
 
-/** A database whose sweep is due. `marks` shows `finishSweep` whether another sweep was scheduled meanwhile. */
+/** A database whose sweep is due. `sweepMark` shows `finishSweep` whether another sweep was scheduled meanwhile. */
 export interface DueDatabase {
   companyId: string;
   sweepMark: number;

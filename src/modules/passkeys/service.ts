@@ -11,7 +11,7 @@ import { commit, countChangedRows, readTogether } from '../../db/client.ts';
 import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import {
-  prepareConsequences,
+  prepareSecurityConsequences,
   prepareSession,
   type Reauthentication,
   requireSsoOptional,
@@ -98,7 +98,7 @@ export async function addPasskey(
       lastUsedAt: null,
       createdAt: ctx.now(),
     };
-    const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_added', sessionId);
+    const consequences = prepareSecurityConsequences(ctx, ctx.actor, 'passkey_added', sessionId);
     const results = await commitAccess(
       ctx,
       makeAffectedPrincipals(companyId, userId),
@@ -121,7 +121,7 @@ export async function addPasskey(
 /** Renames one of the caller's passkeys. Their other sessions end, unless it has this name already. */
 export async function changePasskey(ctx: UserContext, id: string, { name }: { name: string }): Promise<Passkey> {
   const { companyId, id: userId, sessionId } = ctx.actor;
-  const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_renamed', sessionId);
+  const consequences = prepareSecurityConsequences(ctx, ctx.actor, 'passkey_renamed', sessionId);
   const {
     renamed,
     passkey: [passkey],
@@ -148,7 +148,7 @@ export async function removePasskey(ctx: UserContext, id: string, reauthenticati
   const { companyId, id: userId, sessionId } = ctx.actor;
   await getOwnPasskey(ctx, id);
   await runWithOwnFactor(ctx, reauthentication, async (proof) => {
-    const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
+    const consequences = prepareSecurityConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
       proof,
       passkey: deletePasskey(ctx.db, getPasskeyOwner(ctx), id),

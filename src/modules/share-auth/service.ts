@@ -18,7 +18,7 @@ import { prepareShareEvent, recordShareEvent } from '../share-activity/service.t
 import { selectMembershipOfEmail } from '../share-contexts/service.ts';
 import {
   type AuthenticateToken,
-  CODE_MINUTES,
+  CODE_VALIDITY_MINUTES,
   createSession,
   prepareCode,
   prepareCodeCheck,
@@ -71,7 +71,7 @@ export async function mailPortalCode(
       name,
       company: await readMailedCompany(ctx, company),
       code,
-      minutes: CODE_MINUTES,
+      minutes: CODE_VALIDITY_MINUTES,
     }),
   );
 }

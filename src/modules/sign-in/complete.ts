@@ -96,7 +96,7 @@ interface FoundPendingSignIn {
 }
 
 /**
- * Returns what `select` finds by a pending token, whose company may have changed since the first factor was proved. @throws
+ * Returns what `selectPendingSignIn` finds by a pending token, whose company may have changed since the first factor was proved. @throws
  * pendingSignInEnded if nothing is found; the failure of a suspended company; ssoRequired
  */
 export async function requirePendingSignIn<T extends FoundPendingSignIn>(

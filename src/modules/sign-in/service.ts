@@ -25,7 +25,7 @@ export {
   type SignInResult,
   type StartedSession,
 } from './complete.ts';
-export { CODE_VALIDITY_MINUTES as CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
+export { CODE_VALIDITY_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 export { sessionsEnded, signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './failures.ts';
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
@@ -39,7 +39,7 @@ export {
 export { countBackupCodes } from './second-factor-store.ts';
 export {
   mailSecurityChange,
-  prepareSecurityConsequences as prepareConsequences,
+  prepareSecurityConsequences,
   prepareSecurityMail,
 } from './security-mails.ts';
 export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';

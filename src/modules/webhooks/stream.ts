@@ -73,9 +73,9 @@ async function deliverAuditRecords(
 ): Promise<void> {
   const parts = [records, lateRecords] as LogRecord<'audit'>[][];
   for (const listener of endpoints.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS_TYPE))) {
-    const wantedParts = parts.map((events) => events.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
+    const wantedParts = parts.map((part) => part.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
     const batches = wantedParts
-      .filter((eventBatch) => eventBatch.length > 0)
+      .filter((wantedPart) => wantedPart.length > 0)
       .map((wantedPart) => buildBatch(ctx, wantedPart));
     await passToSender(ctx, listener, await Promise.all(batches));
   }

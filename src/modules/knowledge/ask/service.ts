@@ -28,7 +28,7 @@ import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failure
 import { type PromptMaterial, readPromptMaterial } from './prompt-material.ts';
 import * as store from './store.ts';
 
-export type { AskedQuestionRow as AskedRow } from './store.ts';
+export type { AskedQuestionRow } from './store.ts';
 
 /** The maximum number of questions that are stored for a company. */
 const MAX_KEPT_QUESTIONS = 10_000;

@@ -6,7 +6,7 @@ import { metricQuery } from '../metrics/query.ts';
 import { metricResult, usedItems, viewResult, viewUsedItems } from '../metrics/views.ts';
 import { parseStoredQuery } from '../questions/service.ts';
 import { usageView } from '../resources/views.ts';
-import type { Answer, AskedRow } from './service.ts';
+import type { Answer, AskedQuestionRow } from './service.ts';
 
 const alternative = z.object({
   kind: z.enum(['query', 'metric', 'dimension', 'verified_question']),
@@ -54,5 +54,5 @@ export const askedQuestionRecord = z
   .meta({ id: 'AskedQuestion' });
 
 const viewAskedQuestionRecord = makeView(askedQuestionRecord);
-export const viewAskedQuestion = (row: AskedRow) =>
+export const viewAskedQuestion = (row: AskedQuestionRow) =>
   viewAskedQuestionRecord({ ...row, query: row.query && parseStoredQuery({ query: row.query }) });

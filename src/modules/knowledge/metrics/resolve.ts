@@ -64,7 +64,7 @@ export interface QueryItems {
 
 /**
  * Resolves the items of a query, the items that they build on, their tables and the company's relations, and parses its values.
- * @throws semanticItemUnknown; `invalid` naming the field
+ * @throws semanticItemUnknown; `invalidInput` naming the field
  */
 export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput): Promise<ResolvedQuery> {
   const queryItems = await readQueryItems(ctx, [input]);

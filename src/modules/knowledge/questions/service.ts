@@ -157,7 +157,7 @@ async function writeReplacement(
   return undefined;
 }
 
-/** Makes the columns of a verified question. @throws the failure of its query; `invalid` naming the field */
+/** Makes the columns of a verified question. @throws the failure of its query; `invalidInput` naming the field */
 async function makeVerifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = makeQuestionKey(question);
   if (key === '') throw invalidInput([{ field: 'question', message: 'must hold a letter or a digit' }]);

@@ -63,7 +63,7 @@ export async function insertFirstVersion<C extends Content>(
 }
 
 /**
- * Writes the version after `current`; undefined when `current` is no longer the current version, the acceptance's condition does
+ * Writes the version after `currentResource`; undefined when `currentResource` is no longer the current version, the acceptance's condition does
  * not hold, or a resource that it refers to, or that refers to it, has changed meanwhile.
  */
 export async function replaceVersion<C extends Content>(
@@ -110,7 +110,7 @@ export async function replaceVersion<C extends Content>(
   return undefined;
 }
 
-/** Writes an archived version after `current`; undefined when `current` is no longer the current version. */
+/** Writes an archived version after `currentResource`; undefined when `currentResource` is no longer the current version. */
 export function insertArchivedVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: ResourceDefinition<C>,

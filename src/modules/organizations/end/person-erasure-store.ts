@@ -62,11 +62,8 @@ export const removeInviterName = (db: ControlDb, companyId: string, name: string
     .where(and(eq(invitations.companyId, companyId), eq(invitations.inviter, name)));
 
 /** Returns the SQL condition for the rows of a table that are about a person. */
-const isAboutPerson = (
-  { table, makePersonCondition: makeAboutCondition }: CompanyTable,
-  companyId: string,
-  person: Person,
-): SQL => and(belongsToCompany(table, companyId), makeAboutCondition?.(person) ?? sql`false`) as SQL;
+const isAboutPerson = ({ table, makePersonCondition }: CompanyTable, companyId: string, person: Person): SQL =>
+  and(belongsToCompany(table, companyId), makePersonCondition?.(person) ?? sql`false`) as SQL;
 
 export const deleteRowsAboutPerson = (db: ControlDb, companyTable: CompanyTable, companyId: string, person: Person) =>
   db
