@@ -14,6 +14,7 @@ export interface Unsigned {
   longestWait: number;
   /** The `authorization` with which this request was answered 401: a different one may succeed. */
   refused?: string | undefined;
+  /** Sends a request of the credential itself, such as the exchange of a token. */
   ask: Ask;
 }
 

@@ -1,6 +1,8 @@
 /** Progress of an upload in bytes of the files. */
 export interface UploadProgress {
+  /** Number of bytes that were sent so far. */
   sent: number;
+  /** Number of bytes of all files. */
   total: number;
 }
 

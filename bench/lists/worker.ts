@@ -9,6 +9,7 @@ export * from '../../src/api.ts';
 export interface TimedRead {
   companyId: string;
   page: number | null;
+  /** Field by which the page is sorted. */
   by: 'created_at' | 'updated_at' | 'email' | 'last_login_at';
   accountId?: string;
   /** Last row before the keyset query's page. */

@@ -22,14 +22,14 @@ const ZERO = 0x30;
  */
 export class JsonWalker {
   readonly bytes: Uint8Array;
-  readonly #deepest: number;
+  readonly #maxDepth: number;
   at: number;
 
   /** @param at the offset to begin at @param maxDepth the maximum nesting of arrays and objects */
   constructor(bytes: Uint8Array, at: number, maxDepth: number) {
     this.bytes = bytes;
     this.at = at;
-    this.#deepest = maxDepth;
+    this.#maxDepth = maxDepth;
   }
 
   /** Returns the next byte that is not whitespace; 0 at the end. */
@@ -88,7 +88,7 @@ export class JsonWalker {
   }
 
   #walkList(end: number, depth: number, walkItem: () => void): void {
-    if (depth === this.#deepest) throw new NestedTooDeepError();
+    if (depth === this.#maxDepth) throw new NestedTooDeepError();
     this.at += 1;
     if (this.next() === end) {
       this.at += 1;
@@ -126,19 +126,19 @@ export class JsonWalker {
   #walkNumber(): void {
     if (this.bytes[this.at] === MINUS) this.at += 1;
     if (this.bytes[this.at] === ZERO) this.at += 1;
-    else this.#digits();
+    else this.#walkDigits();
     if (this.bytes[this.at] === 0x2e) {
       this.at += 1;
-      this.#digits();
+      this.#walkDigits();
     }
     if (((this.bytes[this.at] ?? 0) | 0x20) !== 0x65) return;
     this.at += 1;
     const sign = this.bytes[this.at];
     if (sign === MINUS || sign === 0x2b) this.at += 1;
-    this.#digits();
+    this.#walkDigits();
   }
 
-  #digits(): void {
+  #walkDigits(): void {
     const start = this.at;
     while (isDigit(this.bytes[this.at])) this.at += 1;
     if (this.at === start) throw new SyntaxError();

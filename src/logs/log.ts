@@ -34,7 +34,9 @@ export interface DeniedRecords {
 
 /** The records of a log that a query selects. Times in milliseconds, both ends included. */
 export interface LogFilter {
+  /** The time of the oldest records selected. */
   from?: number;
+  /** The time of the newest records selected. */
   to?: number;
   /** The values that these fields must have. */
   values: Readonly<Record<string, string>>;

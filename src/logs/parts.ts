@@ -5,8 +5,11 @@ import type { LogFilter, LogKey, LogKind, LogRange } from './log.ts';
 /** The range of a file's records: the records of one day from the first to the last. */
 interface PartRange {
   file: string;
+  /** The key of the file's oldest record. */
   first: LogKey;
+  /** The key of the file's newest record. */
   last: LogKey;
+  /** The number of the file's records. */
   records: number;
 }
 
@@ -14,6 +17,7 @@ interface PartRange {
 export interface Part extends PartRange {
   /** Counts how often the file was rewritten with late records: no file name is used twice. */
   version: number;
+  /** The counts of the records' field values, as JSON (see `Contents`). */
   contents: string;
 }
 

@@ -65,7 +65,7 @@ export class Tally {
   readonly #starts: readonly number[];
   readonly #partition: ViewerPartition;
   #interval: number;
-  #seen = new Set<string>();
+  #seenViewers = new Set<string>();
 
   /** @param interval the number of the newest interval that has events */
   constructor(intervalStarts: readonly number[], interval: number, partition: ViewerPartition) {
@@ -124,7 +124,7 @@ export class Tally {
     this.#viewers.set(viewer, (this.#viewers.get(viewer) ?? 0) + executionCount);
     if (this.#viewers.size > tallyLimits.viewers) throw new TooManyViewersError();
     if (label !== null && label > (this.#labels.get(viewer) ?? '')) this.#labels.set(viewer, label);
-    if (isInInterval) this.#seen.add(viewer);
+    if (isInInterval) this.#seenViewers.add(viewer);
   }
 
   #counts() {
@@ -137,8 +137,8 @@ export class Tally {
   }
 
   #endInterval(): void {
-    if (this.#seen.size === 0) return;
-    this.#counts().unique_viewers = this.#seen.size;
-    this.#seen = new Set();
+    if (this.#seenViewers.size === 0) return;
+    this.#counts().unique_viewers = this.#seenViewers.size;
+    this.#seenViewers = new Set();
   }
 }

@@ -7,6 +7,7 @@ const WINDOW_KEY = 'window';
 
 /** The number of failures since the first one, and when their window ends (ms). A window's failures are deleted together. */
 interface FailureWindow {
+  /** The number of failed attempts in the window. */
   failures: number;
   endsAt: number;
 }

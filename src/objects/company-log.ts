@@ -71,6 +71,7 @@ const FILES_PER_CALL = 10;
 /** The progress of a redaction through the files. */
 export interface RedactionCursor {
   kind: LogKind;
+  /** The key after which the next file to redact follows; null before the first file. */
   after: LogKey | null;
 }
 
@@ -97,7 +98,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
   /** Resolves when no call writes files. */
   #turn: Promise<void> = Promise.resolve();
   /** The number of times that records were moved. */
-  #moves = 0;
+  #moveCount = 0;
 
   constructor(state: DurableObjectState, env: LogBindings) {
     super(state, env);
@@ -125,7 +126,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     const records = LOG_KINDS.reduce((sum, kind) => sum + countRecordsInRange(this.#sql, kind, fullRange), 0);
     // From here on nothing is kept, whatever comes in between.
     this.#isErased = true;
-    this.#moves += 1;
+    this.#moveCount += 1;
     await eraseStorage(storage);
     clearCachedTables(this.#sql);
     storage.kv.put(ERASED_KEY, true);
@@ -142,12 +143,12 @@ export class CompanyLog extends DurableObject<LogBindings> {
     cursor: RedactionCursor | null,
   ): Promise<{ changed: number; next: RedactionCursor | null }> {
     return this.#runExclusively(async () => {
-      const mover = this.#isErased ? undefined : this.#mover();
+      const mover = this.#isErased ? undefined : this.#makeMover();
       if (!mover) return { changed: 0, next: null };
       // With the first and the last call as well: what was read before, or in between, is read again.
       this.ctx.storage.kv.put(REDACTIONS_KEY, this.#redactions + 1);
       if (!cursor) {
-        this.#moves += 1;
+        this.#moveCount += 1;
         recordErasedPerson(this.ctx.storage, person, clock.now());
         return {
           changed: await redactRows(this.#sql, person, yieldToOtherTasks),
@@ -187,7 +188,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     return this.ctx.storage.kv.get<number>(REDACTIONS_KEY) ?? 0;
   }
 
-  #mover(): Mover | undefined {
+  #makeMover(): Mover | undefined {
     const name = this.ctx.storage.kv.get<string>(NAME_KEY);
     return name === undefined
       ? undefined
@@ -274,7 +275,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
 
   /** Lists the object's part of a page, with the exact number of its records, and the files with the rest of the list. */
   async list(kind: LogKind, filter: LogFilter, skipCount: number, limit: number): Promise<LogPage> {
-    const readState = { sql: this.#sql, state: () => this.#moves, pause: yieldToOtherTasks };
+    const readState = { sql: this.#sql, state: () => this.#moveCount, pause: yieldToOtherTasks };
     return listRecords(readState, kind, filter, skipCount, limit);
   }
 
@@ -305,7 +306,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     const range = toRange(filter);
     const parts = listPartsInRange(this.#sql, 'share', range);
     const ownCounts = readAnalytics(this.#sql, range, filter, intervalStarts, parts.length > 0);
-    const lastMovedKey = this.#lastMoved();
+    const lastMovedKey = this.#readLastMovedKey();
     // Read in one turn until here: no event is in both or in neither.
     return {
       ...ownCounts,
@@ -322,7 +323,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     filter: LogFilter,
     page: { end: number; after: string; limit: number },
   ): { viewers: SeenViewer[]; moved: LogKey | null } {
-    return { viewers: readViewers(this.#sql, toRange(filter), filter, page), moved: this.#lastMoved() };
+    return { viewers: readViewers(this.#sql, toRange(filter), filter, page), moved: this.#readLastMovedKey() };
   }
 
   /** Returns the usage that the company's requests caused, by day. Days are counted from the epoch; both ends are included. */
@@ -330,7 +331,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
     return readUsedDays(this.#sql, from, to);
   }
 
-  #lastMoved(): LogKey | null {
+  #readLastMovedKey(): LogKey | null {
     return readLastMovedKey(this.#sql, 'share') ?? null;
   }
 
@@ -358,7 +359,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
       purgeErasedPersons(this.#sql, clock.now());
       await this.#tellFollowers();
       const isDone = await this.#runExclusively(() => this.#move());
-      await this.#wakeBy(isDone ? this.#nextDay() : clock.now() + 1);
+      await this.#wakeBy(isDone ? this.#computeNextDayTime() : clock.now() + 1);
     } catch (error) {
       logError('log_not_moved', error);
       await this.#wakeBy(clock.now() + RETRY_DELAY_MS);
@@ -378,7 +379,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   async #move(): Promise<boolean> {
-    const mover = this.#mover();
+    const mover = this.#makeMover();
     if (!mover) return true;
     while (countViews(this.#sql)) await scheduler.wait(0);
     const deadline = Date.now() + MAX_RUN_MS;
@@ -387,9 +388,9 @@ export class CompanyLog extends DurableObject<LogBindings> {
       isDone = true;
       for (const kind of LOG_KINDS) {
         if (await mergeLateRecords(mover, kind)) isDone = false;
-        if (await moveOldestRecords(mover, kind, clock.now() - this.#retention())) isDone = false;
+        if (await moveOldestRecords(mover, kind, clock.now() - this.#getRetention())) isDone = false;
       }
-      const fullKind = isDatabaseFull(this.#sql) ? this.#kindOfOldest() : undefined;
+      const fullKind = isDatabaseFull(this.#sql) ? this.#findOldestKind() : undefined;
       if (fullKind && (await moveOldestRecords(mover, fullKind, Number.POSITIVE_INFINITY))) isDone = false;
     }
     await deleteLeftovers(mover);
@@ -397,11 +398,11 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   #countMove(): void {
-    this.#moves += 1;
+    this.#moveCount += 1;
   }
 
   /** Finds the kind of the oldest record. */
-  #kindOfOldest(): LogKind | undefined {
+  #findOldestKind(): LogKind | undefined {
     const oldestOfKinds = LOG_KINDS.flatMap((kind) => {
       const oldestRecord = readNewestOrOldest(this.#sql, kind, toRange({}), 'oldest');
       return oldestRecord ? [{ kind, ...oldestRecord }] : [];
@@ -410,15 +411,15 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   /** Computes the time at which the oldest day is to be moved; at most a day from now, since the configuration may change. */
-  #nextDay(): number {
+  #computeNextDayTime(): number {
     const now = clock.now();
     const dayEnds = LOG_KINDS.flatMap((kind) => readNewestOrOldest(this.#sql, kind, toRange({}), 'oldest') ?? []).map(
-      ({ at }) => (Math.floor(at / DAY_MS) + 1) * DAY_MS + this.#retention(),
+      ({ at }) => (Math.floor(at / DAY_MS) + 1) * DAY_MS + this.#getRetention(),
     );
     return Math.max(now + RETRY_DELAY_MS, Math.min(now + DAY_MS, ...dayEnds));
   }
 
-  #retention(): number {
+  #getRetention(): number {
     return Number(this.env.AUDIT_RETENTION_DAYS || DEFAULT_RETENTION_DAYS) * DAY_MS;
   }
 

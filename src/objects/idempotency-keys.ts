@@ -71,7 +71,7 @@ export class IdempotencyKeys {
 
   /** Begins to use a key, unless it is in use or has an answer. A request that asks again gets the same state again. */
   begin({ senderId, key, digests, requestId }: KeyUse, now: number): KeyState {
-    const keyRow = this.#find(senderId, key, now);
+    const keyRow = this.#findRow(senderId, key, now);
     if (keyRow) {
       const { in_use_until: until, answer } = keyRow;
       if (!digests.includes(keyRow.digest)) return { state: 'reused' };
@@ -140,7 +140,7 @@ export class IdempotencyKeys {
     return formatTableName(day);
   }
 
-  #find(senderId: string, key: string, now: number): KeyRow | undefined {
+  #findRow(senderId: string, key: string, now: number): KeyRow | undefined {
     const keyRows = [...this.#days].flatMap((day) =>
       selectRows<KeyRow>(
         this.#sql,

@@ -28,8 +28,8 @@ interface WaitingViewer extends ExecutionSlot {
  * Gives viewers slots at their company's database, in the order of their requests; a slot that is never released ends by itself.
  */
 export class ViewerGate extends DurableObject {
-  readonly #running = new Map<string, ExecutionSlot & { endsAt: number }>();
-  readonly #waiting: WaitingViewer[] = [];
+  readonly #runningExecutions = new Map<string, ExecutionSlot & { endsAt: number }>();
+  readonly #waitingViewers: WaitingViewer[] = [];
   /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 
@@ -38,12 +38,15 @@ export class ViewerGate extends DurableObject {
    * same slot
    */
   async enter(slot: ExecutionSlot): Promise<boolean> {
-    if (this.#running.has(slot.id)) return true;
+    if (this.#runningExecutions.has(slot.id)) return true;
     this.#forget(slot.id);
-    const viewerWaitingCount = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
-    if (this.#waiting.length >= MAX_WAITING_EXECUTIONS.company || viewerWaitingCount >= MAX_WAITING_EXECUTIONS.viewer)
+    const viewerWaitingCount = this.#waitingViewers.filter(({ viewer }) => viewer === slot.viewer).length;
+    if (
+      this.#waitingViewers.length >= MAX_WAITING_EXECUTIONS.company ||
+      viewerWaitingCount >= MAX_WAITING_EXECUTIONS.viewer
+    )
       return false;
-    const admissionPromise = new Promise<boolean>((begin) => this.#waiting.push({ ...slot, begin }));
+    const admissionPromise = new Promise<boolean>((begin) => this.#waitingViewers.push({ ...slot, begin }));
     this.#admit();
     const timer = setTimeout(() => {
       this.#admit();
@@ -57,7 +60,7 @@ export class ViewerGate extends DurableObject {
   /** Releases a slot, or ends the wait for it. */
   leave(id: string): void {
     this.#forget(id);
-    this.#running.delete(id);
+    this.#runningExecutions.delete(id);
     this.#admit();
   }
 
@@ -72,23 +75,25 @@ export class ViewerGate extends DurableObject {
 
   #admit(): void {
     const now = Date.now();
-    for (const [id, { endsAt }] of this.#running) if (endsAt <= now) this.#running.delete(id);
-    while (this.#running.size < MAX_EXECUTIONS.company) {
-      const nextIndex = this.#waiting.findIndex(({ viewer }) => this.#countRunning(viewer) < MAX_EXECUTIONS.viewer);
-      const [slot] = nextIndex < 0 ? [] : this.#waiting.splice(nextIndex, 1);
+    for (const [id, { endsAt }] of this.#runningExecutions) if (endsAt <= now) this.#runningExecutions.delete(id);
+    while (this.#runningExecutions.size < MAX_EXECUTIONS.company) {
+      const nextIndex = this.#waitingViewers.findIndex(
+        ({ viewer }) => this.#countRunning(viewer) < MAX_EXECUTIONS.viewer,
+      );
+      const [slot] = nextIndex < 0 ? [] : this.#waitingViewers.splice(nextIndex, 1);
       if (!slot) return;
       const { id, viewer, begin } = slot;
-      this.#running.set(id, { id, viewer, endsAt: now + MAX_SLOT_MS });
+      this.#runningExecutions.set(id, { id, viewer, endsAt: now + MAX_SLOT_MS });
       begin(true);
     }
   }
 
   #countRunning(viewer: string): number {
-    return [...this.#running.values()].filter((slot) => slot.viewer === viewer).length;
+    return [...this.#runningExecutions.values()].filter((slot) => slot.viewer === viewer).length;
   }
 
   #forget(id: string): void {
-    const index = this.#waiting.findIndex((slot) => slot.id === id);
-    if (index >= 0) this.#waiting.splice(index, 1)[0]?.begin(false);
+    const index = this.#waitingViewers.findIndex((slot) => slot.id === id);
+    if (index >= 0) this.#waitingViewers.splice(index, 1)[0]?.begin(false);
   }
 }

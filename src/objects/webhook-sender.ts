@@ -119,9 +119,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   readonly #sql = this.ctx.storage.sql;
   readonly #underWay = new Map<string, Promise<void>>();
   /** Deliveries that were requested again during an attempt: another attempt follows. */
-  readonly #requestedAgain = new Set<string>();
+  readonly #requestedAgainIds = new Set<string>();
   /** The number of attempts that the current run may still make. */
-  #left = 0;
+  #remainingAttempts = 0;
   #poke = Promise.withResolvers<void>();
   #endpoint: { promise: Promise<SendingEndpoint | null>; at: number } | null = null;
 
@@ -183,13 +183,13 @@ export class WebhookSender extends DurableObject<SenderBindings> {
    * at first
    */
   naming(person: Person, afterId: string): { bodies: string[]; next: string | null } {
-    const { rows, next } = this.#bodiesAfter(afterId);
+    const { rows, next } = this.#readBodiesAfter(afterId);
     return { bodies: rows.flatMap(({ body }) => (isPersonNamedIn(body, person) ? body : [])), next };
   }
 
   /** Replaces a person by a pseudonym in the bodies of a page of deliveries. */
   redact(person: Person, afterId: string): { changed: number; next: string | null } {
-    const { rows, next } = this.#bodiesAfter(afterId);
+    const { rows, next } = this.#readBodiesAfter(afterId);
     const namingRows = rows.filter(({ body }) => isPersonNamedIn(body, person));
     for (const { id, body } of namingRows)
       this.#sql.exec(
@@ -200,7 +200,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     return { changed: namingRows.length, next };
   }
 
-  #bodiesAfter(afterId: string): { rows: { id: string; body: string }[]; next: string | null } {
+  #readBodiesAfter(afterId: string): { rows: { id: string; body: string }[]; next: string | null } {
     const rows = selectRows<{ id: string; body: string }>(
       this.#sql,
       'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
@@ -263,13 +263,13 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   #markAskedAgain(id: string): void {
-    if (this.#underWay.has(id)) this.#requestedAgain.add(id);
+    if (this.#underWay.has(id)) this.#requestedAgainIds.add(id);
   }
 
   /** Sends due deliveries until the limits of a run, and sets the alarm for the next due one. */
   override async alarm(): Promise<void> {
     const deadline = clock.now() + MAX_RUN_MS;
-    this.#left = MAX_RUN_ATTEMPTS;
+    this.#remainingAttempts = MAX_RUN_ATTEMPTS;
     try {
       this.#purge();
       const sendingDelay = await this.#getSendingDelay();
@@ -338,10 +338,10 @@ export class WebhookSender extends DurableObject<SenderBindings> {
    * due again.
    */
   async #send(deadline: number): Promise<void> {
-    while (clock.now() < deadline && this.#left > 0) {
-      const dueDelivery = this.#nextDue();
+    while (clock.now() < deadline && this.#remainingAttempts > 0) {
+      const dueDelivery = this.#findNextDue();
       if (dueDelivery) {
-        this.#left -= 1;
+        this.#remainingAttempts -= 1;
         const deliveryPromise = this.#deliver(dueDelivery).finally(() => this.#underWay.delete(dueDelivery.id));
         this.#underWay.set(dueDelivery.id, deliveryPromise);
         await deliveryPromise;
@@ -353,7 +353,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     }
   }
 
-  #nextDue(): DueDelivery | undefined {
+  #findNextDue(): DueDelivery | undefined {
     return selectRows<DueDelivery>(
       this.#sql,
       `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
@@ -364,7 +364,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   async #deliver(dueDelivery: DueDelivery): Promise<void> {
-    this.#requestedAgain.delete(dueDelivery.id);
+    this.#requestedAgainIds.delete(dueDelivery.id);
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return;
     if (endpoint.status !== 'active') return;
@@ -379,7 +379,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     const waitSeconds = isDelivered || status === 410 ? undefined : this.#waitAfter(dueDelivery.tries, result);
     this.#sql.exec('UPDATE deliveries SET attempts = ? WHERE id = ?', JSON.stringify(attempts), dueDelivery.id);
     // A delivery that was requested again during the attempt stays due.
-    if (!this.#requestedAgain.has(dueDelivery.id)) {
+    if (!this.#requestedAgainIds.has(dueDelivery.id)) {
       this.#sql.exec(
         'UPDATE deliveries SET tries = tries + 1, status = ?, nextAttemptAt = ? WHERE id = ?',
         isDelivered ? 'delivered' : waitSeconds === undefined ? 'failed' : 'pending',
@@ -434,7 +434,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   #readEndpoint(): Promise<SendingEndpoint | null> {
     const [known, now] = [this.#endpoint, Date.now()];
     if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.promise;
-    const endpointPromise = this.#readFresh();
+    const endpointPromise = this.#readFreshEndpoint();
     this.#endpoint = { promise: endpointPromise, at: now };
     endpointPromise.catch(() => {
       this.#endpoint = null;
@@ -443,7 +443,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   /** Reads the endpoint from the control database; null where it does not exist any more. */
-  async #readFresh(): Promise<SendingEndpoint | null> {
+  async #readFreshEndpoint(): Promise<SendingEndpoint | null> {
     const { companyId, endpointId } = this.#owner;
     const [found] = await selectSendingEndpoint(this.#db(), companyId, endpointId);
     if (!found) return null;

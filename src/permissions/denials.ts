@@ -2,8 +2,10 @@ import { compilePattern } from './wildcard.ts';
 
 /** The ids that a caller is denied. A pattern matches ids of 24 hexadecimal digits, `*` in it any run of digits. */
 export interface Denials {
+  /** Whether all ids are denied. */
   everything: boolean;
   ids: readonly string[];
+  /** The patterns of further denied ids. */
   patterns: readonly string[];
 }
 

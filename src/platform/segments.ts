@@ -3,6 +3,7 @@ import { concatBytes } from '../kernel/bytes.ts';
 export interface Segment {
   /** The segment's key in R2. */
   key: string;
+  /** The number of the segment's bytes. */
   bytes: number;
 }
 

@@ -16,8 +16,8 @@ export interface SemaphoreLimits {
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
   /** The time at which each held permit ends by itself. The key is the permit's holder. */
-  readonly #held = new Map<object, number>();
-  readonly #waiting: { begin(release: ReleasePermit | null): void }[] = [];
+  readonly #heldPermits = new Map<object, number>();
+  readonly #waitingCallers: { begin(release: ReleasePermit | null): void }[] = [];
 
   constructor(limits: SemaphoreLimits) {
     this.#limits = limits;
@@ -25,22 +25,22 @@ export class Semaphore {
 
   /** True if nobody holds a permit or waits for one. */
   get isIdle(): boolean {
-    return this.#held.size === 0 && this.#waiting.length === 0;
+    return this.#heldPermits.size === 0 && this.#waitingCallers.length === 0;
   }
 
   /** Waits for a permit. @returns the function that releases it; null when too many wait, or the wait was too long */
   async acquire(): Promise<ReleasePermit | null> {
     this.#expire(Date.now());
-    if (this.#held.size < this.#limits.permits) return this.#grant();
-    if (this.#waiting.length >= this.#limits.maxWaiting) return null;
+    if (this.#heldPermits.size < this.#limits.permits) return this.#grant();
+    if (this.#waitingCallers.length >= this.#limits.maxWaiting) return null;
     const { promise, resolve } = Promise.withResolvers<ReleasePermit | null>();
     const waiter = { begin: resolve };
-    this.#waiting.push(waiter);
+    this.#waitingCallers.push(waiter);
     // A timer of its own: whoever releases a permit belongs to another request, and may never do so.
     const timer = setTimeout(() => {
       this.#expire(Date.now());
-      const index = this.#waiting.indexOf(waiter);
-      if (index >= 0) this.#waiting.splice(index, 1);
+      const index = this.#waitingCallers.indexOf(waiter);
+      if (index >= 0) this.#waitingCallers.splice(index, 1);
       resolve(null);
     }, this.#limits.waitMs);
     const release = await promise;
@@ -51,7 +51,7 @@ export class Semaphore {
   /** Acquires a permit at once, if one is free. */
   tryAcquire(): ReleasePermit | null {
     this.#expire(Date.now());
-    return this.#held.size < this.#limits.permits ? this.#grant() : null;
+    return this.#heldPermits.size < this.#limits.permits ? this.#grant() : null;
   }
 
   /** Runs `work` under a permit. @throws the error that `createFullError` makes, where too many wait or the wait was too long */
@@ -67,17 +67,17 @@ export class Semaphore {
 
   #grant(): ReleasePermit {
     const holder = {};
-    this.#held.set(holder, Date.now() + this.#limits.holdMs);
+    this.#heldPermits.set(holder, Date.now() + this.#limits.holdMs);
     return () => {
-      if (this.#held.delete(holder)) this.#expire(Date.now());
+      if (this.#heldPermits.delete(holder)) this.#expire(Date.now());
     };
   }
 
   /** Ends expired permits, and grants free permits to waiting callers. */
   #expire(now: number): void {
-    for (const [holder, endsAt] of this.#held) if (endsAt <= now) this.#held.delete(holder);
-    while (this.#held.size < this.#limits.permits) {
-      const nextWaiter = this.#waiting.shift();
+    for (const [holder, endsAt] of this.#heldPermits) if (endsAt <= now) this.#heldPermits.delete(holder);
+    while (this.#heldPermits.size < this.#limits.permits) {
+      const nextWaiter = this.#waitingCallers.shift();
       if (nextWaiter === undefined) return;
       nextWaiter.begin(this.#grant());
     }

@@ -102,6 +102,7 @@ export type ViewResponse = ({ results: ViewResult[] } | { result: ViewResult }) 
 export interface ViewOptions {
   filter_slug: string;
   options: { label: string; value: string }[];
+  /** The origin of the options: the filter itself, its SQL, or the values that policies allow. */
   source: 'static' | 'dynamic' | 'policy';
 }
 

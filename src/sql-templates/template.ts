@@ -85,17 +85,17 @@ class TemplateParser {
   readonly #pieces: TemplatePiece[] = [];
   readonly #placeholders: Placeholder[] = [];
   /** The start of the SQL that is not yet put into a piece. */
-  #from = 0;
-  #clauses = 0;
+  #pieceStart = 0;
+  #clauseCount = 0;
   #clause: { index: number; start: number; placeholderCount: number } | null = null;
   /** The indexes of the clauses whose default is the rest of the line. */
-  #unless: readonly number[] = [];
+  #droppedClauses: readonly number[] = [];
   /** The end of the statement itself, without `;`, spaces and comments at the end. */
-  #end = 0;
+  #statementEnd = 0;
   /** The number of open brackets of an array: inside an array every bracket belongs to the SQL itself. */
-  #brackets = 0;
+  #bracketCount = 0;
   /** The last two tokens except spaces and comments, in lower case. */
-  #last: [string, string] = ['', ''];
+  #lastTokens: [string, string] = ['', ''];
 
   constructor(sql: string) {
     this.#sql = sql;
@@ -104,25 +104,25 @@ class TemplateParser {
   parse(): SqlTemplate {
     for (let at = 0; at < this.#sql.length; ) at = this.#take(readSqlToken(this.#sql, at));
     // People end their statement with `;`; the statement around it would not bear one.
-    this.#flush(this.#end);
+    this.#flush(this.#statementEnd);
     if (this.#clause) throw new TemplateError('an optional clause "[[" is not closed', this.#clause.start);
     return { pieces: this.#pieces, placeholders: this.#placeholders };
   }
 
   /** Processes a token. @returns the index where the next token begins */
   #take({ kind, start, end }: SqlToken): number {
-    if (this.#unless.length > 0) this.#endDefault(kind, start, end);
-    if (kind === 'comment') return this.#comment(start, end);
+    if (this.#droppedClauses.length > 0) this.#endDefault(kind, start, end);
+    if (kind === 'comment') return this.#takeComment(start, end);
     if (kind === 'space') return end;
-    if (this.#sql[start] !== ';') this.#end = end;
+    if (this.#sql[start] !== ';') this.#statementEnd = end;
     if (kind === 'position') throw new TemplateError('write parameters as {{slug}}, not as $1', start);
     if (kind === 'symbol') {
       const pair = this.#sql.slice(start, start + 2);
-      if (pair === '{{') return this.#placeholder(start);
-      if (pair === '[[' && this.#brackets === 0 && this.#last[1] !== 'array') return this.#open(start);
-      if (pair === ']]' && this.#brackets === 0 && this.#clause) return this.#close(start);
-      if (this.#sql[start] === '[') this.#brackets++;
-      if (this.#sql[start] === ']') this.#brackets = Math.max(0, this.#brackets - 1);
+      if (pair === '{{') return this.#takePlaceholder(start);
+      if (pair === '[[' && this.#bracketCount === 0 && this.#lastTokens[1] !== 'array') return this.#openClause(start);
+      if (pair === ']]' && this.#bracketCount === 0 && this.#clause) return this.#closeClause(start);
+      if (this.#sql[start] === '[') this.#bracketCount++;
+      if (this.#sql[start] === ']') this.#bracketCount = Math.max(0, this.#bracketCount - 1);
     }
     this.#remember(this.#sql.slice(start, end).toLowerCase());
     return end;
@@ -131,16 +131,16 @@ class TemplateParser {
   /**
    * Processes a comment: in a clause, a comment to the end of a line ends with the clause, and the text after it is the default.
    */
-  #comment(start: number, end: number): number {
+  #takeComment(start: number, end: number): number {
     const closingOffset = this.#sql.slice(start, end).indexOf(']]');
-    if (!this.#clause || this.#brackets > 0 || closingOffset < 0 || !this.#sql.startsWith('--', start)) return end;
+    if (!this.#clause || this.#bracketCount > 0 || closingOffset < 0 || !this.#sql.startsWith('--', start)) return end;
     this.#flush(start);
-    this.#from = start + closingOffset;
+    this.#pieceStart = start + closingOffset;
     const { index } = this.#clause;
-    const closedOffset = this.#close(start + closingOffset);
-    if (this.#unless.length === MAX_DEFAULTS_PER_LINE)
+    const closedOffset = this.#closeClause(start + closingOffset);
+    if (this.#droppedClauses.length === MAX_DEFAULTS_PER_LINE)
       throw new TemplateError(`a line holds at most ${MAX_DEFAULTS_PER_LINE} optional clauses with a default`, start);
-    this.#unless = [...this.#unless, index];
+    this.#droppedClauses = [...this.#droppedClauses, index];
     return closedOffset;
   }
 
@@ -151,18 +151,18 @@ class TemplateParser {
     if (kind !== 'space' || this.#clause)
       throw new TemplateError('the default of an optional clause ends with its line', start);
     this.#flush(start + line);
-    this.#unless = [];
+    this.#droppedClauses = [];
   }
 
   get #place(): ClausePlace {
-    return { clauseIndex: this.#clause?.index ?? null, droppedClauses: this.#unless };
+    return { clauseIndex: this.#clause?.index ?? null, droppedClauses: this.#droppedClauses };
   }
 
   #remember(token: string): void {
-    this.#last = [this.#last[1], token];
+    this.#lastTokens = [this.#lastTokens[1], token];
   }
 
-  #placeholder(start: number): number {
+  #takePlaceholder(start: number): number {
     SLUG_PATTERN.lastIndex = start;
     const slugMatch = SLUG_PATTERN.exec(this.#sql);
     if (!slugMatch) throw new TemplateError('a parameter is written {{slug}}', start);
@@ -171,42 +171,42 @@ class TemplateParser {
       throw new TemplateError(`{{${slug}.${part}}}: a date range gives .from and .to`, start);
     }
     this.#flush(start);
-    const isList = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
+    const isList = this.#lastTokens[1] === '(' && ['any', 'some', 'all'].includes(this.#lastTokens[0]);
     const placeholder: Placeholder = { slug, part, takesList: isList, place: this.#place };
     this.#placeholders.push(placeholder);
     this.#pieces.push({ type: 'placeholder', placeholder, start, place: this.#place });
     this.#remember('{{}}');
-    this.#from = SLUG_PATTERN.lastIndex;
-    this.#end = this.#from;
-    return this.#from;
+    this.#pieceStart = SLUG_PATTERN.lastIndex;
+    this.#statementEnd = this.#pieceStart;
+    return this.#pieceStart;
   }
 
-  #open(start: number): number {
+  #openClause(start: number): number {
     if (this.#clause) throw new TemplateError('optional clauses "[[ … ]]" do not nest', start);
     this.#flush(start);
-    this.#clause = { index: this.#clauses++, start, placeholderCount: this.#placeholders.length };
-    this.#from = start + 2;
-    return this.#from;
+    this.#clause = { index: this.#clauseCount++, start, placeholderCount: this.#placeholders.length };
+    this.#pieceStart = start + 2;
+    return this.#pieceStart;
   }
 
-  #close(start: number): number {
+  #closeClause(start: number): number {
     const { start: clauseStart, placeholderCount } = this.#clause as { start: number; placeholderCount: number };
     this.#flush(start);
     if (this.#placeholders.length === placeholderCount) {
       throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', clauseStart);
     }
     this.#clause = null;
-    this.#from = start + 2;
-    this.#end = this.#from;
-    return this.#from;
+    this.#pieceStart = start + 2;
+    this.#statementEnd = this.#pieceStart;
+    return this.#pieceStart;
   }
 
   #flush(end: number): void {
-    if (end > this.#from) {
-      const text = this.#sql.slice(this.#from, end);
-      this.#pieces.push({ type: 'sql', text, start: this.#from, place: this.#place });
+    if (end > this.#pieceStart) {
+      const text = this.#sql.slice(this.#pieceStart, end);
+      this.#pieces.push({ type: 'sql', text, start: this.#pieceStart, place: this.#place });
     }
-    this.#from = end;
+    this.#pieceStart = end;
   }
 }
 

@@ -29,7 +29,7 @@ interface ResultField {
 class StatementBatch implements Submittable {
   readonly results: Promise<StatementResult[]>;
   readonly #statements: readonly Statement[];
-  readonly #done: StatementResult[] = [];
+  readonly #doneResults: StatementResult[] = [];
   #fields: ResultField[] = [];
   #rows: unknown[] = [];
   #succeed!: (results: StatementResult[]) => void;
@@ -63,7 +63,7 @@ class StatementBatch implements Submittable {
   handleCommandComplete({ text }: { text: string }): void {
     const [command = ''] = text.split(' ');
     const affectedRowCount = /\d+$/.exec(text)?.[0];
-    this.#done.push({
+    this.#doneResults.push({
       command,
       rows: this.#rows,
       rowCount: affectedRowCount === undefined ? null : Number(affectedRowCount),
@@ -73,7 +73,7 @@ class StatementBatch implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.#succeed(this.#done);
+    this.#succeed(this.#doneResults);
   }
 
   handleError(error: unknown): void {

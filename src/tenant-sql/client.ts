@@ -75,17 +75,17 @@ class NeonTenantSql implements TenantSql {
   readonly #connectionString: string;
   readonly #options: TenantSqlOptions;
   #client: Client | undefined;
-  #connected: Promise<void> | undefined;
+  #connectedPromise: Promise<void> | undefined;
   #closed = false;
-  #inTransaction = false;
+  #isInTransaction = false;
   /** Whether the statements may change something, unless the database accepts no changes. */
   #mayWrite = false;
   /** The beginning of a transaction that is sent with the next statement. */
-  #beginning: TransactionStart | undefined;
+  #transactionStart: TransactionStart | undefined;
   /** True if the COMMIT was sent with the last statements. */
   #isFinished = false;
   /** PostgreSQL's limit for the current statement. Milliseconds. */
-  #limit: number = STATEMENT_LIMITS.statementMs;
+  #statementLimitMs: number = STATEMENT_LIMITS.statementMs;
 
   constructor(connectionString: string, options: TenantSqlOptions) {
     this.#connectionString = connectionString;
@@ -117,7 +117,7 @@ class NeonTenantSql implements TenantSql {
 
   async execute(text: string, values?: unknown[]): Promise<number> {
     const runStatement = () => this.#run(text, values);
-    if (this.#inTransaction) return (await runStatement()).rowCount ?? 0;
+    if (this.#isInTransaction) return (await runStatement()).rowCount ?? 0;
     this.#mayWrite = true;
     try {
       // Outside of a transaction a statement is its own commit.
@@ -128,11 +128,11 @@ class NeonTenantSql implements TenantSql {
   }
 
   async transaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    if (this.#inTransaction) throw new Error('transactions of one connection do not nest');
-    this.#inTransaction = true;
+    if (this.#isInTransaction) throw new Error('transactions of one connection do not nest');
+    this.#isInTransaction = true;
     this.#mayWrite = options.readOnly !== true;
-    this.#limit = options.statementTimeoutMs ?? STATEMENT_LIMITS.statementMs;
-    this.#beginning = buildTransactionStart(options);
+    this.#statementLimitMs = options.statementTimeoutMs ?? STATEMENT_LIMITS.statementMs;
+    this.#transactionStart = buildTransactionStart(options);
     try {
       let result: T;
       try {
@@ -144,23 +144,23 @@ class NeonTenantSql implements TenantSql {
       await this.#commit(options.readOnly === true);
       return result;
     } finally {
-      this.#inTransaction = false;
+      this.#isInTransaction = false;
       this.#mayWrite = false;
       this.#isFinished = false;
-      this.#beginning = undefined;
-      this.#limit = STATEMENT_LIMITS.statementMs;
+      this.#transactionStart = undefined;
+      this.#statementLimitMs = STATEMENT_LIMITS.statementMs;
     }
   }
 
   async executeOutsideTransaction(text: string, milliseconds: number): Promise<void> {
     const limit = Math.trunc(milliseconds);
     await this.#run(`SET statement_timeout = ${limit}; SET lock_timeout = ${limit}`);
-    this.#limit = milliseconds;
+    this.#statementLimitMs = milliseconds;
     this.#mayWrite = true;
     try {
       await this.#run(text);
     } finally {
-      this.#limit = STATEMENT_LIMITS.statementMs;
+      this.#statementLimitMs = STATEMENT_LIMITS.statementMs;
       this.#mayWrite = false;
       // A connection that keeps these limits is not for other statements; nor is one that is lost.
       if (!this.#closed) await this.#run('RESET statement_timeout; RESET lock_timeout').catch(() => this.close());
@@ -169,13 +169,13 @@ class NeonTenantSql implements TenantSql {
 
   async runBounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     // What the driver does by itself finds the transaction begun.
-    if (this.#beginning !== undefined) await this.#run('');
-    return this.#bounded(work, milliseconds);
+    if (this.#transactionStart !== undefined) await this.#run('');
+    return this.#runWithin(work, milliseconds);
   }
 
-  async #bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
+  async #runWithin<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     const client = await this.connect();
-    return this.#withinTime(
+    return this.#awaitWithin(
       milliseconds + (this.#options.graceMs ?? STATEMENT_GRACE_MS),
       work(client).catch((error: unknown) => {
         throw isDiskFull(error) || (this.#mayWrite && isReadOnlyError(error)) ? databaseFull().addCause(error) : error;
@@ -183,12 +183,12 @@ class NeonTenantSql implements TenantSql {
     );
   }
 
-  #withinTime<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-    return awaitWithinTime(milliseconds, work, () => this.#lost(new Error(`no answer within ${milliseconds} ms`)));
+  #awaitWithin<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+    return awaitWithinTime(milliseconds, work, () => this.#dropLost(new Error(`no answer within ${milliseconds} ms`)));
   }
 
   /** Drops the connection, which is lost and would never report its end. */
-  #lost(cause: unknown): Error {
+  #dropLost(cause: unknown): Error {
     this.drop();
     return databaseUnavailable().addCause(cause);
   }
@@ -212,11 +212,11 @@ class NeonTenantSql implements TenantSql {
   }
 
   async #run(text: string, values: unknown[] = []): Promise<StatementResult> {
-    const beginning = this.#beginning;
+    const beginning = this.#transactionStart;
     if (values.length > 0 && beginning !== undefined) {
       return (await this.#runBatch([{ text, values }])).at(-1) as StatementResult;
     }
-    this.#beginning = undefined;
+    this.#transactionStart = undefined;
     const fullText = beginning === undefined ? text : `${beginning.text}; ${text}`;
     const result = (await this.#send((client) => client.query(fullText, values))) as
       | StatementResult
@@ -225,8 +225,8 @@ class NeonTenantSql implements TenantSql {
   }
 
   async #runBatch(statements: readonly Statement[]): Promise<StatementResult[]> {
-    const beginStatements = this.#beginning?.statements ?? [];
-    this.#beginning = undefined;
+    const beginStatements = this.#transactionStart?.statements ?? [];
+    this.#transactionStart = undefined;
     const results = await this.#send((client) => runBatch(client, [...beginStatements, ...statements]));
     return results.slice(beginStatements.length);
   }
@@ -236,15 +236,15 @@ class NeonTenantSql implements TenantSql {
       try {
         return await run(client);
       } catch (error) {
-        throw isConnectionProblem(error) ? this.#lost(error) : error;
+        throw isConnectionProblem(error) ? this.#dropLost(error) : error;
       }
     };
-    return this.#bounded(runOrLoseConnection, this.#limit);
+    return this.#runWithin(runOrLoseConnection, this.#statementLimitMs);
   }
 
   async #commit(onlyReads: boolean): Promise<void> {
     // Nothing was run, or all of it already.
-    if (this.#beginning !== undefined || this.#isFinished) return;
+    if (this.#transactionStart !== undefined || this.#isFinished) return;
     const sendCommit = () => this.#run('COMMIT');
     const { command } = await (onlyReads ? sendCommit() : runCommitting(sendCommit));
     // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error.
@@ -252,7 +252,7 @@ class NeonTenantSql implements TenantSql {
   }
 
   async #rollBack(): Promise<void> {
-    if (this.#beginning !== undefined || this.#isFinished) return;
+    if (this.#transactionStart !== undefined || this.#isFinished) return;
     try {
       await this.#run('ROLLBACK');
     } catch {
@@ -266,15 +266,18 @@ class NeonTenantSql implements TenantSql {
     if (this.#client === undefined) {
       this.#client = createClient(this.#connectionString, this.#options.wsProxy);
       const connectionPromise = this.#client.connect().catch((error: unknown) => {
-        throw isPostgresError(error) && !isConnectionProblem(error) ? error : this.#lost(error);
+        throw isPostgresError(error) && !isConnectionProblem(error) ? error : this.#dropLost(error);
       });
       watchWaking(this.#client, WAKING_DETECTION_MS, (isWaking) => {
         if (!this.#closed) this.#options.onWaking?.(isWaking);
       });
-      this.#connected = this.#withinTime(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, connectionPromise);
+      this.#connectedPromise = this.#awaitWithin(
+        this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+        connectionPromise,
+      );
     }
     const client = this.#client;
-    await this.#connected;
+    await this.#connectedPromise;
     return client;
   }
 }

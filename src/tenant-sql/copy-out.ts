@@ -76,9 +76,9 @@ class CopyOutRun implements Submittable, RowReceiver {
   #buffer: LineBytes;
   #length = 0;
   /** The start of the incomplete line in the buffer. */
-  #line = 0;
+  #lineStart = 0;
   /** The start of the last complete line in the buffer. */
-  #lastLine = 0;
+  #lastLineStart = 0;
   #succeed!: (result: CopyOutResult) => void;
   #fail!: (error: unknown) => void;
 
@@ -108,7 +108,7 @@ class CopyOutRun implements Submittable, RowReceiver {
 
   /** Hands on the complete lines, and continues in another buffer. Only the first line gets more memory than one buffer. */
   #makeRoom(neededBytes: number): boolean {
-    const startedLine = this.#buffer.subarray(this.#line, this.#length);
+    const startedLine = this.#buffer.subarray(this.#lineStart, this.#length);
     const minBytes = startedLine.length + neededBytes;
     const nextBuffer =
       this.#result.rowCount === 0
@@ -117,16 +117,16 @@ class CopyOutRun implements Submittable, RowReceiver {
     this.#result.isCut = nextBuffer === undefined;
     if (!nextBuffer) return false;
     nextBuffer.set(startedLine);
-    if (this.#line > 0) this.#handOn();
+    if (this.#lineStart > 0) this.#handOn();
     this.#buffer = nextBuffer;
     this.#length = startedLine.length;
-    this.#line = 0;
+    this.#lineStart = 0;
     return true;
   }
 
   #handOn(): void {
-    const lines = this.#buffer.subarray(0, this.#line);
-    if (this.#line > 0) this.#result.lastLine = lines.subarray(this.#lastLine);
+    const lines = this.#buffer.subarray(0, this.#lineStart);
+    if (this.#lineStart > 0) this.#result.lastLine = lines.subarray(this.#lastLineStart);
     this.#result.byteCount += lines.length;
     this.#buffers.pushLines(lines);
   }
@@ -137,8 +137,8 @@ class CopyOutRun implements Submittable, RowReceiver {
     this.#buffer[this.#length - 1] = CR;
     this.#buffer[this.#length] = LF;
     this.#length += 1;
-    this.#lastLine = this.#line;
-    this.#line = this.#length;
+    this.#lastLineStart = this.#lineStart;
+    this.#lineStart = this.#length;
     this.#result.rowCount += 1;
   }
 

@@ -4,21 +4,21 @@ export type LineBytes = Uint8Array<ArrayBuffer>;
 /** Buffers for lines between their writer and their reader: a few that are reused, as V8 is slow to collect such memory. */
 export class LineBuffers {
   readonly #size: number;
-  readonly #free: LineBytes[];
-  readonly #full: LineBytes[] = [];
+  readonly #freeBuffers: LineBytes[];
+  readonly #fullBuffers: LineBytes[] = [];
   /** The last two buffers of lines that were taken. */
-  readonly #taken: LineBytes[] = [];
-  #arrived = () => {};
+  readonly #takenBuffers: LineBytes[] = [];
+  #onArrived = () => {};
 
   /** Allocates `count` buffers of `size` bytes. @param count at least 4: two are being filled, and two are being read */
   constructor(count: number, size: number) {
     this.#size = size;
-    this.#free = Array.from({ length: count }, () => new Uint8Array(size));
+    this.#freeBuffers = Array.from({ length: count }, () => new Uint8Array(size));
   }
 
   /** Takes a free buffer of at least this size, if there is any. */
   takeFreeBuffer(bytes = 0): LineBytes | undefined {
-    return bytes > this.#size ? undefined : this.#free.pop();
+    return bytes > this.#size ? undefined : this.#freeBuffers.pop();
   }
 
   /**
@@ -27,8 +27,8 @@ export class LineBuffers {
    */
   pushLines(lines: LineBytes): void {
     if (lines.length === 0) this.#release(lines);
-    else this.#full.push(lines);
-    this.#arrived();
+    else this.#fullBuffers.push(lines);
+    this.#onArrived();
   }
 
   /**
@@ -36,20 +36,20 @@ export class LineBuffers {
    * so that they can be written.
    */
   async takeLines(endPromise: Promise<unknown>): Promise<LineBytes | null> {
-    const [before] = this.#taken.length === 2 ? this.#taken.splice(0, 1) : [];
+    const [before] = this.#takenBuffers.length === 2 ? this.#takenBuffers.splice(0, 1) : [];
     if (before) this.#release(before);
-    if (this.#full.length === 0) {
+    if (this.#fullBuffers.length === 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#arrived = resolve;
+      this.#onArrived = resolve;
       await Promise.race([promise, endPromise]);
     }
-    const lines = this.#full.shift();
+    const lines = this.#fullBuffers.shift();
     if (!lines) return null;
-    this.#taken.push(lines);
+    this.#takenBuffers.push(lines);
     return lines;
   }
 
   #release({ buffer }: LineBytes): void {
-    this.#free.push(new Uint8Array(buffer.byteLength === this.#size ? buffer : new ArrayBuffer(this.#size)));
+    this.#freeBuffers.push(new Uint8Array(buffer.byteLength === this.#size ? buffer : new ArrayBuffer(this.#size)));
   }
 }

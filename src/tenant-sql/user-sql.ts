@@ -158,14 +158,14 @@ export class UserSqlRun implements Submittable {
   readonly limits: UserSqlLimits;
   #socket!: Socket;
   /** The runs that are sent together with this one, after it. */
-  #following: UserSqlRun[] = [];
+  #followingRuns: UserSqlRun[] = [];
   #isSent = false;
   readonly #drop: () => void;
   readonly #columns: ResultColumn[] = [];
   readonly #types: ColumnType[] = [];
   readonly #rows: Cell[][] = [];
   readonly #tables = new Set<string>();
-  #step = 0;
+  #stepIndex = 0;
   #bytes = 0;
   #rowBytes = 0;
   #deadline: ReturnType<typeof setTimeout> | undefined;
@@ -186,13 +186,13 @@ export class UserSqlRun implements Submittable {
   /** Sets the client of this run, and the runs that are sent together with it, in that order. */
   setClient(client: Client, followingRuns: UserSqlRun[]): void {
     this.#socket = getSocket(client);
-    this.#following = followingRuns;
+    this.#followingRuns = followingRuns;
   }
 
   /** Called by the driver when the earlier runs are done: all runs were sent with the first. */
   submit(connection: Connection): void {
     const extendedConnection = connection as unknown as ExtendedProtocol;
-    if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(extendedConnection);
+    if (!this.#isSent) for (const run of [this, ...this.#followingRuns]) run.#send(extendedConnection);
     this.#socket.on('data', this.#countBytes);
     const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.limits;
     const remainingMs = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
@@ -220,7 +220,7 @@ export class UserSqlRun implements Submittable {
       this.#columns.push({ name, type });
       this.#types.push(type);
     }
-    this.#step += 1;
+    this.#stepIndex += 1;
   }
 
   /** Called by the driver with each row. @param length the number of bytes that PostgreSQL sent for the row */
@@ -234,17 +234,17 @@ export class UserSqlRun implements Submittable {
   }
 
   handleCommandComplete(): void {
-    this.#step += 1;
+    this.#stepIndex += 1;
   }
 
   /** Called by the driver when there are more rows than were fetched. */
   handlePortalSuspended(): void {
-    this.#step += 1;
+    this.#stepIndex += 1;
   }
 
   handleReadyForQuery(): void {
     const tables = this.#tables.has(OTHER_RELATION) ? undefined : [...this.#tables];
-    this.#settle(() => this.#succeed(this.#resultSoFar(this.#rows.length > this.limits.rows, tables)));
+    this.#settle(() => this.#succeed(this.#makeResultSoFar(this.#rows.length > this.limits.rows, tables)));
   }
 
   handleError(error: unknown): void {
@@ -259,7 +259,7 @@ export class UserSqlRun implements Submittable {
   }
 
   get #currentStep(): StepName | undefined {
-    return this.#steps[this.#step]?.[0];
+    return this.#steps[this.#stepIndex]?.[0];
   }
 
   /** Counts bytes when they arrive: a single value may be larger than memory. */
@@ -273,7 +273,7 @@ export class UserSqlRun implements Submittable {
   /** Ends the run with the rows so far. */
   #stopReading(): void {
     if (this.#rows.length === 0) this.#abort(resultTooLarge());
-    else this.#settleDropped(() => this.#succeed(this.#resultSoFar(true)));
+    else this.#settleDropped(() => this.#succeed(this.#makeResultSoFar(true)));
   }
 
   #abort(failure: Failure): void {
@@ -288,7 +288,7 @@ export class UserSqlRun implements Submittable {
     const connectionFailure = databaseUnavailable().addCause(
       new Error('the connection was ended by a statement before'),
     );
-    for (const run of this.#following) run.#settle(() => run.#fail(connectionFailure));
+    for (const run of this.#followingRuns) run.#settle(() => run.#fail(connectionFailure));
   }
 
   #settle(settle: () => void): void {
@@ -299,7 +299,7 @@ export class UserSqlRun implements Submittable {
     settle();
   }
 
-  #resultSoFar(truncated: boolean, tables?: string[]): UserSqlResult {
+  #makeResultSoFar(truncated: boolean, tables?: string[]): UserSqlResult {
     const rows = this.#rows.slice(0, this.limits.rows);
     return { columns: this.#columns, rows, truncated, ...(tables && { tables }) };
   }

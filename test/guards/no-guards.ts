@@ -307,7 +307,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
   ),
   ...makeSenderConditions(
     'bounds a run, after which the next one goes on',
-    ...['clock.now() < deadline', 'this.#left > 0', 'due', 'this.#underWay.size > 0'],
+    ...['clock.now() < deadline', 'this.#remainingAttempts > 0', 'due', 'this.#underWay.size > 0'],
   ),
   ...makeSenderConditions('spares reading the endpoint anew before each try of one second', 'known'),
 ];

@@ -4,7 +4,9 @@ import { formatName, type Guard } from './guard.ts';
 
 /** The outcome of removing a guard: the test that fails and its message, or advice because no test fails. */
 export interface RemovalOutcome {
+  /** The test that fails without the guard, with its message. */
   heldBy?: string;
+  /** Advice, where no test fails. */
   failure?: string;
 }
 

@@ -101,6 +101,7 @@ export const EMBED_ELEMENT = `<data-console-embed id="one" src="${url}/embed/d" 
 
 /** The detail of an event that an element dispatched on its page. */
 export interface ElementEvent {
+  /** The id of the element. */
   from: string;
   type: string;
   code?: string;

@@ -85,6 +85,7 @@ export const requestCodeExchange = (
 
 /** Returns the address to which an answer redirects, and the parameters in it. */
 export function readRedirect({ status, headers, body }: ApiResponse): {
+  /** The address without its query. */
   to: string;
   code: string | null;
   error: string | null;

@@ -15,6 +15,7 @@ declare module 'vitest' {
 
 /** A request as the receiver received it. */
 export interface ReceivedRequest {
+  /** When the request arrived, in milliseconds since the epoch. */
   at: number;
   headers: Record<string, string>;
   body: string;

@@ -6,9 +6,13 @@ import { visualizations } from './visualizations.ts';
 /** Position of a visualization on a dashboard, in units of the grid. */
 export interface Widget {
   visualization_id: string;
+  /** The column of the grid at which the widget begins. */
   x: number;
+  /** The row of the grid at which the widget begins. */
   y: number;
+  /** The width in columns of the grid. */
   w: number;
+  /** The height in rows of the grid. */
   h: number;
 }
 

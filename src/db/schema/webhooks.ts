@@ -16,7 +16,9 @@ export interface SigningSecret {
 
 /** Time during which an endpoint was not active, in milliseconds; `to` is null while it lasts. */
 export interface Pause {
+  /** The time at which the pause began, in milliseconds. */
   from: number;
+  /** The time at which the pause ended, in milliseconds; null while it lasts. */
   to: number | null;
 }
 

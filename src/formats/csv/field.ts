@@ -54,21 +54,21 @@ export class FieldReader {
   /** True if a quoted field of the record is not closed. */
   isBroken = false;
   /** Offset of the quote that closes the field after a stray quote: found once for all stray quotes before it. */
-  #closer = -1;
+  #closingQuoteOffset = -1;
   readonly #bytes: Uint8Array;
   readonly #isLast: boolean;
-  readonly #meaning: Uint8Array;
+  readonly #byteMeanings: Uint8Array;
   readonly #quote: number;
-  readonly #backslash: boolean;
-  readonly #spaces: boolean;
+  readonly #usesBackslashEscape: boolean;
+  readonly #allowsSpaces: boolean;
 
   constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, byteMeanings: Uint8Array) {
     this.#bytes = bytes;
     this.#isLast = isLast;
-    this.#meaning = byteMeanings;
+    this.#byteMeanings = byteMeanings;
     this.#quote = dialect.quote === null ? -1 : dialect.quote.charCodeAt(0);
-    this.#backslash = dialect.escape === 'backslash';
-    this.#spaces = dialect.spaceBeforeQuote;
+    this.#usesBackslashEscape = dialect.escape === 'backslash';
+    this.#allowsSpaces = dialect.spaceBeforeQuote;
   }
 
   /** Reads the field that starts at `start`; its first special byte (of meaning `byteMeaning`) is at `at`. */
@@ -77,27 +77,27 @@ export class FieldReader {
     this.quotingKind = UNQUOTED_FIELD;
     this.isCutOff = false;
     let textStart = at;
-    if (byteMeaning === QUOTE_MEANING && (at === start || (this.#spaces && this.#isBlank(start, at)))) {
+    if (byteMeaning === QUOTE_MEANING && (at === start || (this.#allowsSpaces && this.#isBlank(start, at)))) {
       if (at > start) this.isIrregular = true;
       this.contentStart = at + 1;
-      textStart = this.#quoted(at + 1);
+      textStart = this.#skipQuoted(at + 1);
       if (this.isCutOff) return;
       if (this.quotingKind === UNQUOTED_FIELD) this.contentStart = start;
     }
-    if (this.quotingKind === QUOTED_FIELD || this.quotingKind === ESCAPED_FIELD) this.#close(textStart);
-    else this.#bare(textStart);
+    if (this.quotingKind === QUOTED_FIELD || this.quotingKind === ESCAPED_FIELD) this.#endField(textStart);
+    else this.#skipUnquoted(textStart);
   }
 
   /** Skips the quoted text; sets the kind. @returns the offset after the closing quote, at which to look for the field's end */
-  #quoted(from: number): number {
+  #skipQuoted(from: number): number {
     const bytes = this.#bytes;
     const length = bytes.length;
     const quote = this.#quote;
-    const backslash = this.#backslash;
+    const backslash = this.#usesBackslashEscape;
     this.quotingKind = QUOTED_FIELD;
     let at = from;
     for (;;) {
-      if (at >= length) return this.#cutOff(this.#isLast);
+      if (at >= length) return this.#markCutOff(this.#isLast);
       const byte = bytes[at] as number;
       if (byte === quote) {
         if (bytes[at + 1] === quote) {
@@ -108,8 +108,8 @@ export class FieldReader {
         }
         let nextOffset = at + 1;
         while (bytes[nextOffset] === 32) nextOffset++;
-        if (nextOffset >= length && !this.#isLast) return this.#cutOff(false);
-        const byteMeaning = nextOffset < length ? this.#meaning[bytes[nextOffset] as number] : END_MEANING;
+        if (nextOffset >= length && !this.#isLast) return this.#markCutOff(false);
+        const byteMeaning = nextOffset < length ? this.#byteMeanings[bytes[nextOffset] as number] : END_MEANING;
         if (
           byteMeaning === DELIMITER_MEANING ||
           byteMeaning === LF ||
@@ -122,16 +122,16 @@ export class FieldReader {
         }
         this.isIrregular = true;
         this.isBroken = true;
-        if (this.#closer <= at) this.#closer = this.#closingQuote(at + 1);
-        if (this.#closer === UNKNOWN_QUOTE_END) return this.#cutOff(false);
-        this.quotingKind = this.#closer > at ? ESCAPED_FIELD : UNQUOTED_FIELD;
+        if (this.#closingQuoteOffset <= at) this.#closingQuoteOffset = this.#findClosingQuote(at + 1);
+        if (this.#closingQuoteOffset === UNKNOWN_QUOTE_END) return this.#markCutOff(false);
+        this.quotingKind = this.#closingQuoteOffset > at ? ESCAPED_FIELD : UNQUOTED_FIELD;
         if (this.quotingKind === UNQUOTED_FIELD) return at + 1;
       } else if (byte === 10) this.lineCount++;
       else if (byte === 13) {
-        if (at + 1 >= length && !this.#isLast) return this.#cutOff(false);
+        if (at + 1 >= length && !this.#isLast) return this.#markCutOff(false);
         if (bytes[at + 1] !== 10) this.lineCount++;
       } else if (backslash && byte === 92) {
-        if (at + 1 >= length) return this.#cutOff(this.#isLast);
+        if (at + 1 >= length) return this.#markCutOff(this.#isLast);
         if (bytes[at + 1] === quote || bytes[at + 1] === 92) {
           this.quotingKind = ESCAPED_FIELD;
           at++;
@@ -142,18 +142,18 @@ export class FieldReader {
   }
 
   /** Skips bytes outside quotes up to the field's end; quotes and escaped delimiters before it belong to the field. */
-  #bare(from: number): void {
+  #skipUnquoted(from: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
     let at = from;
     for (;;) {
-      while (at < length && this.#meaning[bytes[at] as number] === 0) at++;
-      const byteMeaning = at < length ? this.#meaning[bytes[at] as number] : END_MEANING;
+      while (at < length && this.#byteMeanings[bytes[at] as number] === 0) at++;
+      const byteMeaning = at < length ? this.#byteMeanings[bytes[at] as number] : END_MEANING;
       if (byteMeaning === QUOTE_MEANING) {
         this.isIrregular = true;
         this.hasStrayQuote = true;
       } else if (byteMeaning !== BACKSLASH_MEANING) break;
-      else if (at + 1 < length && this.#meaning[bytes[at + 1] as number] === DELIMITER_MEANING) {
+      else if (at + 1 < length && this.#byteMeanings[bytes[at + 1] as number] === DELIMITER_MEANING) {
         this.isIrregular = true;
         if (this.quotingKind === UNQUOTED_FIELD) this.quotingKind = BACKSLASHED_FIELD;
         at++;
@@ -161,22 +161,22 @@ export class FieldReader {
       at++;
     }
     this.contentEnd = at;
-    this.#close(at);
+    this.#endField(at);
   }
 
   /** Ends the field at the delimiter, line end, or end of the file that stands at `at`. */
-  #close(at: number): void {
+  #endField(at: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
     this.lineEndKind = -1;
     this.nextStart = at + 1;
     if (at >= length) {
-      if (!this.#isLast) this.#cutOff(false);
+      if (!this.#isLast) this.#markCutOff(false);
       this.nextStart = length;
       this.lineEndKind = 0;
       return;
     }
-    const byteMeaning = this.#meaning[bytes[at] as number];
+    const byteMeaning = this.#byteMeanings[bytes[at] as number];
     if (byteMeaning === DELIMITER_MEANING) return;
     if (byteMeaning === LF) {
       this.lineEndKind = EOL_LF;
@@ -184,7 +184,7 @@ export class FieldReader {
     }
     // A line feed after the CR belongs to it.
     if (at + 1 >= length && !this.#isLast) {
-      this.#cutOff(false);
+      this.#markCutOff(false);
       return;
     }
     const hasLineFeed = bytes[at + 1] === 10;
@@ -192,7 +192,7 @@ export class FieldReader {
     this.nextStart = hasLineFeed ? at + 2 : at + 1;
   }
 
-  #cutOff(isUnclosedField: boolean): number {
+  #markCutOff(isUnclosedField: boolean): number {
     this.isCutOff = true;
     this.isUnclosed = isUnclosedField;
     return 0;
@@ -204,7 +204,7 @@ export class FieldReader {
   }
 
   /** Finds the next quote on this line before a delimiter or line end; -1 if there is none. */
-  #closingQuote(from: number): number {
+  #findClosingQuote(from: number): number {
     const bytes = this.#bytes;
     const limit = Math.min(bytes.length, from + LOOK_AHEAD_BYTES);
     for (let at = from; at < limit; at++) {
@@ -212,7 +212,7 @@ export class FieldReader {
       if (byte === 10 || byte === 13) return -1;
       if (byte !== this.#quote) continue;
       if (at + 1 >= bytes.length) return this.#isLast ? at : UNKNOWN_QUOTE_END;
-      const byteMeaning = this.#meaning[bytes[at + 1] as number];
+      const byteMeaning = this.#byteMeanings[bytes[at + 1] as number];
       if (byteMeaning === DELIMITER_MEANING || byteMeaning === LF || byteMeaning === CR) return at;
     }
     return limit < from + LOOK_AHEAD_BYTES && !this.#isLast ? UNKNOWN_QUOTE_END : -1;

@@ -95,14 +95,14 @@ async function convertWithRecoder<T>(
  */
 class EventBudget {
   failure: unknown;
-  #left = MAX_EVENTS;
+  #remainingEvents = MAX_EVENTS;
 
   makeHandler<A>(handle: (argument: A) => void): (argument: A) => void {
     return (argument) => {
       if (this.failure !== undefined) return;
       try {
-        this.#left -= 1;
-        if (this.#left < 0) throw new WorkbookTooLarge();
+        this.#remainingEvents -= 1;
+        if (this.#remainingEvents < 0) throw new WorkbookTooLarge();
         handle(argument);
       } catch (error) {
         this.failure = error;
@@ -144,7 +144,7 @@ class TableFinder {
   readonly #rows: { filledRowCount: number; isFilled: boolean }[] = [];
 
   constructor(budget: EventBudget) {
-    const cell = { text: budget.makeHandler((text: Text) => this.#text(text.text)) };
+    const cell = { text: budget.makeHandler((text: Text) => this.#noteText(text.text)) };
     this.rewriter = new HTMLRewriter()
       .on('table', {
         element: budget.makeHandler((element: Element) => {
@@ -167,7 +167,7 @@ class TableFinder {
     return this.#nesting.count;
   }
 
-  #text(text: string): void {
+  #noteText(text: string): void {
     const rows = this.#rows.at(-1);
     if (!rows || rows.isFilled || text.replace(/&(?:nbsp|#160|#xa0);?|\s/gi, '') === '') return;
     rows.isFilled = true;

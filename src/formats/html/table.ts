@@ -27,14 +27,14 @@ export class TableText {
   readonly #rows: MergedRows;
   readonly #merges: Merge[] = [];
   /** For each column, the last row that a cell from above reaches. */
-  readonly #until = new Int32Array(MAX_COLUMNS);
+  readonly #lastCoveredRows = new Int32Array(MAX_COLUMNS);
   #row = 0;
   #column = 0;
   #hasRow = false;
   /** Text of the open cell, in pieces. */
-  #text: string[] = [];
+  #textPieces: string[] = [];
   /** Length of the open cell's text. */
-  #length = 0;
+  #textLength = 0;
   /** Number of columns and rows that the open cell spans; null while no cell is open. */
   #spans: { columnSpan: number; rowSpan: number } | null = null;
 
@@ -62,9 +62,9 @@ export class TableText {
   /** Adds to the text of the open cell. The added text may contain character references. */
   appendText(text: string): void {
     if (!this.#spans) return;
-    this.#length += text.length;
-    if (this.#length > MAX_CELL_LENGTH) throw new WorkbookTooLarge();
-    this.#text.push(text);
+    this.#textLength += text.length;
+    if (this.#textLength > MAX_CELL_LENGTH) throw new WorkbookTooLarge();
+    this.#textPieces.push(text);
   }
 
   /** Writes the text so far, if it is long enough. */
@@ -89,16 +89,16 @@ export class TableText {
   #endCell(): void {
     if (!this.#spans) return;
     const { columnSpan, rowSpan } = this.#spans;
-    const text = toShownText(this.#text.join(''));
+    const text = toShownText(this.#textPieces.join(''));
     this.#spans = null;
-    this.#text = [];
-    this.#length = 0;
-    while ((this.#until[this.#column] as number) >= this.#row) this.#column += 1;
+    this.#textPieces = [];
+    this.#textLength = 0;
+    while ((this.#lastCoveredRows[this.#column] as number) >= this.#row) this.#column += 1;
     const column = this.#column;
     if (column >= MAX_COLUMNS) throw new WorkbookTooLarge();
     this.#column += columnSpan;
     const bottom = this.#row + rowSpan - 1;
-    if (rowSpan > 1) this.#until.fill(bottom, column, this.#column);
+    if (rowSpan > 1) this.#lastCoveredRows.fill(bottom, column, this.#column);
     if (this.#row <= MAX_HEADER_ROW && (columnSpan > 1 || rowSpan > 1) && this.#merges.length < MAX_MERGES) {
       this.#merges.push({ top: this.#row, bottom, left: column, right: this.#column - 1 });
     }

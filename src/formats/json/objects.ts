@@ -30,11 +30,11 @@ export class ObjectReader {
   /** Names of the columns so far. */
   readonly columnNames: string[];
   readonly #columns: Map<string, number>;
-  readonly #most: number;
+  readonly #maxColumns: number;
   readonly #writer: RecordWriter;
   readonly #expected: ExpectedMember[] = [];
   /** For each column: number of the last object that had the column. */
-  readonly #seen: number[] = [];
+  readonly #lastObjectNumbers: number[] = [];
   /** For each column: first byte of its value in the last object that had the column. */
   readonly #kinds: number[] = [];
   /** For each column: offset at which its value starts in the last object that had the column. */
@@ -49,7 +49,7 @@ export class ObjectReader {
   constructor(names: string[], maxColumns: number, writer: RecordWriter) {
     this.columnNames = [...names];
     this.#columns = new Map(names.map((name, column) => [name, column]));
-    this.#most = maxColumns;
+    this.#maxColumns = maxColumns;
     this.#writer = writer;
   }
 
@@ -66,12 +66,12 @@ export class ObjectReader {
         walker.walkValue();
         throw new JsonProblem('not_object', line);
       }
-      this.#members(walker, line);
+      this.#readMembers(walker, line);
       walker.next();
       if (walker.at < bytes.length)
         throw new JsonProblem(bytes[walker.at] === COMMA ? 'trailing_comma' : 'malformed', line);
       if (!isAscii && !isUtf8(bytes, true)) throw new JsonProblem('not_utf8', line);
-      this.#write(bytes, line);
+      this.#writeRecord(bytes, line);
     } catch (error) {
       if (error instanceof NestedTooDeepError) throw new JsonProblem('too_deep', line);
       if (error instanceof RecordTooLong) throw new JsonProblem('too_long', line);
@@ -79,14 +79,15 @@ export class ObjectReader {
     }
   }
 
-  #members(walker: JsonWalker, line: number): void {
+  #readMembers(walker: JsonWalker, line: number): void {
     const { bytes } = walker;
     const count = ++this.objectCount;
     let position = 0;
     walker.walkMembers((start, end) => {
       const column = this.#findColumn(bytes, start, end, position++, line);
-      if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.columnNames[column]);
-      this.#seen[column] = count;
+      if (this.#lastObjectNumbers[column] === count)
+        throw new JsonProblem('duplicate_member', line, this.columnNames[column]);
+      this.#lastObjectNumbers[column] = count;
       this.#kinds[column] = walker.next();
       this.#starts[column] = walker.at;
       walker.walkValue(1);
@@ -106,7 +107,7 @@ export class ObjectReader {
     let column = this.#columns.get(name);
     if (column === undefined) {
       column = this.columnNames.length;
-      if (column === this.#most) throw new JsonProblem('too_many_members', line, name);
+      if (column === this.#maxColumns) throw new JsonProblem('too_many_members', line, name);
       this.columnNames.push(name);
       this.#columns.set(name, column);
     }
@@ -114,22 +115,22 @@ export class ObjectReader {
     return column;
   }
 
-  #write(bytes: Uint8Array, line: number): void {
+  #writeRecord(bytes: Uint8Array, line: number): void {
     const writer = this.#writer;
     for (let column = 0; column < this.columnNames.length; column++) {
-      const kind = this.#seen[column] === this.objectCount ? this.#kinds[column] : SMALL_N;
+      const kind = this.#lastObjectNumbers[column] === this.objectCount ? this.#kinds[column] : SMALL_N;
       const start = this.#starts[column] as number;
       const end = this.#ends[column] as number;
       if (kind === SMALL_N) writer.writeNull();
-      else if (kind === STRING_START) this.#text(bytes, start, end, line, column);
-      else if (kind === OBJECT_START || kind === ARRAY_START) this.#json(bytes, start, end);
+      else if (kind === STRING_START) this.#writeText(bytes, start, end, line, column);
+      else if (kind === OBJECT_START || kind === ARRAY_START) this.#writeJson(bytes, start, end);
       else writer.writeUnquoted(lowerExponent(bytes, start, end), start, end);
     }
     writer.endRecord();
   }
 
   /** Writes a text; an empty one is null. */
-  #text(bytes: Uint8Array, start: number, end: number, line: number, column: number): void {
+  #writeText(bytes: Uint8Array, start: number, end: number, line: number, column: number): void {
     if (end - start === 2) {
       this.#writer.writeNull();
       return;
@@ -148,7 +149,7 @@ export class ObjectReader {
   }
 
   /** Writes an array or object as it is written in the file, without the space around its parts. */
-  #json(bytes: Uint8Array, start: number, end: number): void {
+  #writeJson(bytes: Uint8Array, start: number, end: number): void {
     if (this.#nested.length < end - start) this.#nested = new Uint8Array((end - start) * 2);
     const outputBytes = this.#nested;
     let length = 0;

@@ -42,11 +42,11 @@ export class MultipartReader {
   /** Offset after the last unread byte in the buffer. */
   #end = 0;
   /** Offset in the buffer before which no delimiter begins. */
-  #searched = 0;
-  #ended = false;
-  #inPart: boolean;
+  #searchedEnd = 0;
+  #hasEnded = false;
+  #isInPart: boolean;
   #closed = false;
-  #received = 0;
+  #receivedBytes = 0;
   #parts = 0;
 
   /** @param body the request's body, a byte stream @param boundary the result of `parseBoundary` */
@@ -59,14 +59,14 @@ export class MultipartReader {
     // part.
     CRLF.copy(this.#buffer);
     this.#end = CRLF.length;
-    this.#inPart = true;
+    this.#isInPart = true;
   }
 
   /** Reads the headers of the next part, or null when the form is complete. */
   async readNextHeaders(): Promise<PartHeaders | null> {
-    while (this.#inPart) await this.readBlock(READ_BYTES);
+    while (this.#isInPart) await this.readBlock(READ_BYTES);
     if (this.#closed) return null;
-    await this.#have(2);
+    await this.#bufferBytes(2);
     if (this.#buffer.toString('latin1', this.#start, this.#start + 2) === '--') {
       this.#closed = true;
       // A connection whose request is not read to its end is closed after the answer.
@@ -75,29 +75,29 @@ export class MultipartReader {
     }
     this.#parts += 1;
     if (this.#parts > MAX_PARTS) throw new MultipartMalformed('The form has too many parts.');
-    const lineEnd = await this.#find(CRLF);
+    const lineEnd = await this.#findOffset(CRLF);
     if (this.#buffer.toString('latin1', this.#start, lineEnd).trim() !== '')
       throw new MultipartMalformed('A boundary is followed by text.');
     // The line end stays, so that a part without any header also ends its headers with an empty line.
     this.#start = lineEnd;
-    const headersEnd = await this.#find(END_OF_HEADERS);
+    const headersEnd = await this.#findOffset(END_OF_HEADERS);
     const headers = readPartHeaders(this.#buffer.subarray(this.#start, headersEnd));
     this.#start = headersEnd + END_OF_HEADERS.length;
-    this.#searched = this.#start;
-    this.#inPart = true;
+    this.#searchedEnd = this.#start;
+    this.#isInPart = true;
     return headers;
   }
 
   /** Reads up to `size` bytes of the current part: exactly as many, except when the part ends sooner. */
   async readBlock(size: number): Promise<PartBlock> {
     for (;;) {
-      const at = this.#buffer.subarray(0, this.#end).indexOf(this.#delimiter, this.#searched);
-      const safeEnd = at >= 0 ? at : Math.max(this.#searched, this.#end - this.#delimiter.length + 1);
-      this.#searched = safeEnd;
+      const at = this.#buffer.subarray(0, this.#end).indexOf(this.#delimiter, this.#searchedEnd);
+      const safeEnd = at >= 0 ? at : Math.max(this.#searchedEnd, this.#end - this.#delimiter.length + 1);
+      this.#searchedEnd = safeEnd;
       if (at >= 0 && at - this.#start <= size) {
         const bytes = this.#buffer.subarray(this.#start, at);
         this.#start = at + this.#delimiter.length;
-        this.#inPart = false;
+        this.#isInPart = false;
         return { bytes, isLast: true };
       }
       if (safeEnd - this.#start >= size) {
@@ -112,7 +112,7 @@ export class MultipartReader {
   /** Discards the body up to `limit` bytes: a sender that is still writing would miss the answer. Never throws. */
   async discardBody(limit: number): Promise<void> {
     try {
-      while (!this.#ended && this.#received < limit) {
+      while (!this.#hasEnded && this.#receivedBytes < limit) {
         this.#start = this.#end;
         await this.#read();
       }
@@ -124,15 +124,15 @@ export class MultipartReader {
 
   /** True if more of the body has arrived than is accepted. */
   get isTooLarge(): boolean {
-    return this.#received > this.#bounds.maxBytes;
+    return this.#receivedBytes > this.#bounds.maxBytes;
   }
 
-  async #have(bytes: number): Promise<void> {
+  async #bufferBytes(bytes: number): Promise<void> {
     while (this.#end - this.#start < bytes) await this.#fill();
   }
 
   /** Finds the offset at which `bytes` begin, within the maximum size of a header. */
-  async #find(bytes: Buffer): Promise<number> {
+  async #findOffset(bytes: Buffer): Promise<number> {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(bytes, this.#start);
       if (at >= 0) return at;
@@ -142,7 +142,7 @@ export class MultipartReader {
   }
 
   async #fill(): Promise<void> {
-    if (this.#ended) throw new MultipartMalformed('The body ended before the form was complete.');
+    if (this.#hasEnded) throw new MultipartMalformed('The body ended before the form was complete.');
     await this.#read();
     if (this.isTooLarge) throw this.#bounds.tooLarge();
   }
@@ -150,7 +150,7 @@ export class MultipartReader {
   async #read(): Promise<void> {
     if (this.#buffer.length - this.#end < READ_BYTES) {
       this.#buffer.copyWithin(0, this.#start, this.#end);
-      this.#searched = Math.max(0, this.#searched - this.#start);
+      this.#searchedEnd = Math.max(0, this.#searchedEnd - this.#start);
       this.#end -= this.#start;
       this.#start = 0;
     }
@@ -162,9 +162,9 @@ export class MultipartReader {
       // The stream takes over the buffer's memory during the read and returns it in a new ArrayBuffer.
       this.#buffer = Buffer.from(result.value.buffer);
       this.#end += result.value.byteLength;
-      this.#received += result.value.byteLength;
+      this.#receivedBytes += result.value.byteLength;
     }
-    this.#ended = result.done;
+    this.#hasEnded = result.done;
   }
 }
 

@@ -91,7 +91,7 @@ export class FlatReader extends ColumnReader {
       }
       const endRow = Math.min(page.levelCount, skip + maxRows);
       const texts = page.usesDictionary && page.values.length > 0 ? await this.#reader.readTexts() : null;
-      const end = this.#add(page.definitionLevels, page.values, texts, skip, endRow, maxBytes);
+      const end = this.#addRows(page.definitionLevels, page.values, texts, skip, endRow, maxBytes);
       this.#place = { offset: foundPage.offset, skip };
       this.#next =
         end === page.levelCount ? { offset: foundPage.nextOffset, skip: 0 } : { offset: foundPage.offset, skip: end };
@@ -101,7 +101,7 @@ export class FlatReader extends ColumnReader {
   }
 
   /** Adds rows to the texts. @returns the row after the last that was added */
-  #add(
+  #addRows(
     definitionLevels: ArrayLike<number>,
     values: ArrayLike<unknown>,
     texts: ColumnTexts | null,

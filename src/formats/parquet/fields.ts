@@ -22,7 +22,7 @@ export class ColumnTexts {
   }
 
   addNull(): void {
-    this.#end(this.length);
+    this.#endText(this.length);
   }
 
   /** Adds a text; an empty one is null. */
@@ -43,7 +43,7 @@ export class ColumnTexts {
       }
       this.bytes[at++] = code;
     }
-    this.#end(at);
+    this.#endText(at);
   }
 
   /** Adds a text of another instance. */
@@ -56,10 +56,10 @@ export class ColumnTexts {
     const source = from.bytes;
     let at = start;
     for (let offset = sourceStart; offset < sourceEnd; offset++) bytes[at++] = source[offset] as number;
-    this.#end(at);
+    this.#endText(at);
   }
 
-  #end(end: number): void {
+  #endText(end: number): void {
     if (this.textCount === this.endOffsets.length) {
       const largerOffsets = new Uint32Array(this.endOffsets.length * 2);
       largerOffsets.set(this.endOffsets);

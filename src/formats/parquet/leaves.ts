@@ -14,6 +14,7 @@ import { ParquetProblem } from './problem.ts';
 /** A position in a leaf column: the offset of a page in the file, and the number of rows starting in that page to skip. */
 export interface LeafPosition {
   offset: number;
+  /** Number of rows to skip that start in the page. */
   skip: number;
 }
 
@@ -35,10 +36,10 @@ export class LeafReader {
   readonly chunk: ColumnChunk;
   readonly columnName: string;
   readonly #read: ReadBytes;
-  readonly #window: number;
-  readonly #held: DictionaryMemory;
+  readonly #windowBytes: number;
+  readonly #dictionaryMemory: DictionaryMemory;
   #bytes: Uint8Array = new Uint8Array();
-  #from = 0;
+  #bytesStart = 0;
   /** Values of the dictionary; null until they were requested. */
   #values: ArrayLike<unknown> | null = null;
   /** Texts of the dictionary; null until they were requested. */
@@ -56,18 +57,18 @@ export class LeafReader {
     window: number,
     dictionaryMemory: DictionaryMemory,
   ) {
-    this.#held = dictionaryMemory;
+    this.#dictionaryMemory = dictionaryMemory;
     this.#read = read;
     this.leaf = leaf;
     this.chunk = chunk;
     this.columnName = column;
-    this.#window = window;
+    this.#windowBytes = window;
   }
 
   /** Frees memory whose content can be read again. */
   freeCaches(): void {
     this.#values = null;
-    this.#held.byteCount -= this.#texts?.size ?? 0;
+    this.#dictionaryMemory.byteCount -= this.#texts?.size ?? 0;
     this.#texts = null;
   }
 
@@ -77,12 +78,12 @@ export class LeafReader {
    */
   async readPage(from: number): Promise<{ readPage: Page; offset: number; nextOffset: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
-      const { header, byteCount } = await this.#header(offset);
+      const { header, byteCount } = await this.#readHeader(offset);
       const body = offset + byteCount;
       const nextOffset = body + header.compressed_page_size;
       if (nextOffset > this.chunk.end) throw new ParquetProblem('damaged', this.columnName);
       if (header.type === 'DATA_PAGE' || header.type === 'DATA_PAGE_V2') {
-        const bytes = await this.#at(body, header.compressed_page_size);
+        const bytes = await this.#readBytes(body, header.compressed_page_size);
         const page = readPage(bytes, header, this.leaf, this.chunk.codec, this.columnName);
         return { readPage: page, offset, nextOffset };
       }
@@ -93,7 +94,7 @@ export class LeafReader {
 
   /** Frees the dictionary if too many bytes are held. */
   freeExcess(): void {
-    if (this.#held.byteCount > MAX_DICTIONARY_BYTES) this.freeCaches();
+    if (this.#dictionaryMemory.byteCount > MAX_DICTIONARY_BYTES) this.freeCaches();
   }
 
   /** Reads the values of the dictionary, which is the first page. */
@@ -109,20 +110,20 @@ export class LeafReader {
     const texts = new ColumnTexts();
     for (let index = 0; index < values.length; index++) addValue(texts, this.leaf, values[index]);
     this.#texts = texts;
-    this.#held.byteCount += texts.size;
+    this.#dictionaryMemory.byteCount += texts.size;
     return texts;
   }
 
   async #readDictionary(): Promise<ArrayLike<unknown>> {
-    const { header, byteCount } = await this.#header(this.chunk.start);
+    const { header, byteCount } = await this.#readHeader(this.chunk.start);
     if (header.type !== 'DICTIONARY_PAGE') throw new ParquetProblem('damaged', this.columnName);
-    const bytes = await this.#at(this.chunk.start + byteCount, header.compressed_page_size);
+    const bytes = await this.#readBytes(this.chunk.start + byteCount, header.compressed_page_size);
     return readDictionary(bytes, header, this.leaf, this.chunk.codec, this.columnName);
   }
 
-  async #header(offset: number): Promise<SizedHeader> {
+  async #readHeader(offset: number): Promise<SizedHeader> {
     for (let length = HEADER_BYTES; ; length *= 8) {
-      const bytes = await this.#at(offset, length);
+      const bytes = await this.#readBytes(offset, length);
       try {
         const foundHeader = readHeader(bytes);
         checkHeader(foundHeader.header, this.columnName);
@@ -136,22 +137,22 @@ export class LeafReader {
   }
 
   /** Reads a number of bytes from an offset on, fewer at the end of the chunk. */
-  async #at(offset: number, length: number): Promise<Uint8Array> {
+  async #readBytes(offset: number, length: number): Promise<Uint8Array> {
     const end = Math.min(offset + length, this.chunk.end);
-    if (offset < this.#from || end > this.#from + this.#bytes.length) {
+    if (offset < this.#bytesStart || end > this.#bytesStart + this.#bytes.length) {
       const maxLength = Math.min(
-        Math.max(length, this.#window),
+        Math.max(length, this.#windowBytes),
         this.chunk.end - offset,
         MAX_PAGE_BYTES + MAX_HEADER_BYTES,
       );
       const bytes = await this.#read(offset, maxLength);
       if (bytes.length < end - offset) throw new ParquetProblem('damaged', this.columnName);
       // A large page is not kept.
-      if (maxLength > this.#window) return bytes.subarray(0, end - offset);
+      if (maxLength > this.#windowBytes) return bytes.subarray(0, end - offset);
       this.#bytes = bytes;
-      this.#from = offset;
+      this.#bytesStart = offset;
     }
-    return this.#bytes.subarray(offset - this.#from, end - this.#from);
+    return this.#bytes.subarray(offset - this.#bytesStart, end - this.#bytesStart);
   }
 }
 

@@ -29,7 +29,7 @@ export class RecordWriter {
   }
 
   /** Begins the next field. */
-  #next(byteCount: number): void {
+  #beginField(byteCount: number): void {
     const neededBytes = this.#at + byteCount + 2;
     if (neededBytes > this.#out.length) this.#grow(neededBytes);
     if (this.#fields++ > 0) this.#out[this.#at++] = COMMA;
@@ -43,12 +43,12 @@ export class RecordWriter {
   }
 
   writeNull(): void {
-    this.#next(0);
+    this.#beginField(0);
   }
 
   /** Writes a value without quotes. */
   writeUnquoted(bytes: Uint8Array, start: number, end: number): void {
-    this.#next(end - start);
+    this.#beginField(end - start);
     const outputBytes = this.#out;
     let at = this.#at;
     for (let index = start; index < end; index++) outputBytes[at++] = bytes[index] as number;
@@ -59,7 +59,7 @@ export class RecordWriter {
   writeQuoted(bytes: Uint8Array, start: number, end: number): void {
     let quoteCount = 0;
     for (let index = start; index < end; index++) if (bytes[index] === QUOTE) quoteCount++;
-    this.#next(end - start + quoteCount + 2);
+    this.#beginField(end - start + quoteCount + 2);
     const outputBytes = this.#out;
     let at = this.#at;
     outputBytes[at++] = QUOTE;

@@ -47,35 +47,35 @@ export async function readBiffBook(stream: ByteStream): Promise<BiffBook> {
 class BookReader {
   #edition: BiffEdition = 8;
   #isSheet = false;
-  #epoch1904 = false;
+  #usesEpoch1904 = false;
   #decoder = findDecoder(0);
   readonly #texts = new BiffTexts();
-  #before = 0;
+  #lastKind = 0;
   /** Sheets by their offsets. */
   readonly #sheets = new Map<number, BiffSheet>();
   /** Format codes by format number. */
-  readonly #codes = new Map<number, string>();
+  readonly #formatCodes = new Map<number, string>();
   /** Format number of each cell style. */
   readonly #styles: number[] = [];
 
   /** Reads a record; returns true after the last one. */
   takeRecord(kind: number, content: DataView, offset: number): boolean {
-    if (offset === 0) this.#begin(kind, content);
-    if (kind !== record.CONTINUE_RECORD) this.#before = kind;
+    if (offset === 0) this.#readBeginning(kind, content);
+    if (kind !== record.CONTINUE_RECORD) this.#lastKind = kind;
     switch (kind) {
       case record.PASSWORD_RECORD:
         throw new WorkbookEncrypted();
       case record.DATE_MODE_RECORD:
-        this.#epoch1904 = content.getUint16(0, true) === 1;
+        this.#usesEpoch1904 = content.getUint16(0, true) === 1;
         break;
       case record.CODE_PAGE_RECORD:
         this.#decoder = findDecoder(content.getUint16(0, true));
         break;
       case record.FORMAT_RECORD_2:
-        this.#codes.set(this.#codes.size, this.#shortText(content, 0));
+        this.#formatCodes.set(this.#formatCodes.size, this.#readShortText(content, 0));
         break;
       case record.FORMAT_RECORD:
-        this.#format(content);
+        this.#readFormat(content);
         break;
       case record.STYLE_RECORD:
         this.#styles.push(content.getUint16(2, true));
@@ -85,18 +85,18 @@ class BookReader {
         this.#styles.push(content.getUint8(1));
         break;
       case record.SHEET_RECORD:
-        this.#sheet(content);
+        this.#readSheet(content);
         break;
       case record.TEXTS_RECORD:
       case record.CONTINUE_RECORD:
-        if (this.#before === record.TEXTS_RECORD)
+        if (this.#lastKind === record.TEXTS_RECORD)
           this.#texts.feedRecord(toBytes(content), kind === record.TEXTS_RECORD);
         break;
     }
     return kind === record.END_RECORD;
   }
 
-  #begin(kind: number, content: DataView): void {
+  #readBeginning(kind: number, content: DataView): void {
     if (!record.isBeginningRecord(kind)) throw new RecordsDamaged();
     const editions: Record<number, BiffEdition> = { 9: 2, 521: 3, 1033: 4 };
     this.#edition = editions[kind] ?? (content.getUint16(0, true) === 0x600 ? 8 : 5);
@@ -104,27 +104,27 @@ class BookReader {
     this.#isSheet = content.getUint16(2, true) !== WORKBOOK_STREAM_TYPE;
   }
 
-  #format(content: DataView): void {
-    if (this.#edition < 5) this.#codes.set(this.#codes.size, this.#shortText(content, 2));
-    else if (this.#edition === 5) this.#codes.set(content.getUint16(0, true), this.#shortText(content, 2));
+  #readFormat(content: DataView): void {
+    if (this.#edition < 5) this.#formatCodes.set(this.#formatCodes.size, this.#readShortText(content, 2));
+    else if (this.#edition === 5) this.#formatCodes.set(content.getUint16(0, true), this.#readShortText(content, 2));
     else {
       const isWide = (content.getUint8(4) & 1) !== 0;
-      this.#codes.set(content.getUint16(0, true), readCharacters(content, 5, content.getUint16(2, true), isWide));
+      this.#formatCodes.set(content.getUint16(0, true), readCharacters(content, 5, content.getUint16(2, true), isWide));
     }
   }
 
-  #shortText(content: DataView, at: number): string {
+  #readShortText(content: DataView, at: number): string {
     return this.#decoder.decode(toBytes(content).subarray(at + 1, at + 1 + content.getUint8(at)));
   }
 
-  #sheet(content: DataView): void {
+  #readSheet(content: DataView): void {
     if (content.getUint8(5) !== WORKSHEET_STREAM_TYPE) return;
     const offset = content.getUint32(0, true);
-    this.#sheets.set(offset, { name: this.#sheetName(content), isHidden: (content.getUint8(4) & 3) !== 0, offset });
+    this.#sheets.set(offset, { name: this.#readSheetName(content), isHidden: (content.getUint8(4) & 3) !== 0, offset });
   }
 
-  #sheetName(content: DataView): string {
-    if (this.#edition < 8) return cleanText(this.#shortText(content, 6));
+  #readSheetName(content: DataView): string {
+    if (this.#edition < 8) return cleanText(this.#readShortText(content, 6));
     return cleanText(readCharacters(content, 8, content.getUint8(6), (content.getUint8(7) & 1) !== 0));
   }
 
@@ -132,16 +132,16 @@ class BookReader {
     const sheets = [...this.#sheets.values()].sort((a, b) => Number(a.isHidden) - Number(b.isHidden));
     return {
       edition: this.#edition,
-      epoch1904: this.#epoch1904,
-      formats: this.#formats(),
+      epoch1904: this.#usesEpoch1904,
+      formats: this.#makeFormats(),
       sharedTexts: this.#texts.sharedTexts,
       textDecoder: this.#decoder,
       sheets: this.#isSheet ? [{ name: null, isHidden: false, offset: 0 }] : sheets,
     };
   }
 
-  #formats(): NumberFormat[] {
-    const knownFormats = new Map([...this.#codes].map(([number, code]) => [number, parseCustomFormat(code)]));
+  #makeFormats(): NumberFormat[] {
+    const knownFormats = new Map([...this.#formatCodes].map(([number, code]) => [number, parseCustomFormat(code)]));
     const findFormat = (number: number) =>
       knownFormats.get(number) ?? (this.#edition < 5 ? findOldestFormat(number) : findBuiltinFormat(number));
     return this.#edition === 2

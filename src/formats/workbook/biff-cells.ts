@@ -25,7 +25,7 @@ export class BiffCells {
   readonly #onCell: (cell: BiffCell) => void;
   #depth = 0;
   /** Cell of a formula whose text follows in a record of its own. */
-  #awaiting: { row: number; column: number } | null = null;
+  #awaitingCell: { row: number; column: number } | null = null;
 
   constructor(book: BiffBook, onCell: (cell: BiffCell) => void) {
     this.#book = book;
@@ -37,96 +37,97 @@ export class BiffCells {
     if (record.isBeginningRecord(kind)) this.#depth++;
     else if (this.#depth === 0) throw new RecordsDamaged();
     else if (kind === record.END_RECORD) this.hasEnded = --this.#depth === 0;
-    else if (this.#depth === 1) this.#take(kind, content);
+    else if (this.#depth === 1) this.#readCellRecord(kind, content);
   }
 
-  #take(kind: number, content: DataView): void {
+  #readCellRecord(kind: number, content: DataView): void {
     // The value follows the cell's style: three bytes in the oldest records, two in the others.
     const isOldestEdition = kind < record.FORMULA_RECORD || (kind === record.FORMULA_RECORD && this.#book.edition < 5);
     const at = isOldestEdition ? 7 : 6;
     switch (kind) {
       case record.INTEGER_RECORD_2:
-        this.#number(content, at, content.getUint16(at, true));
+        this.#readNumber(content, at, content.getUint16(at, true));
         break;
       case record.NUMBER_RECORD_2:
       case record.NUMBER_RECORD:
-        this.#number(content, at, content.getFloat64(at, true));
+        this.#readNumber(content, at, content.getFloat64(at, true));
         break;
       case record.SHORT_NUMBER_RECORD:
-        this.#number(content, at, decodeShortNumber(content.getUint32(at, true)));
+        this.#readNumber(content, at, decodeShortNumber(content.getUint32(at, true)));
         break;
       case record.NUMBERS_RECORD:
-        this.#numbers(content);
+        this.#readNumbers(content);
         break;
       case record.LABEL_RECORD_2:
       case record.LABEL_RECORD:
       case record.RICH_LABEL_RECORD:
-        this.#text(readPosition(content), this.#textAt(content, at, isOldestEdition));
+        this.#passText(readPosition(content), this.#readTextAt(content, at, isOldestEdition));
         break;
       case record.TEXT_CELL_RECORD:
-        this.#shared(content);
+        this.#readSharedText(content);
         break;
       case record.BOOLEAN_RECORD_2:
       case record.BOOLEAN_RECORD:
         // Otherwise it is an error such as #N/A, which is not a value.
         if (content.getUint8(at + 1) === 0)
-          this.#bare(readPosition(content), content.getUint8(at) === 0 ? 'false' : 'true');
+          this.#passUnquoted(readPosition(content), content.getUint8(at) === 0 ? 'false' : 'true');
         break;
       case record.FORMULA_RECORD:
       case record.FORMULA_RECORD_3:
       case record.FORMULA_RECORD_4:
-        this.#formula(content, at);
+        this.#readFormula(content, at);
         break;
       case record.STRING_RECORD_2:
       case record.STRING_RECORD:
-        if (this.#awaiting) this.#text(this.#awaiting, this.#textAt(content, 0, kind === record.STRING_RECORD_2));
-        this.#awaiting = null;
+        if (this.#awaitingCell)
+          this.#passText(this.#awaitingCell, this.#readTextAt(content, 0, kind === record.STRING_RECORD_2));
+        this.#awaitingCell = null;
         break;
       case record.MERGES_RECORD:
-        this.#merged(content);
+        this.#readMergedCells(content);
         break;
     }
   }
 
-  #formula(content: DataView, at: number): void {
+  #readFormula(content: DataView, at: number): void {
     const isNumber = content.getUint16(at + 6, true) !== 0xffff;
     const kind = content.getUint8(at);
-    if (isNumber) this.#number(content, at, content.getFloat64(at, true));
-    else if (kind === 0) this.#awaiting = readPosition(content);
-    else if (kind === 1) this.#bare(readPosition(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
+    if (isNumber) this.#readNumber(content, at, content.getFloat64(at, true));
+    else if (kind === 0) this.#awaitingCell = readPosition(content);
+    else if (kind === 1) this.#passUnquoted(readPosition(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
   }
 
-  #number(content: DataView, at: number, value: number): void {
+  #readNumber(content: DataView, at: number, value: number): void {
     const { edition, formats } = this.#book;
     const style = edition === 2 ? content.getUint8(5) & 63 : content.getUint8(4) & 63;
-    this.#formatted(readPosition(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
+    this.#passFormatted(readPosition(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
   }
 
-  #numbers(content: DataView): void {
+  #readNumbers(content: DataView): void {
     const { row, column } = readPosition(content);
     for (let at = 4, index = 0; at + 6 <= content.byteLength - 2; at += 6, index++) {
       const format = this.#book.formats[content.getUint16(at, true)];
-      this.#formatted({ row, column: column + index }, decodeShortNumber(content.getUint32(at + 2, true)), format);
+      this.#passFormatted({ row, column: column + index }, decodeShortNumber(content.getUint32(at + 2, true)), format);
     }
   }
 
-  #formatted(position: { row: number; column: number }, value: number, format: NumberFormat = NUMBER_FORMAT): void {
+  #passFormatted(position: { row: number; column: number }, value: number, format: NumberFormat = NUMBER_FORMAT): void {
     const text = formatNumber(String(value), format, this.#book.epoch1904);
     // A code is text, although it is stored as a number.
-    if (text === null) this.#text(position, String(value));
-    else if (format.kind === 'code' || format.kind === 'span') this.#text(position, text);
-    else this.#bare(position, text);
+    if (text === null) this.#passText(position, String(value));
+    else if (format.kind === 'code' || format.kind === 'span') this.#passText(position, text);
+    else this.#passUnquoted(position, text);
   }
 
-  #bare(position: { row: number; column: number }, value: string): void {
+  #passUnquoted(position: { row: number; column: number }, value: string): void {
     this.#onCell({ ...position, value, isText: false });
   }
 
-  #text(position: { row: number; column: number }, value: string): void {
+  #passText(position: { row: number; column: number }, value: string): void {
     if (value !== '') this.#onCell({ ...position, value, isText: true });
   }
 
-  #shared(content: DataView): void {
+  #readSharedText(content: DataView): void {
     const { sharedTexts } = this.#book;
     const value = content.getUint32(6, true);
     if (value >= sharedTexts.count) throw new RecordsDamaged();
@@ -134,7 +135,7 @@ export class BiffCells {
       this.#onCell({ ...readPosition(content), value, isText: true });
   }
 
-  #textAt(content: DataView, at: number, isShort: boolean): string {
+  #readTextAt(content: DataView, at: number, isShort: boolean): string {
     const { edition, textDecoder } = this.#book;
     if (edition === 8 && !isShort) {
       const isWide = (content.getUint8(at + 2) & 1) !== 0;
@@ -145,7 +146,7 @@ export class BiffCells {
     return cleanText(textDecoder.decode(toBytes(content).subarray(from, from + length)));
   }
 
-  #merged(content: DataView): void {
+  #readMergedCells(content: DataView): void {
     const count = content.getUint16(0, true);
     for (let index = 0; index < count; index++) {
       const [top, bottom, left, right] = [0, 2, 4, 6].map((edgeOffset) =>

@@ -48,12 +48,12 @@ export const cleanText = (text: string): string => text.replaceAll('\0', '').toW
 export class BiffTexts {
   readonly sharedTexts = new SharedTexts();
   /** Number of characters still to come of the text that continues in the next record. */
-  #characters = 0;
+  #remainingCharacters = 0;
   /** Number of bytes of formatting still to come. */
-  #formatBytes = 0;
-  #wide = false;
+  #remainingFormatBytes = 0;
+  #isWide = false;
   /** Characters of the text that were read so far. */
-  #partial = '';
+  #partialText = '';
   #isOpen = false;
 
   /**
@@ -64,44 +64,44 @@ export class BiffTexts {
     const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
     // The record begins with two counts of texts.
     let at = isFirst ? 8 : 0;
-    if (this.#characters > 0 && at < record.length) this.#wide = (view.getUint8(at++) & WIDE_FLAG) !== 0;
+    if (this.#remainingCharacters > 0 && at < record.length) this.#isWide = (view.getUint8(at++) & WIDE_FLAG) !== 0;
     while (at < record.length) {
-      if (!this.#isOpen) at = this.#open(view, at);
-      const width = this.#wide ? 2 : 1;
-      const count = Math.min(this.#characters, Math.floor((record.length - at) / width));
-      this.#partial += readCharacters(view, at, count, this.#wide);
-      this.#characters -= count;
+      if (!this.#isOpen) at = this.#openText(view, at);
+      const width = this.#isWide ? 2 : 1;
+      const count = Math.min(this.#remainingCharacters, Math.floor((record.length - at) / width));
+      this.#partialText += readCharacters(view, at, count, this.#isWide);
+      this.#remainingCharacters -= count;
       at += count * width;
-      if (this.#characters > 0) return;
-      const skippedBytes = Math.min(this.#formatBytes, record.length - at);
-      this.#formatBytes -= skippedBytes;
+      if (this.#remainingCharacters > 0) return;
+      const skippedBytes = Math.min(this.#remainingFormatBytes, record.length - at);
+      this.#remainingFormatBytes -= skippedBytes;
       at += skippedBytes;
-      if (this.#formatBytes === 0) this.#close();
+      if (this.#remainingFormatBytes === 0) this.#closeText();
     }
   }
 
   /** Reads the header of a text and returns where its characters begin. */
-  #open(view: DataView, from: number): number {
+  #openText(view: DataView, from: number): number {
     let at = from + 3;
     const flags = view.getUint8(from + 2);
-    this.#characters = view.getUint16(from, true);
-    this.#wide = (flags & WIDE_FLAG) !== 0;
-    this.#formatBytes = 0;
+    this.#remainingCharacters = view.getUint16(from, true);
+    this.#isWide = (flags & WIDE_FLAG) !== 0;
+    this.#remainingFormatBytes = 0;
     if ((flags & RICH_FLAG) !== 0) {
-      this.#formatBytes += view.getUint16(at, true) * 4;
+      this.#remainingFormatBytes += view.getUint16(at, true) * 4;
       at += 2;
     }
     if ((flags & PHONETIC_FLAG) !== 0) {
-      this.#formatBytes += view.getUint32(at, true);
+      this.#remainingFormatBytes += view.getUint32(at, true);
       at += 4;
     }
     this.#isOpen = true;
-    this.#partial = '';
+    this.#partialText = '';
     return at;
   }
 
-  #close(): void {
-    this.sharedTexts.appendText(cleanText(this.#partial));
+  #closeText(): void {
+    this.sharedTexts.appendText(cleanText(this.#partialText));
     this.sharedTexts.endText();
     this.#isOpen = false;
   }

@@ -104,19 +104,19 @@ class BiffConversion<T> {
   readonly #file: BiffFile<T>;
   readonly #stream: ByteStream;
   readonly #book: BiffBook;
-  #read: number;
+  #readByteCount: number;
   #textBytes = 0;
 
   constructor(file: BiffFile<T>, stream: ByteStream, book: BiffBook) {
     this.#file = file;
     this.#stream = stream;
     this.#book = book;
-    this.#read = book.readBytes;
+    this.#readByteCount = book.readBytes;
   }
 
   /** Converts a sheet; null when it has no rows. */
   async convertSheet({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
-    const survey = await this.#survey(offset);
+    const survey = await this.#surveySheet(offset);
     if (survey.firstColumn < 0) return null;
     const merges = selectUsefulMerges(survey.cells.mergedCells);
     const output = this.#file.begin();
@@ -129,9 +129,10 @@ class BiffConversion<T> {
     const flushText = () => sheet.flush(merges.headerMerges, survey.firstColumn);
     if (survey.isSorted) {
       const cells = new BiffCells(this.#book, (cell) => rows.writeCell(cell));
-      for (let at = offset; !cells.hasEnded; await flushText()) at += await this.#pass(cells, at, () => sheet.isFull);
+      for (let at = offset; !cells.hasEnded; await flushText())
+        at += await this.#readPass(cells, at, () => sheet.isFull);
     } else {
-      for (const cell of await this.#sorted(offset)) {
+      for (const cell of await this.#listSortedCells(offset)) {
         rows.writeCell(cell);
         if (sheet.isFull) await flushText();
       }
@@ -141,7 +142,7 @@ class BiffConversion<T> {
     return { text: await output.end(), sheet: sheet.makeFacts(name), counts: sheet.counts };
   }
 
-  async #survey(offset: number): Promise<SheetSurvey> {
+  async #surveySheet(offset: number): Promise<SheetSurvey> {
     let firstColumn = MAX_COLUMNS;
     let lastKey = 0;
     let isSorted = true;
@@ -151,17 +152,17 @@ class BiffConversion<T> {
       if (key <= lastKey) isSorted = false;
       lastKey = key;
     });
-    await this.#pass(cells, offset, () => false);
+    await this.#readPass(cells, offset, () => false);
     return { cells, firstColumn: lastKey === 0 ? -1 : firstColumn, isSorted };
   }
 
   /** Lists the cells of a sheet in order; of several at the same position the last. */
-  async #sorted(offset: number): Promise<BiffCell[]> {
+  async #listSortedCells(offset: number): Promise<BiffCell[]> {
     const { size } = this.#stream;
     if (size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
     await this.#file.reserveMemory(UNSORTED_RATIO * size);
     const allCells: BiffCell[] = [];
-    await this.#pass(new BiffCells(this.#book, (cell) => allCells.push(cell)), offset, () => false);
+    await this.#readPass(new BiffCells(this.#book, (cell) => allCells.push(cell)), offset, () => false);
     const makeKey = ({ row, column }: BiffCell) => makeCellKey(row, column);
     allCells.sort((a, b) => makeKey(a) - makeKey(b));
     return allCells.filter((cell, index) => {
@@ -171,13 +172,13 @@ class BiffConversion<T> {
   }
 
   /** Reads a sheet's records from an offset to its end or until `isEnough`, and returns the number of bytes read. */
-  async #pass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
+  async #readPass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
     const readByteCount = await readRecords(this.#stream, offset, (kind, content) => {
       cells.takeRecord(kind, content);
       return cells.hasEnded || isEnough();
     });
-    this.#read += Math.max(readByteCount, BLOCK_BYTES);
-    if (this.#read > FREE_BYTES + MAX_PASSES * this.#file.size) throw new WorkbookTooLarge();
+    this.#readByteCount += Math.max(readByteCount, BLOCK_BYTES);
+    if (this.#readByteCount > FREE_BYTES + MAX_PASSES * this.#file.size) throw new WorkbookTooLarge();
     return readByteCount;
   }
 }

@@ -43,7 +43,7 @@ export class CellWriter {
     const bytes = this.#bytes;
     switch (type) {
       case NUMERIC_CELL:
-        this.#number(column, style, start, end);
+        this.#writeNumber(column, style, start, end);
         break;
       case SHARED_TEXT_CELL: {
         const { strings } = this.#workbook;
@@ -56,7 +56,7 @@ export class CellWriter {
       }
       case BOOLEAN_CELL:
         // Almost all are `0` or `1`: decoding them would take longer.
-        this.#boolean(
+        this.#writeBoolean(
           column,
           end - start === 1 ? String.fromCharCode(bytes[start] as number) : decodeText(bytes, start, end),
         );
@@ -67,13 +67,13 @@ export class CellWriter {
         else this.writeText(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
         break;
       case ISO_DATE_CELL:
-        this.#isoDate(column, decodeText(bytes, start, end), style);
+        this.#writeIsoDate(column, decodeText(bytes, start, end), style);
         break;
       // An error such as #N/A is not a value.
     }
   }
 
-  #number(column: number, style: number, start: number, end: number): void {
+  #writeNumber(column: number, style: number, start: number, end: number): void {
     const bytes = this.#bytes;
     const format = this.#workbook.formats[style] ?? NUMBER_FORMAT;
     const plainEnd = format.kind === 'number' ? findPlainEnd(bytes, start, end) : -1;
@@ -91,13 +91,13 @@ export class CellWriter {
     else this.#writer.writeUnquotedText(text);
   }
 
-  #boolean(column: number, value: string): void {
+  #writeBoolean(column: number, value: string): void {
     const text = normalizeBoolean(value);
     if (text === null) this.writeText(column, value.trim());
     else if (this.#rows.moveToColumn(column)) this.#writer.writeUnquotedText(text);
   }
 
-  #isoDate(column: number, value: string, style: number): void {
+  #writeIsoDate(column: number, value: string, style: number): void {
     const text = normalizeIsoText(value, (this.#workbook.formats[style] ?? NUMBER_FORMAT).kind === 'date');
     if (text === null) this.writeText(column, unescapeText(value));
     else if (this.#rows.moveToColumn(column)) this.#writer.writeUnquotedText(text);

@@ -79,18 +79,18 @@ const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
 class HeaderRows {
   readonly #rows: FirstCell[][];
   readonly #merges: Merge[];
-  readonly #top: number;
+  readonly #topRow: number;
   readonly #width: number;
   /** The columns with a value, from 0. */
   readonly #columns: number[];
   /** For each merged cell, whether several columns with values share it. */
   readonly #shared: boolean[];
   /** The merged cell at each place of the rows from the top on, as its number among the merges; -1 for none. */
-  readonly #cover: Int32Array[];
+  readonly #mergeIndexes: Int32Array[];
 
   constructor(rows: FirstCell[][], merges: Merge[], firstColumn: number, top: number, width: number) {
     this.#rows = rows;
-    this.#top = top;
+    this.#topRow = top;
     this.#width = width;
     this.#columns = Array.from({ length: width }, (_, column) => column).filter((column) =>
       rows.some((row, index) => index >= top - 1 && isFilledAt(row, column)),
@@ -105,19 +105,19 @@ class HeaderRows {
         right > left && this.#columns.filter((column) => column >= left && column <= right).length > 1,
     );
     const lastRow = Math.min(rows.length, top + MAX_LEVELS, MAX_HEADER_ROW);
-    this.#cover = Array.from({ length: Math.max(0, lastRow - top + 1) }, () => new Int32Array(width).fill(-1));
+    this.#mergeIndexes = Array.from({ length: Math.max(0, lastRow - top + 1) }, () => new Int32Array(width).fill(-1));
     for (const [index, { top: from, bottom, left, right }] of this.#merges.entries()) {
       for (let row = Math.max(from, top); row <= Math.min(bottom, lastRow); row++) {
-        this.#cover[row - top]?.fill(index, Math.max(0, left), Math.min(right + 1, width));
+        this.#mergeIndexes[row - top]?.fill(index, Math.max(0, left), Math.min(right + 1, width));
       }
     }
   }
 
   /** Finds the first row, from the top on, in which no columns share a cell; the top if there is none. */
   findBottom(): number {
-    let bottom = this.#top;
-    while (bottom < Math.min(this.#rows.length, this.#top + MAX_LEVELS) && this.isShared(bottom)) bottom++;
-    return this.isShared(bottom) ? this.#top : bottom;
+    let bottom = this.#topRow;
+    while (bottom < Math.min(this.#rows.length, this.#topRow + MAX_LEVELS) && this.isShared(bottom)) bottom++;
+    return this.isShared(bottom) ? this.#topRow : bottom;
   }
 
   /** Returns true if columns with values share a cell in the row. */
@@ -126,11 +126,11 @@ class HeaderRows {
   }
 
   #isShared(row: number, column: number): boolean {
-    return this.#shared[this.#cover[row - this.#top]?.[column] ?? -1] === true;
+    return this.#shared[this.#mergeIndexes[row - this.#topRow]?.[column] ?? -1] === true;
   }
 
-  #mergeAt(row: number, column: number): Merge | undefined {
-    return this.#merges[this.#cover[row - this.#top]?.[column] ?? -1];
+  #findMerge(row: number, column: number): Merge | undefined {
+    return this.#merges[this.#mergeIndexes[row - this.#topRow]?.[column] ?? -1];
   }
 
   /**
@@ -142,13 +142,13 @@ class HeaderRows {
     const levels = this.#levels(bottom);
     const isOneHeader =
       this.#columns.some((column) => {
-        const merge = this.#mergeAt(bottom, column);
-        return merge?.top === this.#top && merge.bottom === bottom && this.#textAt(this.#top, column) !== '';
+        const merge = this.#findMerge(bottom, column);
+        return merge?.top === this.#topRow && merge.bottom === bottom && this.#getText(this.#topRow, column) !== '';
       }) || this.#namesTypedColumns(bottom);
     return (
       levels.every((row) => this.looksLikeNames(row, bottom)) &&
       this.#columns.every((column) => {
-        const ownCellRows = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
+        const ownCellRows = levels.filter((row) => !this.#isShared(row, column) && this.#getText(row, column) !== '');
         return (
           ownCellRows.length === 1 ||
           (isOneHeader && ownCellRows.length > 1) ||
@@ -166,7 +166,7 @@ class HeaderRows {
     const levels = this.#levels(bottom);
     const [last, ...rows] = this.#rows.slice(bottom - 1).map(classifyRow) as [ClassifiedRow, ...ClassifiedRow[]];
     const columnForms = findTypedColumns(rows);
-    const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#textAt(row, column) !== '');
+    const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#getText(row, column) !== '');
     const firstNamedIndex = this.#columns.findIndex(isNamedAbove);
     return (
       mayBeHeader(last) &&
@@ -178,12 +178,12 @@ class HeaderRows {
       ) &&
       this.#columns
         .slice(firstNamedIndex)
-        .every((column) => this.#textAt(bottom, column) === '' || isNamedAbove(column))
+        .every((column) => this.#getText(bottom, column) === '' || isNamedAbove(column))
     );
   }
 
   #levels(bottom: number): number[] {
-    return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
+    return Array.from({ length: bottom - this.#topRow + 1 }, (_, level) => this.#topRow + level);
   }
 
   /**
@@ -197,7 +197,7 @@ class HeaderRows {
       numbers.length > 1 && numbers.every(({ text }) => YEAR_PATTERN.test(text)) && areAscending(numbers);
     return cells.every((cell, column) => {
       // What is merged from above is judged there.
-      if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
+      if (!isFilled(cell) || this.#getText(row, column) === '') return true;
       const cellsBelow = this.#rows.slice(bottom).flatMap((lowerRow) => lowerRow[column] ?? []);
       if (cellsBelow.some(({ text }) => text === cell.text)) return false;
       const kind = detectValueType(cell);
@@ -211,9 +211,9 @@ class HeaderRows {
    * other values.
    */
   isTitle(): boolean {
-    const nextRowIndex = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
+    const nextRowIndex = this.#rows.findIndex((row, index) => index >= this.#topRow && row.some(isFilled));
     const cells = this.#rows[nextRowIndex]?.filter(isFilled) ?? [];
-    const isWider = cells.length > (this.#rows[this.#top - 1] as FirstCell[]).filter(isFilled).length;
+    const isWider = cells.length > (this.#rows[this.#topRow - 1] as FirstCell[]).filter(isFilled).length;
     const areYears = areYearNames(this.#rows[nextRowIndex]?.map(({ text }) => text) ?? []);
     const areNames = cells.every(
       ({ text, isText }) => (isText && /\p{L}/u.test(text)) || (areYears && YEAR_PATTERN.test(text)),
@@ -228,8 +228,8 @@ class HeaderRows {
    * Returns the text of the cell at a position, which several columns may share; empty if a cell from a row above
    * reaches down to the position.
    */
-  #textAt(row: number, column: number): string {
-    const merge = this.#mergeAt(row, column);
+  #getText(row: number, column: number): string {
+    const merge = this.#findMerge(row, column);
     if (merge && merge.top < row) return '';
     const from = merge && this.#isShared(row, column) ? Math.max(0, merge.left) : column;
     return this.#rows[row - 1]?.[from]?.text.trim() ?? '';
@@ -238,19 +238,19 @@ class HeaderRows {
   joinRows(bottom: number): JoinedHeader {
     const levels = this.#levels(bottom);
     const names = Array.from({ length: this.#width }, (_, column) => {
-      const words = levels.map((row) => this.#textAt(row, column)).filter((word) => word !== '');
+      const words = levels.map((row) => this.#getText(row, column)).filter((word) => word !== '');
       return words.filter((word, level) => word !== words[level - 1]).join(' ');
     });
     const filledLevelCount = levels.filter((row) => this.#rows[row - 1]?.some(isFilled)).length;
-    return { topRow: this.#top, bottomRow: bottom, filledCount: filledLevelCount, columnNames: names };
+    return { topRow: this.#topRow, bottomRow: bottom, filledCount: filledLevelCount, columnNames: names };
   }
 
   /** Names the columns by the first row alone: columns that share a cell are numbered, if the rows below use them. */
   numberColumns(): JoinedHeader {
-    const row = this.#top;
+    const row = this.#topRow;
     const names = Array.from({ length: this.#width }, (_, column) => {
-      const text = this.#textAt(row, column);
-      const merge = this.#mergeAt(row, column);
+      const text = this.#getText(row, column);
+      const merge = this.#findMerge(row, column);
       if (!merge || column <= merge.left || text === '' || text.length > MAX_NAME_LENGTH) {
         return this.#rows[row - 1]?.[column]?.text ?? '';
       }

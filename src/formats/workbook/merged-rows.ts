@@ -24,21 +24,21 @@ export class EarlierColumnFound extends Error {
  */
 export class MergedRows {
   readonly #writer: RowWriter;
-  readonly #down: Merges['lastRowsByCell'];
-  readonly #first: number;
+  readonly #lastRowsByCell: Merges['lastRowsByCell'];
+  readonly #firstColumn: number;
   #fills: Fill[];
   /** Index of the next fill to write. */
-  #next = 0;
+  #nextFillIndex = 0;
   /** New fills, which the current row's cells began. */
-  #added: Fill[] = [];
+  #addedFills: Fill[] = [];
   /** Position at which the current cell's field starts; -1 if it is not needed. */
   #cellMark = -1;
 
   /** @param firstColumn the sheet's first column with a value, from 0 */
   constructor(writer: RowWriter, merges: Merges, firstColumn: number, fills: Fill[] = []) {
     this.#writer = writer;
-    this.#down = merges.lastRowsByCell;
-    this.#first = firstColumn;
+    this.#lastRowsByCell = merges.lastRowsByCell;
+    this.#firstColumn = firstColumn;
     this.#fills = fills;
   }
 
@@ -50,23 +50,23 @@ export class MergedRows {
   /** Begins a row, from 1. */
   beginRow(row: number): void {
     this.#writer.beginRow(row);
-    this.#next = 0;
-    this.#added = [];
+    this.#nextFillIndex = 0;
+    this.#addedFills = [];
   }
 
   /** Moves to a column, from 0, to write its value. @returns false if the row is already past it @throws EarlierColumnFound */
   moveToColumn(column: number): boolean {
-    if (column < this.#first) throw new EarlierColumnFound(column);
-    if (this.#fills.length > 0) this.#fill(column);
-    const isReached = this.#writer.moveToField(column - this.#first);
+    if (column < this.#firstColumn) throw new EarlierColumnFound(column);
+    if (this.#fills.length > 0) this.#writeFills(column);
+    const isReached = this.#writer.moveToField(column - this.#firstColumn);
     this.#cellMark = this.#writer.mark;
     return isReached;
   }
 
   /** Ends a cell. Its text, if any, is held for the rows below that the cell is merged with. */
   endCell(column: number): void {
-    if (this.#down.size === 0) this.#cellMark = -1;
-    else this.endMergedCell(column, this.#down.get(makeCellKey(this.#writer.row + 1, column)) ?? 0);
+    if (this.#lastRowsByCell.size === 0) this.#cellMark = -1;
+    else this.endMergedCell(column, this.#lastRowsByCell.get(makeCellKey(this.#writer.row + 1, column)) ?? 0);
   }
 
   /** Ends a cell that is merged down to a row. @param isCategory whether its value is a text */
@@ -75,29 +75,30 @@ export class MergedRows {
     this.#cellMark = -1;
     if (cellStart < 0 || lastRow <= this.#writer.row + 1) return;
     const value = this.#writer.getBytesSince(cellStart);
-    if (isCategory ?? value[0] === QUOTE) this.#added.push({ column, until: lastRow, text: decoder.decode(value) });
+    if (isCategory ?? value[0] === QUOTE)
+      this.#addedFills.push({ column, until: lastRow, text: decoder.decode(value) });
   }
 
   /** Ends the row. Merged cells are not repeated in a row that has no value of its own. */
   endRow(): void {
     const isEmpty = this.#writer.isEmpty;
-    if (!isEmpty) this.#fill(MAX_COLUMNS);
+    if (!isEmpty) this.#writeFills(MAX_COLUMNS);
     this.#writer.endRow();
     if (isEmpty) return;
     if (this.#fills.length > 0) this.#fills = this.#fills.filter(({ until }) => until > this.#writer.row);
-    if (this.#added.length === 0) return;
-    this.#fills = [...this.#fills, ...this.#added].sort((a, b) => a.column - b.column);
+    if (this.#addedFills.length === 0) return;
+    this.#fills = [...this.#fills, ...this.#addedFills].sort((a, b) => a.column - b.column);
     if (this.#fills.reduce((sum, { text }) => sum + text.length, 0) > MAX_FILL_LENGTH) throw new WorkbookTooLarge();
   }
 
   /** Repeats merged cells from above that lie before the column. */
-  #fill(column: number): void {
-    for (; this.#next < this.#fills.length; this.#next++) {
-      const { column: fillColumn, until, text } = this.#fills[this.#next] as Fill;
+  #writeFills(column: number): void {
+    for (; this.#nextFillIndex < this.#fills.length; this.#nextFillIndex++) {
+      const { column: fillColumn, until, text } = this.#fills[this.#nextFillIndex] as Fill;
       if (fillColumn > column) return;
       // A cell with a value of its own keeps it.
       if (fillColumn === column || until <= this.#writer.row) continue;
-      if (this.#writer.moveToField(fillColumn - this.#first)) this.#writer.writeUnquotedText(text);
+      if (this.#writer.moveToField(fillColumn - this.#firstColumn)) this.#writer.writeUnquotedText(text);
     }
   }
 }

@@ -22,6 +22,7 @@ export interface Merges {
 /** Merged cell to be repeated: the text of its field, and the last row in which it is written. */
 export interface Fill {
   column: number;
+  /** The last row in which the text is written. */
   until: number;
   text: string;
 }

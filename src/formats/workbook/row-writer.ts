@@ -31,7 +31,7 @@ export class RowWriter {
   #rowStart = 0;
   #field = 0;
   /** Number of values of the current row that are more than spaces. */
-  #values = 0;
+  #valueCount = 0;
 
   constructor(from = { row: 0, width: 0, filled: 0, narrow: 0 }) {
     this.row = from.row;
@@ -60,7 +60,7 @@ export class RowWriter {
     for (this.#reserve(row - this.row); this.row < row - 1; this.row++) this.#out[this.#at++] = LINE_FEED;
     this.#rowStart = this.#at;
     this.#field = 0;
-    this.#values = 0;
+    this.#valueCount = 0;
   }
 
   /** Removes the current row, whose text begins at `offset`, and sets the row number to `toRow`. */
@@ -89,7 +89,7 @@ export class RowWriter {
 
   /** Writes a value without quotes. */
   writeUnquoted(bytes: Uint8Array, start: number, end: number): void {
-    this.#values++;
+    this.#valueCount++;
     this.#copy(bytes, start, end);
   }
 
@@ -100,7 +100,7 @@ export class RowWriter {
 
   /** Writes a value without quotes. Almost all are ASCII and short: a call of the encoder would take longer. */
   writeUnquotedText(text: string): void {
-    this.#values++;
+    this.#valueCount++;
     const startOffset = this.#at;
     this.#reserve(text.length + SPARE_BYTES);
     for (let index = 0; index < text.length; index++) {
@@ -122,7 +122,7 @@ export class RowWriter {
     let at = this.#at;
     let blankEnd = start;
     while (blankEnd < end && bytes[blankEnd] === SPACE) blankEnd++;
-    if (blankEnd < end) this.#values++;
+    if (blankEnd < end) this.#valueCount++;
     outputBytes[at++] = QUOTE;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
@@ -145,8 +145,8 @@ export class RowWriter {
 
   endRow(): void {
     if (!this.isEmpty) {
-      if (this.#values > 0) this.filled++;
-      if (this.#values === 1 && this.narrow === this.filled - 1) this.narrow = this.filled;
+      if (this.#valueCount > 0) this.filled++;
+      if (this.#valueCount === 1 && this.narrow === this.filled - 1) this.narrow = this.filled;
       if (this.#field + 1 > this.width) this.width = this.#field + 1;
       this.moveToField(this.width - 1);
     }

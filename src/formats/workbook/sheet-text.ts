@@ -11,8 +11,8 @@ export class SheetText {
   readonly writer = new RowWriter();
   readonly #write: (text: Uint8Array) => Promise<void>;
   #isFirst = true;
-  #header: number | null = null;
-  #joined = 0;
+  #headerRow: number | null = null;
+  #joinedRowCount = 0;
 
   constructor(write: (text: Uint8Array) => Promise<void>) {
     this.#write = write;
@@ -29,16 +29,16 @@ export class SheetText {
     if (!this.#isFirst) return this.#write(rows);
     this.#isFirst = false;
     const { text, header, joined } = joinHeaderRows(rows, merges, firstColumn);
-    this.#header = header;
-    this.#joined = joined;
+    this.#headerRow = header;
+    this.#joinedRowCount = joined;
     await this.#write(text);
   }
 
   get counts(): RowCounts {
-    return { filled: this.writer.filled - this.#joined, narrow: this.writer.narrow };
+    return { filled: this.writer.filled - this.#joinedRowCount, narrow: this.writer.narrow };
   }
 
   makeFacts(name: string | null): SheetFacts {
-    return { name, width: this.writer.width, header: this.#header };
+    return { name, width: this.writer.width, header: this.#headerRow };
   }
 }

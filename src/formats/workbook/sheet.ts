@@ -106,7 +106,7 @@ class RowConverter {
       else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('row')) {
         const { mark } = this.#writer;
         const { row } = this.#writer;
-        if (!this.#row(token === OPEN_TAG)) {
+        if (!this.#convertRow(token === OPEN_TAG)) {
           this.#writer.dropRow(row, mark);
           break;
         }
@@ -125,19 +125,19 @@ class RowConverter {
   }
 
   /** Converts the row whose tag was just read. @returns false when the block ends before the row does */
-  #row(hasCells: boolean): boolean {
+  #convertRow(hasCells: boolean): boolean {
     const reader = this.#reader;
     const writer = this.#writer;
     let row = writer.row + 1;
     if (reader.findAttribute('r')) row = parseInteger(reader.bytes, reader.valueStart, reader.valueEnd);
     if (row <= writer.row || row > MAX_ROWS) throw new XmlUnreadable('rows out of order');
     this.#rows.beginRow(row);
-    if (hasCells && !this.#cells()) return false;
+    if (hasCells && !this.#convertCells()) return false;
     this.#rows.endRow();
     return true;
   }
 
-  #cells(): boolean {
+  #convertCells(): boolean {
     const reader = this.#reader;
     let column = -1;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
@@ -147,13 +147,13 @@ class RowConverter {
       column++;
       if (reader.findAttribute('r')) column = readColumn(reader.bytes, reader.valueStart, reader.valueEnd);
       if (column <= columnBefore || column >= MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
-      if (token === OPEN_TAG && !this.#cell(column)) return false;
+      if (token === OPEN_TAG && !this.#convertCell(column)) return false;
     }
     return false;
   }
 
   /** Converts the cell whose tag was just read. @returns false when the block ends before the cell does */
-  #cell(column: number): boolean {
+  #convertCell(column: number): boolean {
     const reader = this.#reader;
     const { bytes } = reader;
     const type = reader.findAttribute('t') ? readType(bytes, reader.valueStart, reader.valueEnd) : NUMERIC_CELL;
@@ -179,7 +179,7 @@ class RowConverter {
         end = reader.end;
         isEncoded = token === TEXT_TOKEN;
       } else if (token === OPEN_TAG && reader.isElement('is')) {
-        inlineText = this.#inline();
+        inlineText = this.#readInlineText();
         if (inlineText === null) return false;
       }
     }
@@ -198,7 +198,7 @@ class RowConverter {
   }
 
   /** Reads the text of an inline string; null when the block ends before the text does. */
-  #inline(): string | null {
+  #readInlineText(): string | null {
     const reader = this.#reader;
     let text = '';
     const isComplete = readRuns(reader, 'is', (isEncoded) => {

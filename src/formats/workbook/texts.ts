@@ -18,7 +18,7 @@ const BYTES_PER_UNIT = 3;
 export class SharedTexts {
   readonly #pages: Uint8Array[] = [new Uint8Array(PAGE_BYTES)];
   /** Number of used bytes of each page. */
-  readonly #used: number[] = [0];
+  readonly #usedByteCounts: number[] = [0];
   /** Start of each text: its page, and the offset in the page. */
   readonly #places: Uint32Array[] = [new Uint32Array(POSITIONS_PER_ARRAY)];
   #count = 0;
@@ -44,7 +44,7 @@ export class SharedTexts {
   getEnd(index: number): number {
     const page = toPage(this.#findPlace(index));
     const isLast = index + 1 === this.#count || toPage(this.#findPlace(index + 1)) !== page;
-    return isLast ? (this.#used[page] as number) : this.getStart(index + 1);
+    return isLast ? (this.#usedByteCounts[page] as number) : this.getStart(index + 1);
   }
 
   /** Adds to the current text. @throws WorkbookTooLarge */
@@ -69,7 +69,7 @@ export class SharedTexts {
     const page = this.#pages.length - 1;
     (this.#places.at(-1) as Uint32Array)[index] = page * PAGE_BYTES + this.#start;
     this.#count += 1;
-    this.#used[page] = this.#at;
+    this.#usedByteCounts[page] = this.#at;
     this.#start = this.#at;
     // No text begins beyond the standard size.
     if (this.#at >= PAGE_BYTES) this.#openPage(PAGE_BYTES);
@@ -96,11 +96,11 @@ export class SharedTexts {
     // An empty page, which was too small for its first text, is replaced.
     if (this.#start === 0) {
       this.#hold(-(this.#pages.pop()?.length ?? 0));
-      this.#used.pop();
+      this.#usedByteCounts.pop();
     }
     this.#hold(bytes);
     this.#pages.push(new Uint8Array(bytes));
-    this.#used.push(0);
+    this.#usedByteCounts.push(0);
     this.#start = 0;
     this.#at = 0;
   }

@@ -43,15 +43,15 @@ export class WorkbookWriter {
   readonly #encoder = new TextEncoder();
   /** The beginning of a cell of each column, up to the number of its row. */
   readonly #cellBeginnings: string[];
-  #ready: Uint8Array[] = [];
-  #rows = 0;
-  #bytes = 0;
+  #readyPieces: Uint8Array[] = [];
+  #rowCount = 0;
+  #byteCount = 0;
 
   constructor(sheetName: string, header: string[]) {
     this.#cellBeginnings = header.map((_, at) => `<c r="${toColumnLetters(at)}`);
     this.#zip = new Zip((error, bytes) => {
       if (error) throw error;
-      this.#ready.push(bytes);
+      this.#readyPieces.push(bytes);
     });
     for (const [path, content] of Object.entries(makeParts(sheetName))) {
       const zipEntry = new ZipDeflate(path);
@@ -65,9 +65,9 @@ export class WorkbookWriter {
 
   /** Writes the beginning of the file, or more rows. */
   writeRows(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
-    const firstRow = this.#rows + 2;
-    this.#rows += rows.length;
-    if (this.#rows > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
+    const firstRow = this.#rowCount + 2;
+    this.#rowCount += rows.length;
+    if (this.#rowCount > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
     this.#push(rows.map((row, at) => formatRow(this.#cellBeginnings, firstRow + at, row)).join(''), false);
     return this.#take();
   }
@@ -81,14 +81,14 @@ export class WorkbookWriter {
 
   #push(xml: string, isLast: boolean): void {
     const bytes = this.#encoder.encode(xml);
-    this.#bytes += bytes.length;
-    if (this.#bytes > MAX_SHEET_BYTES) throw new Error(`the sheet is longer than ${MAX_SHEET_BYTES} bytes`);
+    this.#byteCount += bytes.length;
+    if (this.#byteCount > MAX_SHEET_BYTES) throw new Error(`the sheet is longer than ${MAX_SHEET_BYTES} bytes`);
     this.#sheet.push(bytes, isLast);
   }
 
   #take(): Uint8Array<ArrayBuffer> {
-    const readyBytes = concatBytes(this.#ready);
-    this.#ready = [];
+    const readyBytes = concatBytes(this.#readyPieces);
+    this.#readyPieces = [];
     return readyBytes;
   }
 }

@@ -74,27 +74,28 @@ class XmlConversion<T> {
   /** Number of the sheet that is being read. */
   sheetNumber = -1;
   readonly #file: XmlWorkbookFile<T>;
-  readonly #firsts: Map<number, number>;
-  readonly #usualFirst: number | null;
+  readonly #firstColumns: Map<number, number>;
+  readonly #usualFirstColumn: number | null;
   /** Namespaces of prefixes at each open level. */
-  readonly #open: Namespaces[] = [];
+  readonly #openNamespaces: Namespaces[] = [];
   readonly #styles = new Map<string, NumberFormat>();
   #prefix = 'ss';
-  #epoch1904 = false;
+  #usesEpoch1904 = false;
   #isOver = false;
-  #written = 0;
+  #writtenBytes = 0;
   #rest: Uint8Array = new Uint8Array();
-  #current: OpenSheet<T> | null = null;
+  #currentSheet: OpenSheet<T> | null = null;
   /** Names of the sheets so far. */
   readonly #names: string[] = [];
   /** Sheet that is the workbook's table, once known: then only the names of further sheets are read. */
-  #found: ConvertedSheet<T> | null = null;
-  readonly #seen: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
+  #foundSheet: ConvertedSheet<T> | null = null;
+  readonly #seenSheets: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] =
+    [];
 
   constructor(file: XmlWorkbookFile<T>, firstColumns: Map<number, number>, usualFirstColumn: number | null) {
     this.#file = file;
-    this.#firsts = firstColumns;
-    this.#usualFirst = usualFirstColumn;
+    this.#firstColumns = firstColumns;
+    this.#usualFirstColumn = usualFirstColumn;
   }
 
   async convert(): Promise<ConvertedSheet<T> | null> {
@@ -108,27 +109,27 @@ class XmlConversion<T> {
         await this.#feed(xmlBytes.convertPiece(piece));
       } catch (error) {
         // What stands behind the table need not be whole.
-        if (this.#found) break;
+        if (this.#foundSheet) break;
         throw error;
       }
     }
-    if (this.#found) return this.#named(this.#found);
+    if (this.#foundSheet) return this.#addSheetNames(this.#foundSheet);
     await this.#feed(xmlBytes.endDocument());
     if (!this.#isOver) throw new XmlUnreadable('a workbook that is cut off');
     if (this.#file.sheet !== undefined && !this.#names.includes(this.#file.sheet)) throw new SheetUnknown();
-    const choice = this.#choice();
-    return choice && this.#named(choice);
+    const choice = this.#chooseSheet();
+    return choice && this.#addSheetNames(choice);
   }
 
-  #named({ text, sheet }: ConvertedSheet<T>): ConvertedSheet<T> {
+  #addSheetNames({ text, sheet }: ConvertedSheet<T>): ConvertedSheet<T> {
     return { text, sheet: { ...sheet, ...toSheetNames(this.#names) } };
   }
 
   /** Chooses a sheet. Hidden sheets count only where none is visible. */
-  #choice(): ConvertedSheet<T> | null {
-    const visibleSheets = this.#seen.filter(({ isHidden }) => !isHidden);
+  #chooseSheet(): ConvertedSheet<T> | null {
+    const visibleSheets = this.#seenSheets.filter(({ isHidden }) => !isHidden);
     let choice: SheetChoice<ConvertedSheet<T>> = NO_CHOICE;
-    for (const { result, counts } of visibleSheets.length > 0 ? visibleSheets : this.#seen) {
+    for (const { result, counts } of visibleSheets.length > 0 ? visibleSheets : this.#seenSheets) {
       if (isTable(counts)) return result;
       choice = considerSheet(choice, counts, result);
     }
@@ -137,28 +138,28 @@ class XmlConversion<T> {
 
   async #feed(piece: Uint8Array): Promise<void> {
     const bytes = concatBytes([this.#rest, piece]);
-    const reader = new XmlReader(bytes, { namespaces: this.#open.at(-1) ?? null });
+    const reader = new XmlReader(bytes, { namespaces: this.#openNamespaces.at(-1) ?? null });
     let doneBytes = 0;
     for (let token = reader.next(); token !== CUT_TOKEN && !this.#isOver; token = reader.next()) {
-      if (token === CLOSE_TAG) await this.#close();
-      else if ((token === OPEN_TAG || token === EMPTY_TAG) && !this.#element(reader, token === OPEN_TAG, doneBytes))
+      if (token === CLOSE_TAG) await this.#closeElement();
+      else if ((token === OPEN_TAG || token === EMPTY_TAG) && !this.#readElement(reader, token === OPEN_TAG, doneBytes))
         break;
       doneBytes = reader.at;
-      if (this.#current?.text.isFull) await this.#current.flush();
+      if (this.#currentSheet?.text.isFull) await this.#currentSheet.flush();
     }
     this.#rest = bytes.slice(doneBytes);
     if (this.#rest.length > MAX_ELEMENT_BYTES) throw new WorkbookTooLarge();
   }
 
   /** Reads the element whose tag was just read. @returns false when the bytes end before the element does */
-  #element(reader: XmlReader, isOpen: boolean, from: number): boolean {
-    const level = this.#open.length;
+  #readElement(reader: XmlReader, isOpen: boolean, from: number): boolean {
+    const level = this.#openNamespaces.length;
     if (reader.isElement(LEVEL_NAMES[level] ?? '')) {
-      if (isOpen) this.#enter(reader, level);
+      if (isOpen) this.#enterElement(reader, level);
       return true;
     }
     if (level === 0) throw new XmlUnreadable('no workbook');
-    if (level === 3 && reader.isElement('Row')) return this.#row(reader, isOpen);
+    if (level === 3 && reader.isElement('Row')) return this.#readRow(reader, isOpen);
     if (!isOpen) return true;
     if (level === 1 && reader.isElement('Styles')) return this.#readStyles(reader);
     if (!skipElement(reader)) return false;
@@ -167,43 +168,43 @@ class XmlConversion<T> {
       const at = findText(reader.bytes, searchedText, from);
       return at >= 0 && at < reader.at;
     };
-    if (level === 1 && containsMark('Date1904/>')) this.#epoch1904 = true;
-    if (level === 2 && this.#current && (containsMark('>SheetHidden<') || containsMark('>SheetVeryHidden<')))
-      this.#current.isHidden = true;
+    if (level === 1 && containsMark('Date1904/>')) this.#usesEpoch1904 = true;
+    if (level === 2 && this.#currentSheet && (containsMark('>SheetHidden<') || containsMark('>SheetVeryHidden<')))
+      this.#currentSheet.isHidden = true;
     return true;
   }
 
-  #enter(reader: XmlReader, level: number): void {
+  #enterElement(reader: XmlReader, level: number): void {
     const { names } = reader;
-    this.#open.push(names);
+    this.#openNamespaces.push(names);
     if (level === 0) {
       if (names.own !== SPREADSHEET_NAMESPACE) throw new XmlUnreadable('no workbook');
       this.#prefix =
         names.bound.find(({ prefix, uri }) => prefix !== '' && uri === SPREADSHEET_NAMESPACE)?.prefix ?? 'ss';
     } else if (level === 1) {
       this.sheetNumber += 1;
-      const name = this.#value(reader, 'Name') ?? '';
+      const name = this.#readAttribute(reader, 'Name') ?? '';
       const isRequested = this.#file.sheet === undefined || (name === this.#file.sheet && !this.#names.includes(name));
       if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME_LENGTH ? '' : name);
-      if (this.#found || !isRequested) return;
-      const firstColumn = this.#firsts.get(this.sheetNumber) ?? this.#usualFirst;
-      this.#current = new OpenSheet(name, firstColumn, this.#file.begin(), (bytes) => {
-        this.#written += bytes;
-        if (this.#written > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
+      if (this.#foundSheet || !isRequested) return;
+      const firstColumn = this.#firstColumns.get(this.sheetNumber) ?? this.#usualFirstColumn;
+      this.#currentSheet = new OpenSheet(name, firstColumn, this.#file.begin(), (bytes) => {
+        this.#writtenBytes += bytes;
+        if (this.#writtenBytes > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
       });
     }
   }
 
-  async #close(): Promise<void> {
-    this.#open.pop();
-    if (this.#open.length === 0) this.#isOver = true;
-    if (this.#open.length !== 1 || !this.#current) return;
-    const { isHidden, text } = this.#current;
-    const result = await this.#current.end();
-    this.#current = null;
+  async #closeElement(): Promise<void> {
+    this.#openNamespaces.pop();
+    if (this.#openNamespaces.length === 0) this.#isOver = true;
+    if (this.#openNamespaces.length !== 1 || !this.#currentSheet) return;
+    const { isHidden, text } = this.#currentSheet;
+    const result = await this.#currentSheet.end();
+    this.#currentSheet = null;
     if (text.counts.filled === 0) return;
-    this.#seen.push({ isHidden, result, counts: text.counts });
-    if (this.#file.sheet !== undefined || (!isHidden && isTable(text.counts))) this.#found = result;
+    this.#seenSheets.push({ isHidden, result, counts: text.counts });
+    if (this.#file.sheet !== undefined || (!isHidden && isTable(text.counts))) this.#foundSheet = result;
   }
 
   #readStyles(reader: XmlReader): boolean {
@@ -211,26 +212,27 @@ class XmlConversion<T> {
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
       if (token === CLOSE_TAG && reader.isElement('Styles')) return true;
       if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
-      if (reader.isElement('Style')) id = this.#value(reader, 'ID') ?? '';
-      else if (reader.isElement('NumberFormat')) this.#styles.set(id, findFormat(this.#value(reader, 'Format') ?? ''));
+      if (reader.isElement('Style')) id = this.#readAttribute(reader, 'ID') ?? '';
+      else if (reader.isElement('NumberFormat'))
+        this.#styles.set(id, findFormat(this.#readAttribute(reader, 'Format') ?? ''));
       if (this.#styles.size > MAX_STYLES) throw new WorkbookTooLarge();
     }
     return false;
   }
 
-  #value(reader: XmlReader, name: string): string | undefined {
+  #readAttribute(reader: XmlReader, name: string): string | undefined {
     return reader.readAttribute(`${this.#prefix}:${name}`) ?? reader.readAttribute(name);
   }
 
-  #row(reader: XmlReader, isOpen: boolean): boolean {
-    const sheet = this.#current;
+  #readRow(reader: XmlReader, isOpen: boolean): boolean {
+    const sheet = this.#currentSheet;
     if (!sheet) return !isOpen || skipElement(reader);
-    const row = this.#index(reader, sheet.row);
-    const rowSpan = Number(this.#value(reader, 'Span') ?? 0) || 0;
+    const row = this.#readIndex(reader, sheet.row);
+    const rowSpan = Number(this.#readAttribute(reader, 'Span') ?? 0) || 0;
     if (row > MAX_ROWS || rowSpan > MAX_ROWS) throw new XmlUnreadable('rows out of order');
     if (isOpen) {
       // The cells are collected first: none is written of a row that the bytes cut off.
-      const cells = this.#cells(reader);
+      const cells = this.#readCells(reader);
       if (!cells) return false;
       sheet.write(row, cells);
     }
@@ -239,26 +241,26 @@ class XmlConversion<T> {
   }
 
   /** Reads the position of a row or cell, from 1; a row or cell without one follows the previous row or cell. */
-  #index(reader: XmlReader, previousIndex: number): number {
-    const writtenIndex = this.#value(reader, 'Index');
+  #readIndex(reader: XmlReader, previousIndex: number): number {
+    const writtenIndex = this.#readAttribute(reader, 'Index');
     if (writtenIndex === undefined) return previousIndex + 1;
     const index = /^\d{1,7}$/.test(writtenIndex) ? Number(writtenIndex) : 0;
     if (index <= previousIndex) throw new XmlUnreadable('cells out of order');
     return index;
   }
 
-  #cells(reader: XmlReader): Cell[] | null {
+  #readCells(reader: XmlReader): Cell[] | null {
     const cells: Cell[] = [];
     let columnPosition = 0;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
       if (token === CLOSE_TAG && reader.isElement('Row')) return cells;
       if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('Cell')) continue;
-      columnPosition = this.#index(reader, columnPosition);
-      const mergeAcross = parseSpan(this.#value(reader, 'MergeAcross'));
-      const mergeDown = parseSpan(this.#value(reader, 'MergeDown'));
-      const style = this.#styles.get(this.#value(reader, 'StyleID') ?? '') ?? NUMBER_FORMAT;
+      columnPosition = this.#readIndex(reader, columnPosition);
+      const mergeAcross = parseSpan(this.#readAttribute(reader, 'MergeAcross'));
+      const mergeDown = parseSpan(this.#readAttribute(reader, 'MergeDown'));
+      const style = this.#styles.get(this.#readAttribute(reader, 'StyleID') ?? '') ?? NUMBER_FORMAT;
       if (columnPosition + mergeAcross > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
-      const value = token === OPEN_TAG ? this.#data(reader, style) : EMPTY_VALUE;
+      const value = token === OPEN_TAG ? this.#readCellValue(reader, style) : EMPTY_VALUE;
       if (!value) return null;
       cells.push({ column: columnPosition - 1, columnSpan: mergeAcross, rowSpan: mergeDown, ...value });
       columnPosition += mergeAcross;
@@ -267,7 +269,7 @@ class XmlConversion<T> {
   }
 
   /** Reads the cell to its end; null when the bytes end before the cell does. */
-  #data(reader: XmlReader, style: NumberFormat): CellValue | null {
+  #readCellValue(reader: XmlReader, style: NumberFormat): CellValue | null {
     let type = '';
     let text = '';
     let isData = false;
@@ -275,7 +277,7 @@ class XmlConversion<T> {
       if (token === CLOSE_TAG && reader.isElement('Cell')) return this.#toValue(type, text, style);
       // Those that follow are of comments.
       if ((token === OPEN_TAG || token === EMPTY_TAG) && type === '' && reader.isElement('Data')) {
-        type = this.#value(reader, 'Type') ?? 'String';
+        type = this.#readAttribute(reader, 'Type') ?? 'String';
         isData = token === OPEN_TAG;
       } else if (token === CLOSE_TAG && reader.isElement('Data')) isData = false;
       else if (isData && token === TEXT_TOKEN) text += decodeText(reader.bytes, reader.start, reader.end);
@@ -287,7 +289,7 @@ class XmlConversion<T> {
   #toValue(type: string, text: string, style: NumberFormat): CellValue {
     switch (type) {
       case 'Number': {
-        const formattedNumber = formatNumber(text, style, this.#epoch1904);
+        const formattedNumber = formatNumber(text, style, this.#usesEpoch1904);
         return {
           text: formattedNumber ?? text.trim(),
           isText: formattedNumber === null || style.kind === 'code' || style.kind === 'span',
@@ -335,12 +337,12 @@ class OpenSheet<T> {
   readonly #name: string;
   readonly #output: SheetOutput<T>;
   readonly #merges: Merge[] = [];
-  #first: number | null;
+  #firstColumn: number | null;
   #rows: MergedRows | null = null;
 
   constructor(name: string, firstColumn: number | null, output: SheetOutput<T>, onWrite: (bytes: number) => void) {
     this.#name = name;
-    this.#first = firstColumn;
+    this.#firstColumn = firstColumn;
     this.#output = output;
     this.text = new SheetText((text) => {
       onWrite(text.length);
@@ -351,14 +353,14 @@ class OpenSheet<T> {
   write(row: number, cells: Cell[]): void {
     const filledCell = cells.find(({ text }) => text !== '');
     if (!filledCell) return;
-    this.#first ??= filledCell.column;
-    this.#rows ??= new MergedRows(this.text.writer, NO_MERGES, this.#first);
+    this.#firstColumn ??= filledCell.column;
+    this.#rows ??= new MergedRows(this.text.writer, NO_MERGES, this.#firstColumn);
     this.#rows.beginRow(row);
-    for (const cell of cells) this.#cell(this.#rows, row, cell);
+    for (const cell of cells) this.#writeCell(this.#rows, row, cell);
     this.#rows.endRow();
   }
 
-  #cell(rows: MergedRows, row: number, { column, columnSpan, rowSpan, text, isText }: Cell): void {
+  #writeCell(rows: MergedRows, row: number, { column, columnSpan, rowSpan, text, isText }: Cell): void {
     const bottom = row + rowSpan;
     if (row <= MAX_HEADER_ROW && columnSpan + rowSpan > 0 && this.#merges.length < MAX_MERGES) {
       this.#merges.push({ top: row, bottom, left: column, right: column + columnSpan });
@@ -370,7 +372,7 @@ class OpenSheet<T> {
   }
 
   flush(): Promise<void> {
-    return this.text.flush(this.#merges, this.#first ?? 0);
+    return this.text.flush(this.#merges, this.#firstColumn ?? 0);
   }
 
   async end(): Promise<ConvertedSheet<T>> {

@@ -14,35 +14,35 @@ const UTF16_NAME_PATTERN = /^utf-?16(?:le|be)?$/;
 
 /** Converts XML to UTF-8 piece by piece: UTF-8 and UTF-16, by mark or declaration, and Windows-1252 if `western`. */
 export class XmlBytes {
-  readonly #western: boolean;
+  readonly #mayBeWestern: boolean;
   #head: Uint8Array = new Uint8Array();
   #recode: Recode | null = null;
 
   constructor({ mayBeWestern = false }: { mayBeWestern?: boolean } = {}) {
-    this.#western = mayBeWestern;
+    this.#mayBeWestern = mayBeWestern;
   }
 
   /** Converts the next bytes to UTF-8, up to the last complete character. @throws XmlUnreadable for another encoding */
   convertPiece(piece: Uint8Array): Uint8Array {
-    if (this.#recode) return this.#recoded(piece, false);
+    if (this.#recode) return this.#recodePiece(piece, false);
     this.#head = concatBytes([this.#head, piece]);
-    return this.#head.length < HEAD_BYTES ? new Uint8Array() : this.#begun(false);
+    return this.#head.length < HEAD_BYTES ? new Uint8Array() : this.#convertHead(false);
   }
 
   /** Returns the bytes left after the last piece. @throws XmlUnreadable for a character that is cut off */
   endDocument(): Uint8Array {
-    return this.#recode ? this.#recoded(new Uint8Array(), true) : this.#begun(true);
+    return this.#recode ? this.#recodePiece(new Uint8Array(), true) : this.#convertHead(true);
   }
 
-  #begun(isLast: boolean): Uint8Array {
+  #convertHead(isLast: boolean): Uint8Array {
     const head = this.#head;
     this.#head = new Uint8Array();
-    const { encoding, markLength } = detectEncoding(head, this.#western);
+    const { encoding, markLength } = detectEncoding(head, this.#mayBeWestern);
     this.#recode = createRecoder(encoding);
-    return this.#recoded(head.subarray(markLength), isLast);
+    return this.#recodePiece(head.subarray(markLength), isLast);
   }
 
-  #recoded(piece: Uint8Array, isLast: boolean): Uint8Array {
+  #recodePiece(piece: Uint8Array, isLast: boolean): Uint8Array {
     try {
       return (this.#recode as Recode)(piece, isLast);
     } catch (error) {

@@ -7,6 +7,7 @@ const MAX_SCOPES = 256;
 export interface Namespaces {
   /** Namespace of the part's root element, to which the part's own elements belong; null before the root. */
   own: string | null;
+  /** The declared prefixes with their namespaces. */
   bound: { prefix: string; uri: string }[];
 }
 
@@ -20,18 +21,18 @@ interface PrefixScope {
 
 /** Namespaces that the surrounding elements declare. A tag is in the part's own namespace, or in an extension's. */
 export class NamespaceScopes {
-  #own: string | null;
+  #ownNamespace: string | null;
   #defaultIsOwn = false;
   readonly #scopes: PrefixScope[];
 
   constructor({ own, bound }: Namespaces) {
-    this.#own = own;
+    this.#ownNamespace = own;
     this.#scopes = bound.map((names) => ({ ...names, depth: Number.NEGATIVE_INFINITY, isOwn: names.uri === own }));
     this.#findDefault();
   }
 
   get names(): Namespaces {
-    return { own: this.#own, bound: this.#scopes.map(({ prefix, uri }) => ({ prefix, uri })) };
+    return { own: this.#ownNamespace, bound: this.#scopes.map(({ prefix, uri }) => ({ prefix, uri })) };
   }
 
   /** Returns the namespace of a prefix. An undeclared prefix stands for itself. */
@@ -46,9 +47,9 @@ export class NamespaceScopes {
 
   /** Returns true if a tag is in the part's own namespace, which the first tag determines. */
   isInOwnNamespace(bytes: Uint8Array, prefixStart: number, nameStart: number): boolean {
-    if (this.#own === null) {
-      this.#own = this.findNamespace(bytes, prefixStart, nameStart);
-      for (const scope of this.#scopes) scope.isOwn = scope.uri === this.#own;
+    if (this.#ownNamespace === null) {
+      this.#ownNamespace = this.findNamespace(bytes, prefixStart, nameStart);
+      for (const scope of this.#scopes) scope.isOwn = scope.uri === this.#ownNamespace;
       this.#findDefault();
     }
     if (nameStart === prefixStart) return this.#defaultIsOwn;
@@ -56,12 +57,12 @@ export class NamespaceScopes {
       const { prefix, isOwn } = this.#scopes[index] as PrefixScope;
       if (hasTextAt(bytes, prefixStart, nameStart - 1, prefix)) return isOwn;
     }
-    return this.findNamespace(bytes, prefixStart, nameStart) === this.#own;
+    return this.findNamespace(bytes, prefixStart, nameStart) === this.#ownNamespace;
   }
 
   /** Adds a declaration of an element. */
   addPrefix(prefix: string, uri: string, depth: number): void {
-    this.#scopes.push({ prefix, uri, depth, isOwn: uri === this.#own });
+    this.#scopes.push({ prefix, uri, depth, isOwn: uri === this.#ownNamespace });
     if (this.#scopes.length > MAX_SCOPES) throw new XmlUnreadable('namespaces without end');
     this.#findDefault();
   }
@@ -74,6 +75,6 @@ export class NamespaceScopes {
   }
 
   #findDefault(): void {
-    this.#defaultIsOwn = this.getNamespace('') === this.#own;
+    this.#defaultIsOwn = this.getNamespace('') === this.#ownNamespace;
   }
 }

@@ -51,7 +51,7 @@ export class XmlReader {
   #isOwn = false;
   #depth = 0;
   readonly #scopes: NamespaceScopes;
-  readonly #passedOver: string;
+  readonly #skippedAlternative: string;
 
   /** @param from the offset to begin at, the namespaces there, and which of a part's alternatives is read */
   constructor(
@@ -61,7 +61,7 @@ export class XmlReader {
     this.bytes = bytes;
     this.at = from.offset ?? 0;
     this.#scopes = new NamespaceScopes(from.namespaces ?? { own: null, bound: [] });
-    this.#passedOver = from.wantedAlternative === 'Choice' ? 'Fallback' : 'Choice';
+    this.#skippedAlternative = from.wantedAlternative === 'Choice' ? 'Fallback' : 'Choice';
   }
 
   /** Namespaces of prefixes at the current tag. */
@@ -72,38 +72,38 @@ export class XmlReader {
   /** Moves to the next token. Comments, processing instructions and the other alternative contents are skipped. */
   next(): number {
     for (;;) {
-      const token = this.#any();
+      const token = this.#readAnyToken();
       if (token !== OPEN_TAG || this.#isOwn || !this.#isAlternative()) return token;
       const depth = this.#depth - 1;
-      while (this.#depth > depth) if (this.#any() === CUT_TOKEN) return CUT_TOKEN;
+      while (this.#depth > depth) if (this.#readAnyToken() === CUT_TOKEN) return CUT_TOKEN;
     }
   }
 
   #isAlternative(): boolean {
     const { bytes } = this;
     return (
-      hasTextAt(bytes, this.#nameStart, this.#nameEnd, this.#passedOver) &&
+      hasTextAt(bytes, this.#nameStart, this.#nameEnd, this.#skippedAlternative) &&
       this.#scopes.findNamespace(bytes, this.#prefixStart, this.#nameStart) === COMPATIBILITY_NAMESPACE
     );
   }
 
-  #any(): number {
+  #readAnyToken(): number {
     for (;;) {
       const { bytes } = this;
       if (this.at >= bytes.length) return CUT_TOKEN;
-      if (bytes[this.at] !== LT) return this.#text();
+      if (bytes[this.at] !== LT) return this.#readText();
       const secondByte = bytes[this.at + 1];
       if (secondByte === undefined) return CUT_TOKEN;
       if (secondByte === QUESTION_MARK) {
-        if (!this.#pass('?>', 2)) return CUT_TOKEN;
+        if (!this.#skipPast('?>', 2)) return CUT_TOKEN;
       } else if (secondByte === EXCLAMATION_MARK) {
         const thirdByte = bytes[this.at + 2];
         if (thirdByte === undefined) return CUT_TOKEN;
         if (thirdByte === 45) {
-          if (!this.#pass('-->', 4)) return CUT_TOKEN;
-        } else if (thirdByte === 91) return this.#cdata();
+          if (!this.#skipPast('-->', 4)) return CUT_TOKEN;
+        } else if (thirdByte === 91) return this.#readCdata();
         else throw new XmlUnreadable('a document type declaration');
-      } else return this.#tag(secondByte === SLASH);
+      } else return this.#readTag(secondByte === SLASH);
     }
   }
 
@@ -114,7 +114,7 @@ export class XmlReader {
 
   /** Finds an attribute of the current tag; `valueStart` and `valueEnd` then delimit its value. */
   findAttribute(name: string): boolean {
-    for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
+    for (let at = this.#readNextAttribute(this.start); at >= 0; at = this.#readNextAttribute(at)) {
       if (hasTextAt(this.bytes, this.#attributeStart, this.#attributeEnd, name)) return true;
     }
     return false;
@@ -127,8 +127,8 @@ export class XmlReader {
 
   /** Returns the value of an attribute whose namespace ends in `namespace`; the beginning differs between editions. */
   getValue(namespace: string, name: string): string | undefined {
-    for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
-      const [prefix, local] = this.#attributeName().split(':');
+    for (let at = this.#readNextAttribute(this.start); at >= 0; at = this.#readNextAttribute(at)) {
+      const [prefix, local] = this.#getAttributeName().split(':');
       if (local === name && this.#scopes.getNamespace(prefix ?? '').endsWith(namespace)) {
         return decodeText(this.bytes, this.valueStart, this.valueEnd);
       }
@@ -136,12 +136,12 @@ export class XmlReader {
     return undefined;
   }
 
-  #attributeName(): string {
+  #getAttributeName(): string {
     return sliceText(this.bytes, this.#attributeStart, this.#attributeEnd);
   }
 
   /** Reads the attribute at an offset of the current tag. @returns the offset at which to look for the next one; -1 for none */
-  #nextAttribute(from: number): number {
+  #readNextAttribute(from: number): number {
     const { bytes, end } = this;
     let at = from;
     while (at < end && isSpace(bytes[at])) at++;
@@ -158,16 +158,16 @@ export class XmlReader {
   }
 
   /** Adds the namespaces that the current tag declares. */
-  #declare(): void {
+  #declarePrefixes(): void {
     const depth = this.#depth + 1;
-    for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
-      const name = this.#attributeName();
+    for (let at = this.#readNextAttribute(this.start); at >= 0; at = this.#readNextAttribute(at)) {
+      const name = this.#getAttributeName();
       if (name !== 'xmlns' && !name.startsWith('xmlns:')) continue;
       this.#scopes.addPrefix(name.slice(6), decodeText(this.bytes, this.valueStart, this.valueEnd), depth);
     }
   }
 
-  #text(): number {
+  #readText(): number {
     const end = this.bytes.indexOf(LT, this.at);
     if (end < 0) return CUT_TOKEN;
     this.start = this.at;
@@ -176,7 +176,7 @@ export class XmlReader {
     return TEXT_TOKEN;
   }
 
-  #cdata(): number {
+  #readCdata(): number {
     const end = findText(this.bytes, ']]>', this.at + 9);
     if (end < 0) return CUT_TOKEN;
     this.start = this.at + 9;
@@ -185,14 +185,14 @@ export class XmlReader {
     return CDATA_TOKEN;
   }
 
-  #pass(searchedText: string, from: number): boolean {
+  #skipPast(searchedText: string, from: number): boolean {
     const end = findText(this.bytes, searchedText, this.at + from);
     if (end < 0) return false;
     this.at = end + searchedText.length;
     return true;
   }
 
-  #tag(isClosing: boolean): number {
+  #readTag(isClosing: boolean): number {
     const { bytes } = this;
     const { length } = bytes;
     let at = this.at + (isClosing ? 2 : 1);
@@ -222,7 +222,7 @@ export class XmlReader {
     this.end = isEmpty ? at - 1 : at;
     this.at = at + 1;
     this.#scopes.dropDeeperScopes(this.#depth);
-    if (hasDeclaration && !isClosing) this.#declare();
+    if (hasDeclaration && !isClosing) this.#declarePrefixes();
     this.#isOwn = this.#scopes.isInOwnNamespace(bytes, this.#prefixStart, this.#nameStart);
     if (isClosing) this.#depth--;
     else if (!isEmpty) this.#depth++;

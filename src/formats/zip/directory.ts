@@ -16,6 +16,7 @@ export interface ZipEntry {
   compressed: number;
   /** Number of unpacked bytes. */
   size: number;
+  /** CRC-32 checksum of the unpacked bytes. */
   crc: number;
   /** Offset of its local header, which precedes its data. */
   header: number;

@@ -43,11 +43,11 @@ export interface FileLimits {
 /** A zip file in R2 that is written file by file; after each of them, another invocation can continue it. */
 export class Archive {
   readonly #upload: R2MultipartUpload;
-  readonly #written: ArchiveState;
+  readonly #archiveState: ArchiveState;
   readonly #mayWrite: () => void;
   readonly #limits: FileLimits;
   readonly #buffer = new Uint8Array(PART_BYTES);
-  #length: number;
+  #bufferLength: number;
 
   /**
    * @param tail the bytes after the last uploaded part @param requireLease throws if another attempt has taken over the archive
@@ -61,24 +61,24 @@ export class Archive {
   ) {
     this.#limits = limits;
     this.#upload = bucket.resumeMultipartUpload(key, written.uploadId);
-    this.#written = structuredClone(written);
+    this.#archiveState = structuredClone(written);
     this.#mayWrite = requireLease;
     this.#buffer.set(tail);
-    this.#length = tail.length;
+    this.#bufferLength = tail.length;
   }
 
   /** The state from which another invocation can continue, until more is written here. */
   get checkpoint(): { written: ArchiveState; tail: Uint8Array } {
-    return { written: this.#written, tail: this.#buffer.subarray(0, this.#length) };
+    return { written: this.#archiveState, tail: this.#buffer.subarray(0, this.#bufferLength) };
   }
 
   get files(): readonly WrittenFile[] {
-    return this.#written.files;
+    return this.#archiveState.files;
   }
 
   /** Removes files from the zip directory: their bytes stay in the archive, but no zip program lists them. */
   unlistFiles(shouldUnlist: (file: WrittenFile) => boolean): void {
-    this.#written.files = this.#written.files.filter((file) => !shouldUnlist(file));
+    this.#archiveState.files = this.#archiveState.files.filter((file) => !shouldUnlist(file));
   }
 
   /**
@@ -109,23 +109,23 @@ export class Archive {
     });
     await compressor.end();
     await this.#append(makeDescriptor(entry));
-    this.#written.files.push({ ...entry, rows, sha256: sha256.digest('hex') });
+    this.#archiveState.files.push({ ...entry, rows, sha256: sha256.digest('hex') });
     return result;
   }
 
   /** Writes the zip directory, and completes the multipart upload. @returns the archive's size */
   async end(): Promise<number> {
     const start = this.#offset;
-    for (const bytes of writeDirectory(this.#written.files, start)) await this.#append(bytes);
+    for (const bytes of writeDirectory(this.#archiveState.files, start)) await this.#append(bytes);
     const bytes = this.#offset;
     await this.#storePart();
-    const parts = this.#written.parts.map((etag, at) => ({ partNumber: at + 1, etag }));
+    const parts = this.#archiveState.parts.map((etag, at) => ({ partNumber: at + 1, etag }));
     await this.#upload.complete(parts);
     return bytes;
   }
 
   get #offset(): number {
-    return this.#written.parts.length * PART_BYTES + this.#length;
+    return this.#archiveState.parts.length * PART_BYTES + this.#bufferLength;
   }
 
   #packing(isDeflated: boolean, count: (bytes: number) => void) {
@@ -152,20 +152,20 @@ export class Archive {
 
   async #append(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      const freeBytes = Math.min(PART_BYTES - this.#length, bytes.length - at);
-      this.#buffer.set(bytes.subarray(at, at + freeBytes), this.#length);
-      this.#length += freeBytes;
+      const freeBytes = Math.min(PART_BYTES - this.#bufferLength, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + freeBytes), this.#bufferLength);
+      this.#bufferLength += freeBytes;
       at += freeBytes;
-      if (this.#length === PART_BYTES) await this.#storePart();
+      if (this.#bufferLength === PART_BYTES) await this.#storePart();
     }
   }
 
   async #storePart(): Promise<void> {
-    const { parts } = this.#written;
+    const { parts } = this.#archiveState;
     if (parts.length === MAX_PARTS) throw archiveTooLarge();
     this.#mayWrite();
-    const { etag } = await this.#upload.uploadPart(parts.length + 1, this.#buffer.subarray(0, this.#length));
+    const { etag } = await this.#upload.uploadPart(parts.length + 1, this.#buffer.subarray(0, this.#bufferLength));
     parts.push(etag);
-    this.#length = 0;
+    this.#bufferLength = 0;
   }
 }

@@ -46,7 +46,9 @@ const formatFilePath = (path: string, fileExtension: string, number: number): st
   `${path}${number === 1 ? '' : `.${number}`}.${fileExtension}`;
 
 interface FilePosition<P> {
+  /** The number of the file, from 1. */
   number: number;
+  /** The position after the last record that is written. */
   after: P;
 }
 

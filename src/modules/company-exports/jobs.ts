@@ -112,13 +112,13 @@ class ExportAttempt {
   #checkpoints = 0;
   #isOvertaken = false;
   /** The end of this attempt's lease: until then no other attempt begins. */
-  #until: number;
+  #leaseUntil: number;
 
   constructor(ctx: CompanyContext, job: CompanyExport) {
     this.#ctx = ctx;
     this.#job = job;
     this.#checkpoint = job.checkpoint;
-    this.#until = job.dueAt;
+    this.#leaseUntil = job.dueAt;
     this.#renewals = setInterval(() => {
       this.#renew().catch((error) => logError('company_export_not_renewed', error, { export_id: job.id }));
     }, RENEWAL_MS);
@@ -139,13 +139,13 @@ class ExportAttempt {
 
   async #renew(changes: Partial<CompanyExport> = {}): Promise<void> {
     const leaseUntil = this.#ctx.now() + LEASE_MS;
-    if (await this.update({ dueAt: leaseUntil, ...changes })) this.#until = leaseUntil;
+    if (await this.update({ dueAt: leaseUntil, ...changes })) this.#leaseUntil = leaseUntil;
     else this.#isOvertaken = true;
     this.#requirePresent();
   }
 
   #requirePresent(): void {
-    if (this.#isOvertaken || this.#until <= this.#ctx.now()) throw new AttemptSupersededError();
+    if (this.#isOvertaken || this.#leaseUntil <= this.#ctx.now()) throw new AttemptSupersededError();
   }
 
   /**

@@ -10,6 +10,7 @@ export const makeArchiveKey = (key: JobKey): string => `${makePrefix(key)}archiv
 
 /** The progress of an export. */
 export interface Checkpoint {
+  /** The state of the archive: what of it is written. */
   written: ArchiveState;
   /** The stage to run next, and its position; null when only the manifest and zip directory remain to be written. */
   next: { stage: string; from: unknown } | null;

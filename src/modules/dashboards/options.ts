@@ -21,6 +21,7 @@ const MAX_OPTIONS = 1000;
 /** The options of a filter and their source: the dashboard, its SQL, or a policy that allows only these. */
 export interface FilterOptions {
   options: FilterOption[];
+  /** The origin of the options: the filter itself, its SQL, or the values that policies allow. */
   source: 'static' | 'dynamic' | 'policy';
 }
 

@@ -52,18 +52,31 @@ export interface EmbedClaims {
 
 /** The claims as encoded in the token: with short names, because the token is part of URLs. */
 interface TokenPayload {
+  /** The token's id. */
   jti: string;
+  /** The company's id. */
   com: string;
+  /** The type of the target: `d` for a dashboard, `v` for a visualization. */
   typ: 'd' | 'v';
+  /** The id of the target. */
   sub: string;
+  /** The number of rotations of the company's key. */
   rot: number;
+  /** The fixed values, by slug. */
   fix?: Record<string, unknown>;
+  /** The allowed slugs. */
   alw?: string[];
+  /** The required slugs. */
   req?: string[];
+  /** The allowed origins. */
   org?: string[];
+  /** The viewer, with the viewer's attributes. */
   vwr?: { id: string; atr: ViewerAttributes };
+  /** Set if downloads are allowed. */
   dwn?: true;
+  /** The theme. */
   thm?: Branding;
+  /** The locale: the language of the embedded page. */
   loc?: Locale;
   /**
    * When the token was issued, in fractional seconds: a revocation covers only tokens issued before it, even within the

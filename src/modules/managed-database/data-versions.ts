@@ -19,25 +19,25 @@ export const UNKNOWN_TABLES: readonly string[] = [ALL_TABLES];
 export class DataVersions {
   /** The version of the data, which differs after each change of any table. */
   readonly version: number;
-  readonly #changed: Readonly<Record<string, number>>;
-  readonly #beingChanged: ReadonlySet<string>;
+  readonly #changeVersions: Readonly<Record<string, number>>;
+  readonly #changingTables: ReadonlySet<string>;
 
   constructor(row: DataState, now: number) {
     this.version = row.dataVersion;
     const openChanges = Object.values(JSON.parse(row.openChanges) as Record<string, OpenChange>);
     const changingTables = new Set(openChanges.filter(({ until }) => until > now).flatMap(({ tables }) => tables));
-    this.#changed = JSON.parse(row.changedTables);
+    this.#changeVersions = JSON.parse(row.changedTables);
     if (row.dataVersion !== row.notedVersion) {
       // The version before this one has changed something since, and does not say which table.
-      this.#changed = { [ALL_TABLES]: row.dataVersion };
+      this.#changeVersions = { [ALL_TABLES]: row.dataVersion };
       if (row.dataChanges > 0 && row.dataChangesUntil > now) changingTables.add(ALL_TABLES);
     }
-    this.#beingChanged = changingTables;
+    this.#changingTables = changingTables;
   }
 
   /** Whether no change of any table is running. */
   get isSettled(): boolean {
-    return this.#beingChanged.size === 0;
+    return this.#changingTables.size === 0;
   }
 
   /** Returns the source for a result of these tables that is read from now on; null while one of them is being changed. */
@@ -52,14 +52,14 @@ export class DataVersions {
 
   #areSettled(tables: readonly string[]): boolean {
     if (this.isSettled) return true;
-    if (tables.includes(ALL_TABLES) || this.#beingChanged.has(ALL_TABLES)) return false;
-    return !tables.some((table) => this.#beingChanged.has(table));
+    if (tables.includes(ALL_TABLES) || this.#changingTables.has(ALL_TABLES)) return false;
+    return !tables.some((table) => this.#changingTables.has(table));
   }
 
   #findLastChange(tables: readonly string[]): number {
     if (tables.includes(ALL_TABLES)) return this.version;
     const versions = [ALL_TABLES, ...tables].map((table) =>
-      Object.hasOwn(this.#changed, table) ? (this.#changed[table] as number) : 0,
+      Object.hasOwn(this.#changeVersions, table) ? (this.#changeVersions[table] as number) : 0,
     );
     return Math.max(...versions);
   }

@@ -22,7 +22,7 @@ interface CacheEntry {
  */
 export class CachedResults {
   readonly #ctx: CompanyContext;
-  readonly #versionsOf: (ctx: CompanyContext) => Promise<DataVersions | null>;
+  readonly #readVersions: (ctx: CompanyContext) => Promise<DataVersions | null>;
   readonly #kind: string;
   readonly #key: string;
 
@@ -37,7 +37,7 @@ export class CachedResults {
     key: string,
   ) {
     this.#ctx = ctx;
-    this.#versionsOf = readVersions;
+    this.#readVersions = readVersions;
     this.#kind = kind;
     this.#key = key;
   }
@@ -45,7 +45,7 @@ export class CachedResults {
   /** Returns the cached result, if there is one for the current data. */
   async findResult(): Promise<string | undefined> {
     try {
-      const versions = await this.#versionsOf(this.#ctx);
+      const versions = await this.#readVersions(this.#ctx);
       const cachedText = versions && (await findCached(this.#kind, this.#address));
       if (!cachedText) return undefined;
       const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await readText(cachedText.body), this.#address);
@@ -67,7 +67,7 @@ export class CachedResults {
 
   async #put(text: string, seconds: number, tables: readonly string[]): Promise<void> {
     try {
-      const source = (await this.#versionsOf(this.#ctx))?.readVersions(tables);
+      const source = (await this.#readVersions(this.#ctx))?.readVersions(tables);
       if (!source) return;
       const encryptedText = await encrypt(
         this.#ctx.config.ENCRYPTION_KEYS,

@@ -195,5 +195,6 @@ async function findLossProblems(
 
 /** The row that `makeObstacleQuery` selects. */
 interface ObstacleRow {
+  /** For each condition, a value that the change cannot keep; null where there is none. */
   found: (string | null)[];
 }

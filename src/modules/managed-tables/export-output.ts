@@ -21,8 +21,8 @@ export class ExportOutput {
   readonly #copy = new Uint8Array(MAX_COPIED_BYTES);
   #patienceMs = READER_WAIT_MS;
   #behindMs = MAX_R2_DELAY_MS;
-  #written: Promise<void> = Promise.resolve();
-  #waiting: BufferedExport | undefined;
+  #writtenPromise: Promise<void> = Promise.resolve();
+  #bufferedExport: BufferedExport | undefined;
 
   constructor(ctx: CompanyContext, readerStream: WritableStream<Uint8Array>) {
     this.#ctx = ctx;
@@ -31,23 +31,27 @@ export class ExportOutput {
 
   /** Begins to write bytes, whose memory may be reused once `awaitReady` resolves. */
   write(bytes: Uint8Array): void {
-    this.#written = this.#waiting ? this.#waiting.write(bytes) : this.#send(this.#copyBytes(bytes));
+    this.#writtenPromise = this.#bufferedExport
+      ? this.#bufferedExport.write(bytes)
+      : this.#send(this.#copyBytes(bytes));
     // It is thrown where it is waited for.
-    this.#written.catch(() => {});
+    this.#writtenPromise.catch(() => {});
   }
 
   /** Resolves when more can be written: after less than a minute in total, however slow the reader is. */
   async awaitReady(): Promise<void> {
     const startedAt = Date.now();
-    if (this.#waiting) {
-      await awaitWithinTime(this.#behindMs, this.#written, () => new Error('R2 is too slow'));
+    if (this.#bufferedExport) {
+      await awaitWithinTime(this.#behindMs, this.#writtenPromise, () => new Error('R2 is too slow'));
       this.#behindMs -= Date.now() - startedAt;
       return;
     }
-    await awaitWithinTime(Math.max(0, this.#patienceMs), this.#written, () => OUTPUT_NOT_READ_ERROR).catch((error) => {
-      if (error !== OUTPUT_NOT_READ_ERROR) throw error;
-      this.#waiting = new BufferedExport(this.#ctx, this.#written, (bytes) => this.#send(bytes));
-    });
+    await awaitWithinTime(Math.max(0, this.#patienceMs), this.#writtenPromise, () => OUTPUT_NOT_READ_ERROR).catch(
+      (error) => {
+        if (error !== OUTPUT_NOT_READ_ERROR) throw error;
+        this.#bufferedExport = new BufferedExport(this.#ctx, this.#writtenPromise, (bytes) => this.#send(bytes));
+      },
+    );
     this.#patienceMs -= Date.now() - startedAt;
   }
 
@@ -57,15 +61,15 @@ export class ExportOutput {
   }
 
   async #finish(): Promise<void> {
-    await this.#written;
-    await this.#waiting?.end();
+    await this.#writtenPromise;
+    await this.#bufferedExport?.end();
     await this.#reader.close();
   }
 
   /** Ends the export as a broken stream, and deletes its objects. */
   async abort(error: unknown): Promise<void> {
     await this.#reader.abort(error).catch(() => {});
-    await this.#waiting?.discard();
+    await this.#bufferedExport?.discard();
   }
 
   /** Copies bytes whose memory may be reused before they are sent; larger bytes are returned as they are. */

@@ -13,7 +13,9 @@ import type { ManagedTable } from './table.ts';
 
 /** The last written row of a table, in the order of ids, and the columns of its files. */
 export interface WrittenPosition {
+  /** The id of the last written row. */
   after: string;
+  /** The columns of the table's files. */
   columns: ParquetColumn[];
 }
 

@@ -34,7 +34,7 @@ export class BufferedExport {
   readonly #objects: Promise<number>[] = [];
   #isWhole = false;
   #changed = Promise.withResolvers<void>();
-  readonly #sent: Promise<void>;
+  readonly #sentPromise: Promise<void>;
   /** The error that ended the sending. */
   #failure: { error: unknown } | undefined;
 
@@ -46,8 +46,8 @@ export class BufferedExport {
     this.#ctx = ctx;
     this.#id = ctx.newId();
     this.#send = sendBytes;
-    this.#sent = begin.then(() => this.#sendAll());
-    this.#sent.catch((error: unknown) => {
+    this.#sentPromise = begin.then(() => this.#sendAll());
+    this.#sentPromise.catch((error: unknown) => {
       this.#failure = { error };
     });
   }
@@ -56,7 +56,7 @@ export class BufferedExport {
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       if (this.#failure) throw this.#failure.error;
-      this.#buffer ??= await this.#nextBuffer();
+      this.#buffer ??= await this.#takeNextBuffer();
       const freeBytes = Math.min(OBJECT_BYTES - this.#length, bytes.length - at);
       this.#buffer.set(bytes.subarray(at, at + freeBytes), this.#length);
       this.#length += freeBytes;
@@ -70,7 +70,7 @@ export class BufferedExport {
     if (this.#length > 0) this.#store();
     this.#isWhole = true;
     this.#changed.resolve();
-    await this.#sent;
+    await this.#sentPromise;
   }
 
   /** Deletes the objects that were not sent. */
@@ -86,11 +86,11 @@ export class BufferedExport {
     return `${makePrefix(this.#ctx.actor.companyId)}${this.#id}/${objectIndex}`;
   }
 
-  async #nextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
+  async #takeNextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
     // Should all that follows break off, the objects stay behind.
     if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + OBJECT_RETENTION_MS);
     let oldestIndex = Math.max(0, this.#objects.length - BUFFER_COUNT);
-    while (this.#free.length === 0) await Promise.race([this.#objects[oldestIndex++], this.#sent]);
+    while (this.#free.length === 0) await Promise.race([this.#objects[oldestIndex++], this.#sentPromise]);
     return this.#free.pop() as Uint8Array<ArrayBuffer>;
   }
 

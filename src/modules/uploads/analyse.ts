@@ -39,12 +39,17 @@ const ANALYSIS_VERSION = 6;
  * may be widened, the progress of reading the texts again to find these columns.
  */
 interface AnalysisState {
+  /** The version of the form of this state. */
   analysis: typeof ANALYSIS_VERSION;
   /** The options that a person gave for reading the files; null in the first analysis of a job. */
   look: Reanalysis | null;
+  /** The files, on their way to texts. */
   items: Item[];
+  /** The states of the texts that were read to their end. */
   finished: InferenceState[];
+  /** The state of the text that is being read; null between two texts. */
   reading: InferenceState | null;
+  /** The second reading, which finds the columns of the table to widen: the index of the text, and the position in it. */
   widening: { file: number; position: Position | null; wants: number; doubts: WideningCandidate[] } | null;
 }
 

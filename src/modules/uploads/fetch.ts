@@ -29,6 +29,7 @@ import { type JobWork, saveProgress } from './work.ts';
  * The progress of fetching a file from a URL. Contains the URL encrypted, which is deleted together with this state.
  */
 export interface FetchState {
+  /** The mark by which this state is told from that of an analysis. */
   fetching: 1;
   /** The whole URL, encrypted. */
   address: string;
@@ -167,7 +168,7 @@ class Download {
 
   async saveProgress(): Promise<void> {
     const { ctx, database, job } = this.#work;
-    const progress = this.#progress();
+    const progress = this.#makeProgress();
     await runWithinFileQuota(ctx, database, progress.bytes_total, (tx) =>
       saveProgress(this.#work, this.#state, progress, tx),
     );
@@ -333,7 +334,7 @@ class Download {
     const { ctx } = this.#work;
     const pieceNumber = this.#state.received / PIECE_BYTES;
     await waitForStorage(
-      ctx.files.put(makePieceKey(this.#file(), pieceNumber), this.#buffer.subarray(0, this.#length)),
+      ctx.files.put(makePieceKey(this.#makeStoredFile(), pieceNumber), this.#buffer.subarray(0, this.#length)),
     );
     this.#state = { ...this.#state, received: this.#offset, tries: 0 };
     this.#fetched += this.#length;
@@ -345,7 +346,7 @@ class Download {
   /** Stores the last piece and queues the file for analysis. */
   async #finish(): Promise<void> {
     const { ctx, database, job } = this.#work;
-    const file = { ...this.#file(), size_bytes: this.#offset };
+    const file = { ...this.#makeStoredFile(), size_bytes: this.#offset };
     const key =
       file.size_bytes < PIECE_BYTES ? file.storage_path : makePieceKey(file, this.#state.received / PIECE_BYTES);
     if (this.#length > 0 || file.size_bytes === 0) {
@@ -359,7 +360,7 @@ class Download {
     job.step += 1;
   }
 
-  #file() {
+  #makeStoredFile() {
     const { job, ctx } = this.#work;
     const { found, restarts } = this.#state;
     return {
@@ -370,7 +371,7 @@ class Download {
     };
   }
 
-  #progress() {
+  #makeProgress() {
     const total = this.#state.total ?? this.#offset;
     return { rows_processed: 0, rows_total: null, bytes_processed: this.#offset, bytes_total: total };
   }

@@ -15,7 +15,9 @@ export interface Load {
   fileNames: string[];
   /** The number of rows of the files. */
   rowCount: number;
+  /** The number of inserted rows. */
   inserted: number;
+  /** The number of updated rows. */
   updated: number;
   /** The load's place in the order of the table's loads; 0 or null for a load of an earlier version of the program. */
   loadNumber: number | null;

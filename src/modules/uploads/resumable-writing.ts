@@ -76,12 +76,12 @@ export class UploadWriter {
   /** The number of bytes of the piece that is being received. */
   #length = 0;
   /** The progress including the bytes that are being received. */
-  #reached: uploads.UploadProgress;
+  #reachedProgress: uploads.UploadProgress;
   /** The progress saved in the upload's database row. */
-  #saved: uploads.UploadProgress;
+  #savedProgress: uploads.UploadProgress;
   #savedAt: number;
   /** Pieces that this request has stored but that are not yet saved in the upload's database row. */
-  #uncounted: string[] = [];
+  #uncountedPieces: string[] = [];
 
   /** Creates a writer for one request to an upload. @param writer the id of the request, which has claimed `upload` */
   constructor(ctx: PrincipalContext, database: TenantSql, upload: uploads.ResumableUpload, writer: string) {
@@ -90,7 +90,7 @@ export class UploadWriter {
     this.#upload = upload;
     this.#writer = writer;
     const { received, pieces, length } = upload;
-    this.#reached = this.#saved = { received, pieces };
+    this.#reachedProgress = this.#savedProgress = { received, pieces };
     this.#savedAt = ctx.now();
     const pieceOffset = received - (received % PIECE_BYTES);
     this.#buffer = new Uint8Array(Math.min(PIECE_BYTES, length - pieceOffset));
@@ -111,12 +111,12 @@ export class UploadWriter {
       // Whatever else fails is the database, or says that another request has taken over.
       if (!uploadBeyondLength.matches(error) && !checksumMismatch.matches(error) && !storageUnavailable.matches(error))
         throw error;
-      this.#reached = this.#saved;
+      this.#reachedProgress = this.#savedProgress;
       await this.#stop();
       throw error;
     }
     await this.#stop();
-    return { ...this.#upload, ...this.#reached, updatedAt: this.#savedAt };
+    return { ...this.#upload, ...this.#reachedProgress, updatedAt: this.#savedAt };
   }
 
   async #receiveAll(bytes: SentBytes['bytes'], checksum: Checksum | undefined): Promise<void> {
@@ -124,13 +124,14 @@ export class UploadWriter {
     const digestWriter = digest?.getWriter();
     const reader = bytes?.getReader();
     try {
-      for (let chunk = await this.#next(reader); chunk !== null; chunk = await this.#next(reader)) {
+      for (let chunk = await this.#readNextBytes(reader); chunk !== null; chunk = await this.#readNextBytes(reader)) {
         if (chunk === 'cut') {
           // Of bytes that cannot be checked any more none is kept.
           if (checksum) throw checksumMismatch();
           return;
         }
-        if (this.#reached.received + chunk.length > this.#upload.length) throw uploadBeyondLength(this.#upload.length);
+        if (this.#reachedProgress.received + chunk.length > this.#upload.length)
+          throw uploadBeyondLength(this.#upload.length);
         await digestWriter?.write(chunk);
         await this.#take(chunk, checksum === undefined);
       }
@@ -144,7 +145,9 @@ export class UploadWriter {
   }
 
   /** Reads the next bytes. @returns null at the end, `cut` where the connection was lost */
-  async #next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<Uint8Array | 'cut' | null> {
+  async #readNextBytes(
+    reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  ): Promise<Uint8Array | 'cut' | null> {
     if (!reader) return null;
     try {
       const { value } = await awaitWithinTime(MAX_PAUSE_MS, reader.read());
@@ -161,25 +164,25 @@ export class UploadWriter {
       this.#buffer.set(chunk.subarray(at, at + copiedBytes), this.#length);
       this.#length += copiedBytes;
       at += copiedBytes;
-      this.#reached = { ...this.#reached, received: this.#reached.received + copiedBytes };
+      this.#reachedProgress = { ...this.#reachedProgress, received: this.#reachedProgress.received + copiedBytes };
       // The last piece waits for the end: more may follow than there should.
-      if (this.#length < PIECE_BYTES || this.#reached.received === this.#upload.length) continue;
+      if (this.#length < PIECE_BYTES || this.#reachedProgress.received === this.#upload.length) continue;
       await this.#storePiece();
-      if (savesProgress) await this.#save(this.#reached);
+      if (savesProgress) await this.#save(this.#reachedProgress);
     }
-    if (this.#ctx.now() - this.#savedAt > RENEWAL_INTERVAL_MS) await this.#save(this.#saved);
+    if (this.#ctx.now() - this.#savedAt > RENEWAL_INTERVAL_MS) await this.#save(this.#savedProgress);
   }
 
   /** Reads the short last piece that the previous request has stored. */
   async #readRest(): Promise<void> {
-    const { received, pieces } = this.#reached;
+    const { received, pieces } = this.#reachedProgress;
     const lastPieceBytes = received % PIECE_BYTES;
     if (lastPieceBytes === 0) return;
     const key = makePieceKey(toStoredFile(this.#upload), pieces.at(-1) as string);
     const lastPiece = await waitForStorage(this.#ctx.files.get(key));
     if (lastPiece?.size !== lastPieceBytes) throw storageUnavailable().addCause(new Error(`${key} is not what it was`));
     await waitForStorage(this.#fill(lastPiece.body));
-    this.#reached = { received, pieces: pieces.slice(0, -1) };
+    this.#reachedProgress = { received, pieces: pieces.slice(0, -1) };
   }
 
   async #fill(bytes: ReadableStream<Uint8Array>): Promise<void> {
@@ -191,18 +194,18 @@ export class UploadWriter {
 
   /** Stores the received bytes as a piece; does nothing if this request has received none. */
   async #storePiece(): Promise<void> {
-    if (this.#reached.received === this.#saved.received) {
-      this.#reached = this.#saved;
+    if (this.#reachedProgress.received === this.#savedProgress.received) {
+      this.#reachedProgress = this.#savedProgress;
       return;
     }
     if (this.#length === 0) return;
-    const { received, pieces } = this.#reached;
+    const { received, pieces } = this.#reachedProgress;
     const name = makePieceName(pieces.length, this.#writer);
-    this.#uncounted.push(name);
+    this.#uncountedPieces.push(name);
     const key = makePieceKey(toStoredFile(this.#upload), name);
     await waitForStorage(this.#ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
     this.#length = 0;
-    this.#reached = { received, pieces: [...pieces, name] };
+    this.#reachedProgress = { received, pieces: [...pieces, name] };
   }
 
   async #save(progress: uploads.UploadProgress): Promise<void> {
@@ -213,30 +216,30 @@ export class UploadWriter {
       seconds: CLAIM_SECONDS,
     });
     if (!isSaved) await this.#giveUp();
-    this.#counted(progress);
+    this.#markCounted(progress);
   }
 
   async #stop(): Promise<void> {
     const at = this.#ctx.now();
     // So that a sweep makes the job, should this request not come to it.
-    if (this.#reached.received === this.#upload.length) await scheduleSweep(this.#ctx, at + RESUME_AFTER_MS);
-    const finalProgress = { ...this.#reached, writer: this.#writer, at: formatIsoTimestamp(at) };
+    if (this.#reachedProgress.received === this.#upload.length) await scheduleSweep(this.#ctx, at + RESUME_AFTER_MS);
+    const finalProgress = { ...this.#reachedProgress, writer: this.#writer, at: formatIsoTimestamp(at) };
     if (!(await uploads.endClaim(this.#database, this.#upload, finalProgress))) await this.#giveUp();
     this.#savedAt = at;
-    this.#counted(this.#reached);
+    this.#markCounted(this.#reachedProgress);
     const { pieces } = this.#upload;
-    const replacedPieces = pieces.filter((name) => !this.#reached.pieces.includes(name));
-    await this.#discard([...this.#uncounted, ...replacedPieces]);
+    const replacedPieces = pieces.filter((name) => !this.#reachedProgress.pieces.includes(name));
+    await this.#discard([...this.#uncountedPieces, ...replacedPieces]);
   }
 
-  #counted(progress: uploads.UploadProgress): void {
-    this.#saved = progress;
-    this.#uncounted = this.#uncounted.filter((name) => !progress.pieces.includes(name));
+  #markCounted(progress: uploads.UploadProgress): void {
+    this.#savedProgress = progress;
+    this.#uncountedPieces = this.#uncountedPieces.filter((name) => !progress.pieces.includes(name));
   }
 
   /** Ends the request, as another one has claimed the upload, or it is deleted. @throws uploadLocked, uploadNotFound */
   async #giveUp(): Promise<never> {
-    await this.#discard(this.#uncounted);
+    await this.#discard(this.#uncountedPieces);
     throw (await uploads.readUpload(this.#database, this.#upload)) ? uploadLocked() : uploadNotFound();
   }
 

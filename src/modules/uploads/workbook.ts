@@ -54,6 +54,7 @@ export interface ConversionState {
   xml: Segment[] | null;
   /** The offset in the XML of the list of merged cells; null for none, undefined until it is searched. */
   merges?: number | null | undefined;
+  /** The state of the sheet that is being converted. */
   rows: SheetState;
   /** The number of times that a row began left of the sheet's first column. */
   shifts: number;

@@ -18,12 +18,14 @@ const DEFAULT_CACHE_SECONDS = 60;
  */
 export interface ExecutionLimits {
   refusals: AccessFailures;
+  /** The slugs with enforced values. */
   enforced: ReadonlySet<string>;
   only?: Visualization;
 }
 
 /** The cache entry of an execution, valid for some seconds and until a table that its result was read from changes. */
 export interface CachedResponse {
+  /** The digest of everything that the response depends on except the data. */
   digest: string;
   /** The key that equal executions on the same version of the data share, whichever tables they read. */
   key: string;

@@ -18,7 +18,7 @@ export const BUG_FIX_GUARDS = [
   ...makeGuards(
     'src/sql-templates/template.ts',
     ['test/sql-templates/template.test.ts'],
-    [{ text: '!this.#clause || this.#brackets > 0 || closingOffset < 0', without: 'true' }],
+    [{ text: '!this.#clause || this.#bracketCount > 0 || closingOffset < 0', without: 'true' }],
   ),
   ...makeGuards(
     'src/modules/schedules/cron.ts',

@@ -123,7 +123,7 @@ export const MANAGED_TABLE_GUARDS = [
   ]),
   ...makeGuards('src/modules/managed-database/data-versions.ts', DATABASE_WAKING_TESTS, [
     {
-      text: 'this.#beingChanged.size === 0',
+      text: 'this.#changingTables.size === 0',
       without: 'true',
       title: 'a result that was read while the change was made is not cached',
     },

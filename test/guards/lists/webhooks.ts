@@ -47,7 +47,7 @@ export const WEBHOOK_GUARDS = [
       title: 'of a suspended company gets no further attempt until the company is active again',
     },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
-    { text: '!this.#requestedAgain.has(dueDelivery.id)', without: 'true', title: 'requested again' },
+    { text: '!this.#requestedAgainIds.has(dueDelivery.id)', without: 'true', title: 'requested again' },
     { text: 'storedFailure?.url === endpoint.url', without: 'storedFailure', title: 'at a new address' },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',

@@ -48,7 +48,7 @@ const createCanonicalRenderer = (budget: TextBudget): SqlRenderer => ({
 /** Collects the aggregates that metrics are computed from, each once. */
 export class Measures {
   readonly measures: Measure[] = [];
-  readonly #byKey = new Map<string, Measure>();
+  readonly #measuresByKey = new Map<string, Measure>();
   /** The visited metrics, including the metrics that others build on. */
   readonly items = new Map<string, SemanticItem>();
   readonly #model: MetricModel;
@@ -56,7 +56,7 @@ export class Measures {
   /** A number for each compared expression, equal for expressions that mean the same. */
   readonly #numbers = new Map<Expression, number>();
   readonly #numbersByText = new Map<string, number>();
-  #visits = 0;
+  #visitCount = 0;
 
   constructor(model: MetricModel, budget: TextBudget) {
     this.#model = model;
@@ -69,8 +69,8 @@ export class Measures {
     bindValue: (value: string) => string,
     outerFilters: readonly Expression[] = [],
   ): string {
-    this.#visits += 1;
-    if (this.#visits > MAX_VISITED_METRICS) throw makeMetricTooLargeFailure(item, `${MAX_VISITED_METRICS} metrics`);
+    this.#visitCount += 1;
+    if (this.#visitCount > MAX_VISITED_METRICS) throw makeMetricTooLargeFailure(item, `${MAX_VISITED_METRICS} metrics`);
     this.items.set(item.id, item);
     const metric = this.#model.getMetric(item);
     const filters = [...outerFilters, ...metric.filters];
@@ -101,7 +101,7 @@ export class Measures {
       (part) => part && this.#numberMeasure(part),
     );
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.moment, filterKey]);
-    const knownMeasure = this.#byKey.get(key);
+    const knownMeasure = this.#measuresByKey.get(key);
     if (knownMeasure) return knownMeasure;
     if (this.measures.length === MAX_MEASURES) throw makeMetricTooLargeFailure(item, `${MAX_MEASURES} aggregates`);
     const distinctFilters = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
@@ -117,7 +117,7 @@ export class Measures {
       semiAdditive: metric.semiAdditive,
     };
     this.measures.push(measure);
-    this.#byKey.set(key, measure);
+    this.#measuresByKey.set(key, measure);
     return measure;
   }
 

@@ -10,12 +10,12 @@ const MAX_DEPTH = 10;
 export class MetricModel {
   readonly #tables: readonly Table[];
   readonly #relations: Relations;
-  readonly #metricNamed: (name: string) => SemanticItem | undefined;
+  readonly #findMetric: (name: string) => SemanticItem | undefined;
   readonly #metrics = new Map<string, Metric>();
   readonly #dimensions = new Map<string, Dimension>();
   readonly #budget: TextBudget;
   /** The ids of the metrics that are being parsed, which build on one another. */
-  readonly #reading: string[] = [];
+  readonly #parsingIds: string[] = [];
 
   /**
    * @param relations the `mapped_relations` of the company's items @param findMetric finds a metric that another builds on
@@ -31,7 +31,7 @@ export class MetricModel {
     this.#budget = new TextBudget(maxCharacters);
     this.#tables = tables;
     this.#relations = new Relations(parseRelations(relations, tables));
-    this.#metricNamed = findMetric;
+    this.#findMetric = findMetric;
   }
 
   findPath(from: Table, to: Table): Path | MissingPath {
@@ -49,16 +49,16 @@ export class MetricModel {
     const parsedMetric = this.#metrics.get(item.id);
     if (parsedMetric) return parsedMetric;
     return nameItemInError(item, () => {
-      if (this.#reading.includes(item.id)) throw new ExpressionError('it builds on itself');
-      if (this.#reading.length === MAX_DEPTH)
+      if (this.#parsingIds.includes(item.id)) throw new ExpressionError('it builds on itself');
+      if (this.#parsingIds.length === MAX_DEPTH)
         throw new ExpressionError(`more than ${MAX_DEPTH} metrics build on one another`);
-      this.#reading.push(item.id);
+      this.#parsingIds.push(item.id);
       try {
         const metric = parseMetric(this.#toParse(item), this.#tables, (name) => this.#computeType(name));
         this.#metrics.set(item.id, metric);
         return metric;
       } finally {
-        this.#reading.pop();
+        this.#parsingIds.pop();
       }
     });
   }
@@ -70,7 +70,7 @@ export class MetricModel {
 
   /** Finds the metric of a name that another metric builds on. */
   requireMetric(name: string): SemanticItem {
-    const item = this.#metricNamed(name);
+    const item = this.#findMetric(name);
     if (!item) throw semanticItemUnknown('metric', name);
     return item;
   }

@@ -71,25 +71,25 @@ const findEnd = (table: Table | undefined, column: string): RelationEnd | undefi
 
 /** The relations of a company, as a graph of its tables. */
 export class Relations {
-  readonly #declared = new Map<string, PathStep[]>();
+  readonly #declaredSteps = new Map<string, PathStep[]>();
   /** Steps along relations, and against one-to-one relations. */
-  readonly #single = new Map<string, PathStep[]>();
+  readonly #singleSteps = new Map<string, PathStep[]>();
   /** Steps along and against all relations. */
-  readonly #any = new Map<string, PathStep[]>();
-  readonly #found = new Map<string, Path | MissingPath>();
+  readonly #allSteps = new Map<string, PathStep[]>();
+  readonly #foundPaths = new Map<string, Path | MissingPath>();
 
   constructor(relations: readonly Relation[]) {
     const declaredKeys = new Set(relations.map(({ manyEnd, oneEnd }) => makeRelationKey(manyEnd, oneEnd)));
     for (const { manyEnd, oneEnd } of relations) {
       const forwardStep: PathStep = { from: manyEnd, to: oneEnd };
       const backwardStep: PathStep = { from: oneEnd, to: manyEnd };
-      addStep(this.#declared, forwardStep);
-      addStep(this.#single, forwardStep);
-      addStep(this.#any, forwardStep);
-      addStep(this.#any, backwardStep);
+      addStep(this.#declaredSteps, forwardStep);
+      addStep(this.#singleSteps, forwardStep);
+      addStep(this.#allSteps, forwardStep);
+      addStep(this.#allSteps, backwardStep);
       // Said in the other direction as well, it is a step of its own already.
       if (isUniqueEnd(manyEnd) && isUniqueEnd(oneEnd) && !declaredKeys.has(makeRelationKey(oneEnd, manyEnd)))
-        addStep(this.#single, backwardStep);
+        addStep(this.#singleSteps, backwardStep);
     }
   }
 
@@ -99,16 +99,16 @@ export class Relations {
    */
   findPath(from: Table, to: Table): Path | MissingPath {
     const key = `${from.id} ${to.id}`;
-    const knownPath = this.#found.get(key);
+    const knownPath = this.#foundPaths.get(key);
     if (knownPath) return knownPath;
     const foundPath = this.#search(from, to);
-    this.#found.set(key, foundPath);
+    this.#foundPaths.set(key, foundPath);
     return foundPath;
   }
 
   #search(from: Table, to: Table): Path | MissingPath {
     if (from.id === to.id) return [];
-    for (const steps of [this.#declared, this.#single]) {
+    for (const steps of [this.#declaredSteps, this.#singleSteps]) {
       const path = findShortestPath(steps, from, to);
       if (!path) continue;
       const otherPath = findOtherPath(steps, from, to, path);
@@ -116,7 +116,7 @@ export class Relations {
       const multiplyingStep = path.find((step) => !isUniqueEnd(step.to));
       return multiplyingStep ? { reason: 'fans_out', relations: [formatPath([multiplyingStep])] } : path;
     }
-    const fanningPath = findShortestPath(this.#any, from, to);
+    const fanningPath = findShortestPath(this.#allSteps, from, to);
     return fanningPath
       ? { reason: 'fans_out', relations: [formatPath(fanningPath)] }
       : { reason: 'unreachable', relations: [] };

@@ -27,19 +27,19 @@ type ItemKind = 'metric' | 'dimension';
 /** The items of a company that a query needs, by id and by name. */
 export class ItemIndex {
   readonly itemsById = new Map<string, SemanticItem>();
-  readonly #byKey = new Map<string, SemanticItem>();
+  readonly #itemsByKey = new Map<string, SemanticItem>();
 
   addItems(rows: Awaited<ReturnType<typeof selectItems>>): SemanticItem[] {
     return rows.map(({ id, uniqueKey, content }) => {
       const item = { ...content, id } as SemanticItem;
       this.itemsById.set(id, item);
-      this.#byKey.set(uniqueKey, item);
+      this.#itemsByKey.set(uniqueKey, item);
       return item;
     });
   }
 
   findByName(kind: ItemKind, name: string): SemanticItem | undefined {
-    return this.#byKey.get(joinUniqueKey(kind, name));
+    return this.#itemsByKey.get(joinUniqueKey(kind, name));
   }
 
   /** Finds an item by its id or name. @throws semanticItemUnknown */

@@ -30,6 +30,7 @@ export interface Difference {
   field: string;
   /** The value when the suggestion was made. */
   before: unknown;
+  /** The value at present. */
   now: unknown;
   /** The suggested value; absent when the suggestion does not change the field. */
   suggested?: unknown;

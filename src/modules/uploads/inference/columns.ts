@@ -34,6 +34,7 @@ export interface ColumnState {
   sample: string[];
   /** The decimal forms of a text column's values, used if the column's type is changed: see {@link Hints}. */
   decimals: number;
+  /** The orders of day and month of a text column's values, used if the column's type is changed: see {@link Hints}. */
   dates: number;
   /** The first value. */
   first: DecidingValue | null;

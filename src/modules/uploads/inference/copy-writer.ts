@@ -46,7 +46,7 @@ export class CopyWriter {
   readonly #fields: Fields;
   readonly #decode: Decode;
   /** The quote character where doubling escapes it within quotes; -1 if quotes are escaped otherwise. */
-  readonly #doubled: number;
+  readonly #doubledQuote: number;
   readonly #is1252: boolean;
   readonly #conversions: (Conversion | null)[];
   /**
@@ -75,7 +75,7 @@ export class CopyWriter {
     this.#fields = fields;
     this.#decode = createDecoder(file.encoding);
     const { quote, escape: escaping } = file.dialect;
-    this.#doubled = quote !== null && escaping === 'doubled' ? quote.charCodeAt(0) : -1;
+    this.#doubledQuote = quote !== null && escaping === 'doubled' ? quote.charCodeAt(0) : -1;
     this.#is1252 = file.encoding === 'windows-1252';
     this.#conversions = columns.map(({ type, formats }) =>
       type === 'text' ? null : makeConversion(type, formats, zone),
@@ -106,8 +106,8 @@ export class CopyWriter {
       const start = starts[fieldIndex] as number;
       const end = ends[fieldIndex] as number;
       if (index > 0) this.#out.endValue();
-      if (fieldIndex >= fieldCount || start === end) this.#null(column, line);
-      else if (conversion === null) this.#text(fieldIndex, start, end);
+      if (fieldIndex >= fieldCount || start === end) this.#writeNull(column, line);
+      else if (conversion === null) this.#writeText(fieldIndex, start, end);
       else if (this.#fields.quotingKinds[fieldIndex] === BACKSLASHED_FIELD) {
         const bytes = removeBackslashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
@@ -119,7 +119,7 @@ export class CopyWriter {
     this.rowCount++;
   }
 
-  #null(column: WrittenColumn, line: number): void {
+  #writeNull(column: WrittenColumn, line: number): void {
     if (!column.nullable) throw buildMisfitError(this.#file, column, line, '');
     this.#out.writeNull();
   }
@@ -136,7 +136,7 @@ export class CopyWriter {
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
     output.reserveBytes((end - start) * 3 + MAX_EXTRA_BYTES);
     const length = convertValue(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
-    if (length === NULL_RESULT) this.#null(column, line);
+    if (length === NULL_RESULT) this.#writeNull(column, line);
     else if (length !== MISFIT_RESULT) output.length = length;
     else {
       const readValue = () =>
@@ -146,12 +146,12 @@ export class CopyWriter {
     }
   }
 
-  #text(field: number, start: number, end: number): void {
+  #writeText(field: number, start: number, end: number): void {
     const quoting = this.#fields.quotingKinds[field];
     if (quoting === UNQUOTED_FIELD || quoting === QUOTED_FIELD)
       this.#out.writeEscaped(this.#bytes, start, end, -1, this.#is1252);
-    else if (quoting === ESCAPED_FIELD && this.#doubled >= 0) {
-      this.#out.writeEscaped(this.#bytes, start, end, this.#doubled, this.#is1252);
+    else if (quoting === ESCAPED_FIELD && this.#doubledQuote >= 0) {
+      this.#out.writeEscaped(this.#bytes, start, end, this.#doubledQuote, this.#is1252);
     } else this.#out.writeText(readFieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode));
   }
 

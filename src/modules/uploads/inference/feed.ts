@@ -54,6 +54,7 @@ export function beginInference({
   fileName: string;
   sheet?: SheetFacts | null;
   records?: RecordFacts | null;
+  /** The reading options that a person gave. */
   said?: GivenOptions;
 }): InferenceState {
   const isConverted = sheet !== null || records !== null;

@@ -75,11 +75,11 @@ export class RecordFold {
   readonly #dialect: Dialect;
   readonly #decode: Decode;
   readonly #bounds: Bounds;
-  readonly #utf16: boolean;
+  readonly #isUtf16: boolean;
   readonly #base: number;
   #measured = 0;
   #measuredBytes = 0;
-  #watched: WatchedCell[];
+  #watchedCells: WatchedCell[];
 
   constructor(state: InferenceState, bytes: Uint8Array, dialect: Dialect, decode: Decode) {
     sharedFields ??= createFields();
@@ -89,9 +89,9 @@ export class RecordFold {
     this.#dialect = dialect;
     this.#decode = decode;
     this.#bounds = makeBounds(state.width);
-    this.#utf16 = state.encoding === 'utf-16le' || state.encoding === 'utf-16be';
+    this.#isUtf16 = state.encoding === 'utf-16le' || state.encoding === 'utf-16be';
     this.#base = state.offset;
-    this.#watched = this.#watch();
+    this.#watchedCells = this.#listWatchedCells();
   }
 
   /** Adds the record in `fields`, between `start` and `end` of the block. */
@@ -116,7 +116,7 @@ export class RecordFold {
       if (state.firstRow === null) {
         checkEscapes(state, fields.fieldCount);
         state.firstRow = this.#keep(start, end, line);
-        this.#watched = this.#watch();
+        this.#watchedCells = this.#listWatchedCells();
       } else this.#takeRow(start, end, line, filledCount);
     }
     state.blank = false;
@@ -151,7 +151,7 @@ export class RecordFold {
   /** Throws, once for each reason, so that the dialect is decided again by the head and this record. */
   #doubtDialect(reason: DecidingRecord['reason'], start: number, end: number): void {
     const { decidingRecords = [], headEnd = Number.POSITIVE_INFINITY, sheet, records } = this.#state;
-    if (sheet || records || this.#offset(start) < headEnd || end - start > MAX_DECIDING_BYTES) return;
+    if (sheet || records || this.#toFileOffset(start) < headEnd || end - start > MAX_DECIDING_BYTES) return;
     if (decidingRecords.some((record) => record.reason === reason)) return;
     const record = { reason, bytes: this.#bytes.subarray(start, end).toBase64() };
     throw new DialectDoubtedError([...decidingRecords, record]);
@@ -220,15 +220,15 @@ export class RecordFold {
     } else if (filledCount > 1) this.#endNotes();
     checkEscapes(state, fields.fieldCount);
     if (state.above !== null && this.#isNumber(0)) this.#doubtDialect('row-name', start, end);
-    if (this.#watched.length > 0) this.#findWatched();
+    if (this.#watchedCells.length > 0) this.#findWatched();
     if (fields.fieldCount < state.width) state.irregular = true;
-    recordRowPosition(state, this.#offset(start), line, state.blank);
+    recordRowPosition(state, this.#toFileOffset(start), line, state.blank);
     if (state.sampleRows.length < MAX_SAMPLE_ROWS) {
-      addSample(state, (index) => (index < fields.fieldCount ? this.#text(index) : ''));
+      addSample(state, (index) => (index < fields.fieldCount ? this.#readText(index) : ''));
     }
     this.#fold(line);
     state.rows++;
-    state.end = this.#offset(end);
+    state.end = this.#toFileOffset(end);
   }
 
   /** Tells whether the record has as many fields as the table if its backslashes do not escape: then it is no note. */
@@ -274,7 +274,7 @@ export class RecordFold {
         column.first === null
       ) {
         narrowColumn(column, formMask, presentTraits, () => ({
-          value: shorten(this.#text(index), this.#bounds.maxSampleLength),
+          value: shorten(this.#readText(index), this.#bounds.maxSampleLength),
           line,
         }));
       }
@@ -285,7 +285,7 @@ export class RecordFold {
     const column = this.#state.columns[index] as InferenceState['columns'][number];
     const { maxSamples, maxSampleLength } = this.#bounds;
     if (column.sample.length >= maxSamples) return;
-    const text = shorten(this.#text(index), maxSampleLength);
+    const text = shorten(this.#readText(index), maxSampleLength);
     if (!column.sample.includes(text)) column.sample.push(text);
   }
 
@@ -304,7 +304,7 @@ export class RecordFold {
     return width > 1 || blank || trailing.length > 0;
   }
 
-  #watch(): WatchedCell[] {
+  #listWatchedCells(): WatchedCell[] {
     const encoder = new TextEncoder();
     const is1252 = this.#state.encoding === 'windows-1252';
     return listWatchedCells(this.#state).map(([field, text]) => ({
@@ -316,14 +316,16 @@ export class RecordFold {
 
   #findWatched(): void {
     const { starts, ends, quotingKinds, fieldCount } = this.fields;
-    const doesRecur = this.#watched.some(({ field, text, length }) => {
+    const doesRecur = this.#watchedCells.some(({ field, text, length }) => {
       if (field >= fieldCount) return false;
       const isPlain = (quotingKinds[field] as number) < ESCAPED_FIELD;
-      return (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#text(field) === text;
+      return (
+        (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#readText(field) === text
+      );
     });
     if (!doesRecur) return;
     this.#state.recurs = true;
-    this.#watched = [];
+    this.#watchedCells = [];
   }
 
   /** Counts the fields that hold more than spaces. */
@@ -358,7 +360,7 @@ export class RecordFold {
       if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new EscapedDelimiterError();
       // Without quotes, the record may be a part of one that needs them.
       if (this.#dialect.quote !== null) this.#doubtDialect('width', start, end);
-      throw tooManyValues(line, width, lastField + 1, this.#text(width));
+      throw tooManyValues(line, width, lastField + 1, this.#readText(width));
     }
     this.#state.irregular = true;
   }
@@ -366,7 +368,7 @@ export class RecordFold {
   /**
    * Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept.
    */
-  #text(index: number): string {
+  #readText(index: number): string {
     const { starts, ends, quotingKinds } = this.fields;
     const start = starts[index] as number;
     let end = start + this.#bounds.maxCellLength * 4;
@@ -390,17 +392,25 @@ export class RecordFold {
         formMask = classifyBackslashed(this.#bytes, from, to, this.#dialect, this.#decode);
       if (kind === UNQUOTED_FIELD) formMask = toUnquotedForms(formMask, this.#state);
       const presentTraits = kind < ESCAPED_FIELD || kind === BACKSLASHED_FIELD ? valueTraits : 0;
-      cells.push([index, shorten(this.#text(index), this.#bounds.maxCellLength), formMask, presentTraits]);
+      cells.push([index, shorten(this.#readText(index), this.#bounds.maxCellLength), formMask, presentTraits]);
     }
     const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
     const width = this.#state.sheet ? Math.max(fieldCount, this.#state.width) : fieldCount;
-    return { line, start: this.#offset(start), end: this.#offset(end), width, cells, text: '', blankBefore };
+    return {
+      line,
+      start: this.#toFileOffset(start),
+      end: this.#toFileOffset(end),
+      width,
+      cells,
+      text: '',
+      blankBefore,
+    };
   }
 
   /** Converts an offset in the block to the offset in the file. In UTF-16 it counts from the last converted offset. */
-  #offset(blockOffset: number): number {
-    if (!this.#utf16) return this.#base + blockOffset;
+  #toFileOffset(blockOffset: number): number {
+    if (!this.#isUtf16) return this.#base + blockOffset;
     if (blockOffset < this.#measured) {
       this.#measured = 0;
       this.#measuredBytes = 0;

@@ -128,6 +128,7 @@ export interface FileReading {
   fields: number[];
   /** The formats of each inferred column's values in this file, also for the case that its type is changed. */
   formats: ColumnFormats[];
+  /** The number of the file's rows. */
   rows: number;
   /** Whether Postgres splits the bytes between `start` and `end` into the same records and values. */
   plain: boolean;
@@ -146,5 +147,6 @@ export interface Inference {
   /** The 0-based position of the column of row ids, where an upsert finds rows by their ids. */
   ids?: number;
   files: FileReading[];
+  /** The data of each column, as found in all files. */
   found: FoundColumn[];
 }

@@ -44,8 +44,10 @@ export interface InferenceState {
   line: number;
   /** The minimum number of bytes of the next block, unless the file ends before. */
   wants: number;
+  /** Whether the whole file was read. */
   done: boolean;
 
+  /** The encoding of the file; null before it is known. */
   encoding: Encoding | null;
   /** Whether a byte order mark, or bytes that contradict UTF-8, settled the encoding. */
   encodingCertain: boolean;
@@ -54,7 +56,9 @@ export interface InferenceState {
   /** Whether bytes that Windows-1252 leaves undefined were read. */
   undefinedBytes: boolean;
   dialect: Dialect | null;
+  /** Whether the file uses quotes, as far as that is decided. */
   quoting: Quoting;
+  /** Whether backslashes escape delimiters, as far as that is decided. */
   escaping: Escaping;
   /** The offset in the file after the records that the dialect was decided by at first. */
   headEnd?: number;
@@ -68,6 +72,7 @@ export interface InferenceState {
   width: number;
   /** The number of preamble records not yet read. */
   preambleLeft: number;
+  /** Whether the last record of the preamble may name all columns but the first, which holds names of rows. */
   rowNames: boolean;
   /** The number of lines of the preamble. */
   skippedLines: number;
