@@ -37,7 +37,7 @@ export const webhookEndpoints = sqliteTable(
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** Signing secrets, the newest first. */
     secrets: jsonColumn<SigningSecret[]>('secrets').notNull(),
-    /** Latest pauses, the oldest first: the first one ends at the creation, later ones are written by triggers. */
+    /** Latest pauses, the oldest first. A new endpoint begins with one up to its creation; triggers write the others. */
     pauses: jsonColumn<Pause[]>('pauses').notNull().default([]),
     ...timestampColumns(),
   },

@@ -52,7 +52,10 @@ export function findMerges(piece: Uint8Array): number | null {
 
 /** Merged cells of a piece of a sheet's XML. */
 export interface MergesOfPiece {
+  /** The merged cells that the conversion uses: those in the first rows, and those of several rows. */
   merges: Merge[];
+  /** Namespaces of prefixes where the piece ends. */
+  names: Namespaces;
   /** Offset in the piece at which the next one begins. */
   nextOffset: number;
   /** True if the list of merged cells ends in the piece. */
@@ -65,16 +68,14 @@ export function readMerges(piece: Uint8Array, names: Namespaces): MergesOfPiece 
   const reader = new XmlReader(piece, { namespaces: names });
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
     const isEnd = (token === CLOSE_TAG || token === EMPTY_TAG) && reader.isElement('mergeCells');
-    if (isEnd) return { merges, nextOffset: reader.at, isEnd };
+    if (isEnd) return { merges, names: reader.names, nextOffset: reader.at, isEnd };
     if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('mergeCell')) continue;
     const merge = parseMerge(reader.readAttribute('ref') ?? '');
-    if (merge) merges.push(merge);
+    // Reports merge cells of each of their rows, which changes nothing below the header.
+    if (merge && (merge.top <= MAX_HEADER_ROW || merge.bottom > merge.top)) merges.push(merge);
   }
-  return { merges, nextOffset: reader.at, isEnd: false };
+  return { merges, names: reader.names, nextOffset: reader.at, isEnd: false };
 }
-
-/** Returns true if the conversion uses a merged cell: it is in the first rows, or spans several. */
-export const isUsedMerge = ({ top, bottom }: Merge): boolean => top <= MAX_HEADER_ROW || bottom > top;
 
 /** Selects the merged cells that the conversion uses: none if some overlap, which Excel calls damaged and drops. */
 export function selectUsefulMerges(allMerges: Merge[]): Merges {

@@ -21,7 +21,6 @@ import {
 import { EarlierColumnFound } from '../../formats/workbook/merged-rows.ts';
 import {
   findMerges,
-  isUsedMerge,
   type Merge,
   type Merges,
   NO_MERGES,
@@ -254,8 +253,10 @@ const FIRST_BLOCK_BYTES = 256 * 1024;
 const SEARCHED_BYTES = 4 * 1024 * 1024;
 /** The number of bytes that pieces overlap: the maximum size of a tag's beginning. */
 const TAG_BYTES = 256;
-/** The maximum number of merged cells that are held in memory. */
+/** The maximum number of merged cells that the conversion uses. */
 const MAX_MERGES = 250_000;
+/** The maximum size of the list of merged cells: about 1,000,000 of them. It is read in each step of a sheet. */
+const MAX_MERGES_BYTES = 32 * 1024 * 1024;
 
 /** Searches the list of merged cells from the end on: it stands behind the rows, before links, validations and formats. */
 async function searchMerges(bucket: R2Bucket, xml: Segment[], size: number): Promise<number | null> {
@@ -275,18 +276,17 @@ async function loadMerges(
   offset: number,
   namesOfRows: Namespaces | null,
 ): Promise<Merges> {
-  const names = namesOfRows ?? readNamespaces(await createSegmentReader(bucket, xml, 0, FIRST_BLOCK_BYTES));
+  let names = namesOfRows ?? readNamespaces(await createSegmentReader(bucket, xml, 0, FIRST_BLOCK_BYTES));
   let merges: Merge[] = [];
   let length = FIRST_BLOCK_BYTES;
   for (let at = offset; ; length = SEARCHED_BYTES) {
     const piece = await createSegmentReader(bucket, xml, at, length);
     const mergesOfPiece = readMerges(piece, names);
     merges = merges.concat(mergesOfPiece.merges);
-    // Reports merge cells of each of their rows, which changes nothing below the header.
-    if (merges.length > MAX_MERGES) merges = merges.filter(isUsedMerge);
-    if (merges.length > MAX_MERGES) throw new WorkbookTooLarge();
+    if (merges.length > MAX_MERGES || at - offset > MAX_MERGES_BYTES) throw new WorkbookTooLarge();
     if (mergesOfPiece.isEnd || at + piece.length >= size) return selectUsefulMerges(merges);
     if (mergesOfPiece.nextOffset === 0) throw new XmlUnreadable('a merged cell without end');
+    names = mergesOfPiece.names;
     at += mergesOfPiece.nextOffset;
   }
 }

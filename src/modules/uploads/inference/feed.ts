@@ -102,7 +102,7 @@ export function beginInference({
 /**
  * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next block
  * begins at the new state's `offset` and has at least `wants` bytes unless the file ends before. The new state may start over
- * (`offset` 0), at most ten times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary
+ * (`offset` 0), at most nine times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary
  * characters, or that it cannot be read without quotes; that backslashes escape its delimiters, or do not; or when a record
  * behind the head is the first one with a reason to decide the dialect again (see `DecidingRecord`). @param isLast the block
  * reaches the end of the file
@@ -113,7 +113,7 @@ export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast:
     return readBlockRecords(state, block, isLast);
   } catch (caughtError) {
     if (caughtError instanceof DialectDoubtedError)
-      return restartInference({ ...state, decidingRecords: caughtError.decidingRecords });
+      return restartInference({ ...state, decidingRecords: [...(state.decidingRecords ?? []), caughtError.record] });
     const error = toInferenceError(caughtError);
     const otherEscaping = tryOtherEscaping(state, error);
     if (otherEscaping !== null) return restartInference({ ...state, escaping: otherEscaping });
@@ -247,8 +247,8 @@ function restartInference(state: InferenceState): InferenceState {
 
 /** Joins the bytes of the deciding records, each once and with a line end; undefined if there are none. */
 function joinDecidingRecords({ decidingRecords = [] }: InferenceState): Uint8Array | undefined {
-  const texts = new Set(decidingRecords.map(({ bytes }) => bytes).filter((bytes) => bytes !== ''));
-  if (texts.size === 0) return undefined;
+  if (decidingRecords.length === 0) return undefined;
+  const texts = new Set(decidingRecords.map(({ bytes }) => bytes));
   return concatBytes([...texts].flatMap((text) => [Uint8Array.fromBase64(text), LINE_END]));
 }
 

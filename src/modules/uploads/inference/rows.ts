@@ -32,11 +32,6 @@ import {
 let sharedFields: Fields | null = null;
 
 const SPACE = 32;
-const APOSTROPHE = 39;
-const DOUBLE_QUOTE = 34;
-
-/** Reasons for which a record may make apostrophes the quotes of the file. */
-const APOSTROPHE_REASONS = new Set<DecidingRecord['reason']>(['apostrophe', 'width']);
 
 /** The number of first rows that are all sampled for distinct values; of later rows every 61st is. */
 const FULLY_SAMPLED_ROW_COUNT = 1000;
@@ -49,11 +44,11 @@ export class EscapedDelimiterError extends Error {}
 
 /** Thrown for a record behind the head that suggests another dialect: both together then decide the dialect again. */
 export class DialectDoubtedError extends Error {
-  readonly decidingRecords: DecidingRecord[];
+  readonly record: DecidingRecord;
 
-  constructor(decidingRecords: DecidingRecord[]) {
-    super('The dialect is to be decided again.');
-    this.decidingRecords = decidingRecords;
+  constructor(record: DecidingRecord) {
+    super(record.reason);
+    this.record = record;
   }
 }
 
@@ -124,28 +119,11 @@ export class RecordFold {
 
   /** Throws `DialectDoubtedError` if the record seems to escape or place quotes in a way that no record of the head does. */
   #checkDialect(start: number, end: number): void {
-    const { escape: escaping, spaceBeforeQuote, quote } = this.#dialect;
+    const { escape: escaping, spaceBeforeQuote } = this.#dialect;
     const { isBroken, hasStrayQuote } = this.fields;
     if (isBroken && escaping === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect))
       this.#doubtDialect('backslash', start, end);
     if (hasStrayQuote && !spaceBeforeQuote && this.#hasQuoteBehindSpaces()) this.#doubtDialect('space', start, end);
-    if (quote === '"' && this.#state.quoting === 'undecided' && this.#hasApostrophes())
-      this.#doubtDialect('apostrophe', start, end);
-    if (quote === "'") this.#checkApostrophes();
-  }
-
-  /**
-   * Gives up apostrophes that late records have made the file's quotes, once a field begins with a double quote: that one could
-   * enclose delimiters and line ends, which must not be lost.
-   */
-  #checkApostrophes(): void {
-    const { decidingRecords = [] } = this.#state;
-    const areLate = decidingRecords.some(({ reason, bytes }) => APOSTROPHE_REASONS.has(reason) && bytes !== '');
-    if (!areLate || !this.#hasField((start) => this.#bytes[start] === DOUBLE_QUOTE)) return;
-    throw new DialectDoubtedError([
-      ...decidingRecords.filter(({ reason }) => !APOSTROPHE_REASONS.has(reason)),
-      ...[...APOSTROPHE_REASONS].map((reason) => ({ reason, bytes: '' })),
-    ]);
   }
 
   /** Throws, once for each reason, so that the dialect is decided again by the head and this record. */
@@ -153,32 +131,18 @@ export class RecordFold {
     const { decidingRecords = [], headEnd = Number.POSITIVE_INFINITY, sheet, records } = this.#state;
     if (sheet || records || this.#toFileOffset(start) < headEnd || end - start > MAX_DECIDING_BYTES) return;
     if (decidingRecords.some((record) => record.reason === reason)) return;
-    const record = { reason, bytes: this.#bytes.subarray(start, end).toBase64() };
-    throw new DialectDoubtedError([...decidingRecords, record]);
+    throw new DialectDoubtedError({ reason, bytes: this.#bytes.subarray(start, end).toBase64() });
   }
 
   /** Tells whether some field begins with spaces and then a quote. */
   #hasQuoteBehindSpaces(): boolean {
-    const quote = this.#dialect.quote?.charCodeAt(0);
-    return this.#hasField((start, end) => {
-      let at = start;
-      while (at < end && this.#bytes[at] === SPACE) at++;
-      return at > start && this.#bytes[at] === quote;
-    });
-  }
-
-  /** Tells whether some field begins and ends with an apostrophe. */
-  #hasApostrophes(): boolean {
-    return this.#hasField(
-      (start, end) => this.#bytes[start] === APOSTROPHE && end > start + 1 && this.#bytes[end - 1] === APOSTROPHE,
-    );
-  }
-
-  #hasField(matchesField: (start: number, end: number) => boolean): boolean {
     const { starts, ends, quotingKinds, fieldCount } = this.fields;
+    const quoteByte = this.#dialect.quote?.charCodeAt(0);
     for (let index = 0; index < fieldCount; index++) {
-      const isUnquoted = quotingKinds[index] === UNQUOTED_FIELD;
-      if (isUnquoted && matchesField(starts[index] as number, ends[index] as number)) return true;
+      let at = starts[index] as number;
+      while (at < (ends[index] as number) && this.#bytes[at] === SPACE) at++;
+      const isBehindSpaces = at > (starts[index] as number) && this.#bytes[at] === quoteByte;
+      if (isBehindSpaces && quotingKinds[index] === UNQUOTED_FIELD) return true;
     }
     return false;
   }

@@ -25,8 +25,8 @@ export interface KeptRow {
 /** Record from behind the head that may change how the file is read. Plain data. */
 export interface DecidingRecord {
   /** The reason to decide the dialect again; only the first record for each reason is kept. */
-  reason: 'backslash' | 'apostrophe' | 'space' | 'width' | 'row-name';
-  /** The record's bytes, in Base64; empty where a later record has shown that this one decides nothing. */
+  reason: 'backslash' | 'space' | 'width' | 'row-name';
+  /** The record's bytes, in Base64. */
   bytes: string;
 }
 
