@@ -624,6 +624,24 @@ describe('merged cells of a workbook', () => {
       expect(await convertSheet(withoutMerges)).toBe('"regiao",2024\n,"jan","fev"\n"Norte",1,2\n,3,4\n');
     });
 
+    it('are read where their list declares the namespace itself, and is read in pieces', async () => {
+      const merges = Array.from({ length: 20_000 }, (_, n) => `<mergeCell ref="E${2 * n + 100}:E${2 * n + 101}"/>`);
+      const ownList = `<mergeCells xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">${merges.join('')}`;
+      const prefixedXml = sheetXml
+        .replaceAll(/<(\/?)(?=[a-z])/g, '<$1x:')
+        .replace('xmlns=', 'xmlns:x=')
+        .replace(
+          /<x:mergeCells>(.*)<\/x:mergeCells>/,
+          (_, list: string) => `${ownList}${list.replaceAll('x:', '')}</mergeCells>`,
+        );
+      expect(await convertSheet(prefixedXml)).toBe(MERGED_CSV);
+    });
+
+    it('are refused where their list has more than 32 MiB', async () => {
+      const longList = sheetXml.replace('</mergeCells>', `${`<!--${' '.repeat(1 << 20)}-->`.repeat(40)}</mergeCells>`);
+      await expect(convertSheet(longList)).rejects.toMatchObject({ error: { code: 'WORKBOOK_TOO_LARGE' } });
+    });
+
     it('are all read up to 250,000 that are used, beyond which the workbook is too large', async () => {
       const makeMany = (count: number, makeReference: (row: number) => string) =>
         sheetXml.replace(
