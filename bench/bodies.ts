@@ -27,7 +27,7 @@ const MIN_REQUEST_SECONDS = 0.004;
 const system = await startSystem();
 try {
   const routes = await listRoutes(system);
-  const worker = await system.workerd();
+  const worker = await system.findWorkerdPid();
   let token = await system.logIn();
 
   /** Sends a body and measures its cost. @returns seconds of CPU of workerd */
@@ -55,7 +55,7 @@ try {
     const ordinaryBody = makeBody(['a-member'], lettersValue[1](BODY_BYTES - RESERVED_NAME_BYTES));
     const ordinaryCost = await measureMedianCost(route, () => ordinaryBody);
     let worstCost = { times: 0, what: '' };
-    for (const [place, path] of route.places) {
+    for (const [place, path] of route.bodyPaths) {
       for (const [title, json] of costlyValues) {
         const body = makeBody(path, json);
         let costRatio = (await measureCost(route, body)) / ordinaryCost;
@@ -66,7 +66,7 @@ try {
       }
     }
     console.log(
-      `  ${worstCost.times.toFixed(1)} times ${(ordinaryCost * 1000).toFixed(0)} ms: ${route.name}, ${worstCost.what}, of ${route.places.size} places`,
+      `  ${worstCost.times.toFixed(1)} times ${(ordinaryCost * 1000).toFixed(0)} ms: ${route.name}, ${worstCost.what}, of ${route.bodyPaths.size} places`,
     );
     if (worstCost.times > mostCostlyBody.times)
       mostCostlyBody = { times: worstCost.times, what: `${route.name}, ${worstCost.what}` };
@@ -79,10 +79,14 @@ try {
   );
 
   token = await system.logIn();
-  for (const { bodyLabel, prepare, honest, costly } of ACCEPTED_BODIES) {
+  for (const { bodyLabel, prepare, makeOrdinaryBody, makeCostlyBody } of ACCEPTED_BODIES) {
     const route = { ...(await prepare(system)), credential: 'bearer' };
-    const ordinaryCost = await measureMedianCost(route, (n) => JSON.stringify(honest(n)), true);
-    const remeasuredCost = await measureMedianCost(route, (n) => JSON.stringify(costly(REMEASUREMENT_COUNT + n)), true);
+    const ordinaryCost = await measureMedianCost(route, (n) => JSON.stringify(makeOrdinaryBody(n)), true);
+    const remeasuredCost = await measureMedianCost(
+      route,
+      (n) => JSON.stringify(makeCostlyBody(REMEASUREMENT_COUNT + n)),
+      true,
+    );
     printVerdict(
       `CPU of ${bodyLabel}, against an honest one of its size`,
       remeasuredCost / ordinaryCost,

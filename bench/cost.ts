@@ -34,7 +34,7 @@ const API_REQUEST_COUNTS = { users: 5, groups: 4, newGroup: 1, me: 1, rows: 5, n
 
 const system = await startSystem('bench/metered/worker.ts');
 try {
-  const { tableId, visualizationId, share } = await createTrafficObjects(system);
+  const { tableId, visualizationId, sharePath } = await createTrafficObjects(system);
   const token = await system.logIn();
   let requestNumber = 0;
 
@@ -44,7 +44,7 @@ try {
     if (!answer.ok) throw new Error(`${request.method} ${request.url} answered ${answer.status}: ${text}`);
   };
   const sendSigned = async (method: string, path: string, body?: object) =>
-    send(await signedRequest(system.serviceAccount, method, system.baseUrl + path, body));
+    send(await signedRequest(system.serviceAccountKey, method, system.baseUrl + path, body));
   const sendPlain = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
     send(
       new Request(system.baseUrl + path, {
@@ -67,7 +67,7 @@ try {
     run: () =>
       sendWithToken('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters: { regiao: 'sul' } }),
   };
-  const sendSharedView = (regiao: string) => sendPlain('POST', `${share}/execute`, { parameters: { regiao } });
+  const sendSharedView = (regiao: string) => sendPlain('POST', `${sharePath}/execute`, { parameters: { regiao } });
 
   /** Functions that send one round of a sort of traffic. @returns the number of requests of the round */
   const runRound: Record<TrafficKind, () => Promise<number>> = {
@@ -109,7 +109,11 @@ try {
     const usePerMillion = scaleToMillion(usage, requestCount, usage['objects.records'] ?? 0);
     await moveLogs();
     const moveUsePerMillion = scaleToMillion(await readUsage(), requestCount, 0);
-    measuredUse[trafficKind] = { used: usePerMillion, moving: moveUsePerMillion, recordsEach: recordsPerRequest };
+    measuredUse[trafficKind] = {
+      requestUsage: usePerMillion,
+      moveUsage: moveUsePerMillion,
+      recordCountPerRequest: recordsPerRequest,
+    };
     printUseAndCost(TRAFFIC_KINDS[trafficKind], usePerMillion);
     printUseAndCost(`${TRAFFIC_KINDS[trafficKind]}, when their records move to R2,`, moveUsePerMillion);
     printVerdict(

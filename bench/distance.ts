@@ -29,9 +29,9 @@ const COUNTED_REQUEST_COUNT = 10;
 
 /** Sequential remote calls of one request: before its handler, in all, and to Postgres; and its duration in ms. */
 interface RequestTrips {
-  before: number;
-  all: number;
-  postgres: number;
+  hopsBeforeHandler: number;
+  allHops: number;
+  postgresTrips: number;
   milliseconds: number;
 }
 
@@ -43,19 +43,19 @@ try {
   await system.stop();
 }
 
-async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: System): Promise<void> {
-  const { tableId, share } = await createTrafficObjects(system);
+async function measureSequentialCalls({ baseUrl, serviceAccountKey, ...rest }: System): Promise<void> {
+  const { tableId, sharePath } = await createTrafficObjects(system);
   const dashboardId = await createSevenCharts(system);
   const headers = { authorization: `Bearer ${await rest.logIn()}`, 'content-type': 'application/json' };
   const makeBearerRequest = (path: string) => new Request(baseUrl + path, { headers });
   const requests: Record<string, () => Request | Promise<Request>> = {
-    'a signed request': () => signedRequest(serviceAccount, 'GET', `${baseUrl}/bench/signed`),
+    'a signed request': () => signedRequest(serviceAccountKey, 'GET', `${baseUrl}/bench/signed`),
     'a bearer request': () => makeBearerRequest('/bench/bearer'),
     'the first of a session': async () => {
       await fetch(`${baseUrl}/bench/forget`);
       return makeBearerRequest('/bench/bearer');
     },
-    'a viewer who opens a share': () => new Request(`${baseUrl}${share}/resolve`),
+    'a viewer who opens a share': () => new Request(`${baseUrl}${sharePath}/resolve`),
     'a page of a table': () => makeBearerRequest(`/v1/managed-tables/${tableId}/data?page=2&per_page=50`),
     'a dashboard of seven charts': () =>
       new Request(`${baseUrl}/v1/dashboards/${dashboardId}/execute`, { method: 'POST', headers, body: '{}' }),
@@ -69,29 +69,36 @@ async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: Syst
       for (let n = 0; n < TRY_COUNT; n += 1) triedTrips.push(await sendWithLatency(await make(), latencyMs));
       const findLeastTrips = (member: keyof RequestTrips) => Math.min(...triedTrips.map((trip) => trip[member]));
       const trip = {
-        before: findLeastTrips('before'),
-        all: findLeastTrips('all'),
-        postgres: findLeastTrips('postgres'),
+        hopsBeforeHandler: findLeastTrips('hopsBeforeHandler'),
+        allHops: findLeastTrips('allHops'),
+        postgresTrips: findLeastTrips('postgresTrips'),
         milliseconds: findLeastTrips('milliseconds'),
       };
       tripsByRequest.set(title, trip);
       const time = latencyMs === 0 ? '' : `, ${(trip.milliseconds / latencyMs).toFixed(1)} times the distance`;
       console.log(
-        `  ${title.padEnd(28)} ${trip.before} before the handler, ${trip.all} to D1 and objects, ${trip.postgres} to Postgres${time}`,
+        `  ${title.padEnd(28)} ${trip.hopsBeforeHandler} before the handler, ${trip.allHops} to D1 and objects, ${trip.postgresTrips} to Postgres${time}`,
       );
     }
     // What is answered at once cannot be told from what is asked together.
     if (latencyMs === 0) continue;
     const findTrips = (title: string) => tripsByRequest.get(title) as RequestTrips;
-    const knownCallerTrips = Math.max(findTrips('a signed request').before, findTrips('a bearer request').before);
+    const knownCallerTrips = Math.max(
+      findTrips('a signed request').hopsBeforeHandler,
+      findTrips('a bearer request').hopsBeforeHandler,
+    );
     const checkTrips = (label: string, figure: number, limit: number) =>
       printVerdict(`${label}, ${latencyMs} ms away`, figure, makeUpperLimit(limit), 'in sequence');
     checkTrips('far hops before the handler, of a known principal', knownCallerTrips, 1);
-    checkTrips('far hops before the handler, of one that is not known', findTrips('the first of a session').before, 2);
-    checkTrips('round trips to Postgres of a page of a table', findTrips('a page of a table').postgres, 4);
+    checkTrips(
+      'far hops before the handler, of one that is not known',
+      findTrips('the first of a session').hopsBeforeHandler,
+      2,
+    );
+    checkTrips('round trips to Postgres of a page of a table', findTrips('a page of a table').postgresTrips, 4);
     checkTrips(
       'round trips to Postgres of a dashboard of seven charts',
-      findTrips('a dashboard of seven charts').postgres,
+      findTrips('a dashboard of seven charts').postgresTrips,
       4,
     );
   }
@@ -108,7 +115,7 @@ async function sendWithLatency(request: Request, latencyMs: number): Promise<Req
   const milliseconds = performance.now() - startedAt;
   if (!answer.ok) throw new Error(`${request.method} ${request.url} answered ${answer.status}: ${text}`);
   const { before, all } = JSON.parse(answer.headers.get('x-hops') ?? '') as { before: number; all: number };
-  return { before, all, postgres: await system.countPostgresTrips(), milliseconds };
+  return { hopsBeforeHandler: before, allHops: all, postgresTrips: await system.countPostgresTrips(), milliseconds };
 }
 
 /** Creates a dashboard of seven charts that is not cached. @returns its id */

@@ -97,10 +97,10 @@ const measureExport = (id: string) =>
 
 /** Measures the peak of workerd's memory while it exports, in MB. */
 async function measurePeak(id: string): Promise<number> {
-  const worker = await system.workerd();
+  const worker = await system.findWorkerdPid();
   await resetPeak(worker);
   await measureExport(id);
-  return (await readResidentMemory(worker)).peak;
+  return (await readResidentMemory(worker)).peakMb;
 }
 
 try {

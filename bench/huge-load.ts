@@ -47,8 +47,8 @@ try {
       ([name, ms]) => `${name} ${(ms / 1000).toFixed(1)} s`,
     );
     console.log(`  ${timesText.join(', ')}`);
-    const { peak } = await readResidentMemory(await system.workerd());
-    console.log(`  peak resident memory of workerd ${peak.toFixed(0)} MB, both Workers and R2's simulator included`);
+    const { peakMb } = await readResidentMemory(await system.findWorkerdPid());
+    console.log(`  peak resident memory of workerd ${peakMb.toFixed(0)} MB, both Workers and R2's simulator included`);
     const copyTool = hasPsql ? 'psql \\copy' : 'pg-copy-streams';
     printVerdict(
       `${kind} by tus, once its bytes are there, against ${copyTool}`,

@@ -39,7 +39,7 @@ async function findPostmaster(system: System): Promise<number> {
 
 /** Uploads and loads the file through the API. @returns times in ms, CPU in seconds */
 async function measureUploadAndLoad(system: System, postgresPid: number, round: number) {
-  const workerPid = await system.workerd();
+  const workerPid = await system.findWorkerdPid();
   const workerCpuBefore = await readCpuSeconds(workerPid);
   const sentAt = Date.now();
   const jobId = await uploadFile(system, new File([csv], 'pedidos.csv', { type: 'text/csv' }));
@@ -104,8 +104,8 @@ try {
   console.log(
     `      papaparse ${formatRowRate(best.papaparse)}, upload to waiting_confirm ${formatRowRate(best.infer)}`,
   );
-  const { peak } = await readResidentMemory(await system.workerd());
-  console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
+  const { peakMb } = await readResidentMemory(await system.findWorkerdPid());
+  console.log(`peak resident memory of workerd ${peakMb.toFixed(0)} MB, R2's simulator included`);
   const loadRatio = best.plain / best.load;
   const inferRatio = best.infer / best.papaparse;
   printVerdict(

@@ -89,7 +89,7 @@ async function measureRead(run: TimedRead): Promise<number> {
 
 interface MeasuredRead {
   title: string;
-  run: Omit<TimedRead, 'companyId' | 'after' | 'repeats'>;
+  readOptions: Omit<TimedRead, 'companyId' | 'after' | 'repeats'>;
   limit: number;
 }
 
@@ -103,7 +103,7 @@ const MEASURED_READS: MeasuredRead[] = USER_LISTS.flatMap(({ scope, accountId, p
   SORT_FIELDS.flatMap((by) =>
     pages.map((page) => ({
       title: `page ${page.toLocaleString('en')} by ${by}${scope}`,
-      run: { page, by, accountId },
+      readOptions: { page, by, accountId },
       limit: page === 1 ? MAX_FIRST_PAGE_RATIO : MAX_DEEP_PAGE_RATIO,
     })),
   ),
@@ -115,10 +115,10 @@ try {
   let keysetMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUND_COUNT; round++) {
     keysetMs = Math.min(keysetMs, await measureRead({ ...sharedOptions, page: null, by: 'created_at' }));
-    for (const { title, run } of MEASURED_READS) {
+    for (const { title, readOptions } of MEASURED_READS) {
       best.set(
         title,
-        Math.min(best.get(title) ?? Number.POSITIVE_INFINITY, await measureRead({ ...sharedOptions, ...run })),
+        Math.min(best.get(title) ?? Number.POSITIVE_INFINITY, await measureRead({ ...sharedOptions, ...readOptions })),
       );
     }
   }

@@ -36,7 +36,7 @@ const TABLE_COLUMNS_SQL = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint,
   vencimento date, criado_em timestamptz)`;
 
 /** Measures the milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps). */
-async function measureUploadAndLoad(system: System, round: number): Promise<{ infer: number; load: number }> {
+async function measureUploadAndLoad(system: System, round: number): Promise<{ inferMs: number; loadMs: number }> {
   const uploadedAt = performance.now();
   const jobId = await uploadFile(system, new File([csv], 'carga.csv', { type: 'text/csv' }));
   const waitingJob = await waitForJob(system, jobId, 'waiting_confirm');
@@ -44,7 +44,7 @@ async function measureUploadAndLoad(system: System, round: number): Promise<{ in
   const confirmedAt = Date.now();
   const job = await loadJob(system, waitingJob, { display_name: `carga_${round}` });
   if (job.progress.rows_processed !== ROW_COUNT) throw new Error(`loaded ${job.progress.rows_processed} rows`);
-  return { infer: inferredAt - uploadedAt, load: Date.parse(job.updated_at) - confirmedAt };
+  return { inferMs: inferredAt - uploadedAt, loadMs: Date.parse(job.updated_at) - confirmedAt };
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'data-console-load-'));
@@ -58,14 +58,14 @@ try {
   );
   for (let round = 0; round <= ROUND_COUNT; round++) {
     const copyMs = await measurePlainCopy(system, file, TABLE_COLUMNS_SQL, HEADER);
-    const { infer, load } = await measureUploadAndLoad(system, round);
+    const { inferMs, loadMs } = await measureUploadAndLoad(system, round);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;
     console.log(
-      `${kind}: baseline ${copyMs.toFixed(0)} ms, confirm to done ${load.toFixed(0)} ms, upload to waiting ${infer.toFixed(0)} ms`,
+      `${kind}: baseline ${copyMs.toFixed(0)} ms, confirm to done ${loadMs.toFixed(0)} ms, upload to waiting ${inferMs.toFixed(0)} ms`,
     );
     if (round === 0) continue;
     bestMs.plain = Math.min(bestMs.plain, copyMs);
-    bestMs.load = Math.min(bestMs.load, load);
+    bestMs.load = Math.min(bestMs.load, loadMs);
   }
   const ratio = bestMs.plain / bestMs.load;
   console.log(

@@ -76,7 +76,7 @@ try {
   }
 
   await resetPeak(pid);
-  const { now: idleMb } = await readResidentMemory(pid);
+  const { currentMb: idleMb } = await readResidentMemory(pid);
   const at = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
   const queries: Record<string, { filter?: object; page?: number; total: number }> = {
     'the first page': { total: RECORD_COUNT },
@@ -103,11 +103,11 @@ try {
   const { answer: exportedCount, seconds } = await sendCommand<number>('export');
   console.log(`  the export: ${exportedCount} records, ${seconds.toFixed(1)} s`);
   printVerdict('records missing in the export', RECORD_COUNT - exportedCount, makeUpperLimit(0), `of ${RECORD_COUNT}`);
-  const { peak } = await readResidentMemory(pid);
-  console.log(`  memory of workerd: ${idleMb.toFixed(0)} MB before, ${peak.toFixed(0)} MB at its peak`);
+  const { peakMb } = await readResidentMemory(pid);
+  console.log(`  memory of workerd: ${idleMb.toFixed(0)} MB before, ${peakMb.toFixed(0)} MB at its peak`);
   printVerdict(
     'peak memory of lists, filters and an export, beyond that before',
-    Math.max(0, peak - idleMb),
+    Math.max(0, peakMb - idleMb),
     makeUpperLimit(192),
     'MB',
   );

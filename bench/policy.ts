@@ -104,13 +104,16 @@ let allowedCount = 0;
 /**
  * Measures the operations per second of each candidate: the best of several rounds, each of which runs every candidate.
  */
-function measureRates(...candidates: { operations: number; run: () => void }[]): number[] {
+function measureRates(...candidates: { operationCount: number; run: () => void }[]): number[] {
   const bestRates = candidates.map(() => 0);
   for (let round = 0; round < ROUND_COUNT; round++) {
-    for (const [number, { operations, run }] of candidates.entries()) {
+    for (const [number, { operationCount, run }] of candidates.entries()) {
       const startedAt = performance.now();
       run();
-      bestRates[number] = Math.max(bestRates[number] as number, (operations / (performance.now() - startedAt)) * 1000);
+      bestRates[number] = Math.max(
+        bestRates[number] as number,
+        (operationCount / (performance.now() - startedAt)) * 1000,
+      );
     }
   }
   return bestRates;
@@ -145,14 +148,14 @@ const FIRST_DECISION_COUNT = 5_000;
 // Each has a loop of its own: in a shared loop the call would be measured rather than the decision.
 const [map, again, first, caslRate, casbinRate] = measureRates(
   {
-    operations: REPEAT_COUNT * QUESTION_RESOURCES.length,
+    operationCount: REPEAT_COUNT * QUESTION_RESOURCES.length,
     run() {
       for (let i = 0; i < REPEAT_COUNT; i++)
         for (const resource of QUESTION_RESOURCES) if (answersByResource.get(resource)?.allowed) allowedCount += 1;
     },
   },
   {
-    operations: REPEAT_COUNT * QUESTION_RESOURCES.length,
+    operationCount: REPEAT_COUNT * QUESTION_RESOURCES.length,
     run() {
       for (let i = 0; i < REPEAT_COUNT; i++)
         for (const resource of QUESTION_RESOURCES)
@@ -160,7 +163,7 @@ const [map, again, first, caslRate, casbinRate] = measureRates(
     },
   },
   {
-    operations: FIRST_DECISION_COUNT,
+    operationCount: FIRST_DECISION_COUNT,
     run() {
       for (let i = 0; i < FIRST_DECISION_COUNT; i++)
         if (decideAccess(compileAccess(accessSources), ACTION, QUESTION_RESOURCES[i % 64] as string).allowed)
@@ -168,14 +171,14 @@ const [map, again, first, caslRate, casbinRate] = measureRates(
     },
   },
   {
-    operations: CASL_REPEAT_COUNT * QUESTION_RESOURCES.length,
+    operationCount: CASL_REPEAT_COUNT * QUESTION_RESOURCES.length,
     run() {
       for (let i = 0; i < CASL_REPEAT_COUNT; i++)
         for (const caslSubject of caslSubjects) if (caslAbility.can(ACTION, caslSubject)) allowedCount += 1;
     },
   },
   {
-    operations: QUESTION_RESOURCES.length,
+    operationCount: QUESTION_RESOURCES.length,
     run() {
       for (const resource of QUESTION_RESOURCES) if (casbinEnforcer.enforceSync(resource, ACTION)) allowedCount += 1;
     },

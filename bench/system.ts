@@ -29,7 +29,7 @@ export interface System {
   /** Token of the platform's operators. */
   operatorToken: string;
   /** Key of the company's service account, which may do everything. */
-  serviceAccount: Key;
+  serviceAccountKey: Key;
   /** Runs the scheduled handler once. */
   runScheduled(): Promise<void>;
   /** Connection string of the company's Postgres. */
@@ -39,7 +39,7 @@ export interface System {
   /** Counts the longest chain of round trips since `setPostgresLatency`; opening a connection to Neon takes three. */
   countPostgresTrips(): Promise<number>;
   /** Finds the process id of workerd. */
-  workerd(): Promise<number>;
+  findWorkerdPid(): Promise<number>;
   /** Port of workerd's inspector. */
   inspectorPort: number;
   /** File of the Workers' log, and of what V8 prints. A restart empties it. */
@@ -91,7 +91,15 @@ export async function startSystem(
     ...givenVariables,
   };
   const start = () =>
-    startWorker({ projectDir: PROJECT, stateDir, workers, port, inspectorPort, variables, deliver: async () => {} });
+    startWorker({
+      projectDir: PROJECT,
+      stateDir,
+      workers,
+      port,
+      inspectorPort,
+      variables,
+      deliverMail: async () => {},
+    });
   let worker: LocalWorker = await start();
 
   const send = async (method: string, path: string, headers: Record<string, string>, body?: BodyInit | object) => {
@@ -138,7 +146,7 @@ export async function startSystem(
     },
     owner: login,
     operatorToken: secrets.PLATFORM_ADMIN_TOKEN,
-    serviceAccount: createdOrganization.api_key,
+    serviceAccountKey: createdOrganization.api_key,
     runScheduled: () => worker.runScheduled(),
     postgresUrl: (await controlPostgres('address')).url,
     setPostgresLatency: async (milliseconds) => {
@@ -147,7 +155,7 @@ export async function startSystem(
     countPostgresTrips: async () => (await controlPostgres('trips')).trips,
     inspectorPort,
     logFile: worker.logFile,
-    workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
+    findWorkerdPid: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
     restart: async () => {
       await worker.stop();
       worker = await start();

@@ -37,7 +37,7 @@ const SETTLE_MS = 5000;
 const system = await startSystem();
 try {
   const trafficObjects = await createTrafficObjects(system);
-  const callers = new Callers(system, system.serviceAccount, await system.logIn());
+  const callers = new Callers(system, system.serviceAccountKey, await system.logIn());
   const connectionsBefore = await countConnections(system);
   const startedAt = new Date();
   const end = Date.now() + DURATION_MINUTES * MINUTE_MS;
@@ -78,9 +78,9 @@ try {
       const retainedMb = await readRetainedMemory(system.inspectorPort);
       memorySamples.push(retainedMb);
       if (sample % 12 > 0) continue;
-      const { now: residentMb } = await readResidentMemory(await system.workerd());
+      const { currentMb: residentMb } = await readResidentMemory(await system.findWorkerdPid());
       console.log(
-        `minute ${sample / 12}: ${callers.answered} answers; the Worker holds ${retainedMb.toFixed(1)} MB, workerd ${residentMb.toFixed(0)} MB`,
+        `minute ${sample / 12}: ${callers.answeredCount} answers; the Worker holds ${retainedMb.toFixed(1)} MB, workerd ${residentMb.toFixed(0)} MB`,
       );
     }
   }
@@ -96,7 +96,7 @@ try {
 
   const endedAt = new Date();
   await sleep(SETTLE_MS);
-  const missingAuditCount = await countMissingAudit(callers.answered + signInCount, startedAt, endedAt);
+  const missingAuditCount = await countMissingAudit(callers.answeredCount + signInCount, startedAt, endedAt);
   const leakedConnections = (await countConnections(system)) - connectionsBefore;
   const fifthOfSamples = memorySamples.length / 5;
   const memoryRatio =
@@ -118,11 +118,11 @@ try {
     'answers to mixed traffic that were not a success',
     refusedCount,
     makeUpperLimit(0),
-    `of ${callers.answered}`,
+    `of ${callers.answeredCount}`,
   );
   printVerdict('uploads amid it that went wrong', failures.length, makeUpperLimit(0), 'in all');
   printVerdict('connections to Postgres left over', leakedConnections, makeUpperLimit(0), 'in all');
-  printVerdict('audit records missing', Math.abs(missingAuditCount), makeUpperLimit(0), `of ${callers.answered}`);
+  printVerdict('audit records missing', Math.abs(missingAuditCount), makeUpperLimit(0), `of ${callers.answeredCount}`);
   printVerdict(
     'memory that the Worker holds in the last fifth, against the second',
     memoryRatio,
@@ -149,7 +149,7 @@ async function countMissingAudit(sentCount: number, from: Date, to: Date): Promi
   const deadline = Date.now() + AUDIT_TIMEOUT_MS;
   for (;;) {
     const url = `${system.baseUrl}/admin/audit-events?${query}`;
-    const response = await fetch(await signedRequest(system.serviceAccount, 'GET', url));
+    const response = await fetch(await signedRequest(system.serviceAccountKey, 'GET', url));
     const { total } = (await response.json()) as { total: number };
     if (total === sentCount || Date.now() > deadline) return sentCount - total;
     await sleep(1000);

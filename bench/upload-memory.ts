@@ -23,9 +23,9 @@ const MEGABYTE_BYTES = 1_000_000;
 async function measureReceiving(system: System, storeBody: () => Promise<unknown>): Promise<number> {
   await system.restart();
   await system.call('GET', '/v1/managed-tables/status');
-  await resetPeak(await system.workerd());
+  await resetPeak(await system.findWorkerdPid());
   await storeBody();
-  return (await readResidentMemory(await system.workerd())).peak;
+  return (await readResidentMemory(await system.findWorkerdPid())).peakMb;
 }
 
 /** Measures the peak memory while a new process analyses and loads a file. */
@@ -33,11 +33,11 @@ async function measureLoading(system: System, csv: File, name: string): Promise<
   const jobId = await uploadFile(system, csv);
   const { company_id: companyId } = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`);
   await system.restart();
-  await resetPeak(await system.workerd());
+  await resetPeak(await system.findWorkerdPid());
   // The local queue is in memory: the restart lost the job's message.
   await system.call('POST', '/bench/message', { type: 'upload.analyse', companyId, jobId });
   await loadJob(system, await waitForJob(system, jobId, 'waiting_confirm'), { display_name: name });
-  return (await readResidentMemory(await system.workerd())).peak;
+  return (await readResidentMemory(await system.findWorkerdPid())).peakMb;
 }
 
 const system = await startSystem('bench/upload-memory/worker.ts');

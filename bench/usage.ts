@@ -26,10 +26,10 @@ export async function readExactCpuSeconds(pid: number): Promise<number> {
 }
 
 /** Reads the resident memory of a process in MB: now, and its peak since its start or since `resetPeak`. Needs Linux. */
-export async function readResidentMemory(pid: number): Promise<{ now: number; peak: number }> {
+export async function readResidentMemory(pid: number): Promise<{ currentMb: number; peakMb: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const readMegabytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
-  return { now: readMegabytes('VmRSS'), peak: readMegabytes('VmHWM') };
+  return { currentMb: readMegabytes('VmRSS'), peakMb: readMegabytes('VmHWM') };
 }
 
 /** Resets the peak of resident memory (proc(5), clear_refs). */

@@ -1,17 +1,17 @@
 /** Limit of a measured figure: an upper or a lower bound. */
 export interface Limit {
-  bound: 'at most' | 'at least';
+  comparison: 'at most' | 'at least';
   value: number;
 }
 
-export const makeUpperLimit = (value: number): Limit => ({ bound: 'at most', value });
-export const makeLowerLimit = (value: number): Limit => ({ bound: 'at least', value });
+export const makeUpperLimit = (value: number): Limit => ({ comparison: 'at most', value });
+export const makeLowerLimit = (value: number): Limit => ({ comparison: 'at least', value });
 
 /** Prints a figure and its limit, which `run.ts` parses; makes the run fail if the figure is beyond the limit. */
 export function printVerdict(label: string, figure: number, limit: Limit, unit = 'times'): void {
-  const isWithinLimit = limit.bound === 'at most' ? figure <= limit.value : figure >= limit.value;
+  const isWithinLimit = limit.comparison === 'at most' ? figure <= limit.value : figure >= limit.value;
   console.log(
-    `${isWithinLimit ? '✓' : '✗'} ${label}: ${Number(figure.toFixed(2))} ${unit} (${limit.bound} ${limit.value})`,
+    `${isWithinLimit ? '✓' : '✗'} ${label}: ${Number(figure.toFixed(2))} ${unit} (${limit.comparison} ${limit.value})`,
   );
   if (!isWithinLimit) process.exitCode = 1;
 }

@@ -24,7 +24,7 @@ async function readWithPackage(book: Uint8Array): Promise<void> {
 
 /** Measures the ms until a workbook is received, then until it waits for its confirmation; and workerd's CPU in s. */
 async function measureConversion(system: System, book: Uint8Array<ArrayBuffer>) {
-  const workerPid = await system.workerd();
+  const workerPid = await system.findWorkerdPid();
   const cpuBefore = await readCpuSeconds(workerPid);
   const sentAt = Date.now();
   const jobId = await uploadFile(system, new File([book], 'pedidos.xlsx'));
@@ -40,7 +40,7 @@ const book = writeOrdersWorkbook(ROW_COUNT);
 const system = await startSystem();
 try {
   console.log(`${ROW_COUNT.toLocaleString('en')} rows, nine columns, ${(book.length / 1e6).toFixed(1)} MB`);
-  const times: { bare: number; infer: number }[] = [];
+  const times: { bareMs: number; inferMs: number }[] = [];
   for (let round = 0; round <= ROUND_COUNT; round++) {
     const packageMs = await measureMilliseconds(() => readWithPackage(book));
     const { receive, infer, cpu } = await measureConversion(system, book);
@@ -48,14 +48,17 @@ try {
     console.log(
       `${kind}: read-excel-file ${packageMs.toFixed(0)} ms, receive ${receive} ms, infer ${infer} ms, workerd ${cpu.toFixed(1)} s of CPU`,
     );
-    if (round > 0) times.push({ bare: packageMs, infer });
+    if (round > 0) times.push({ bareMs: packageMs, inferMs: infer });
   }
-  const { peak } = await readResidentMemory(await system.workerd());
-  const [bare, infer] = [computeMedian(times.map((time) => time.bare)), computeMedian(times.map((time) => time.infer))];
+  const { peakMb } = await readResidentMemory(await system.findWorkerdPid());
+  const [bare, infer] = [
+    computeMedian(times.map((time) => time.bareMs)),
+    computeMedian(times.map((time) => time.inferMs)),
+  ];
   const rates = [bare, infer].map((ms) => formatRate(ROW_COUNT, ms));
   console.log(`median: read-excel-file ${rates[0]}, upload to waiting_confirm ${rates[1]}`);
-  console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
-  const ratio = computeMedian(times.map((time) => time.infer / time.bare));
+  console.log(`peak resident memory of workerd ${peakMb.toFixed(0)} MB, R2's simulator included`);
+  const ratio = computeMedian(times.map((time) => time.inferMs / time.bareMs));
   printVerdict(
     'an .xlsx of 100,000 rows to waiting_confirm, against bare read-excel-file',
     ratio,

@@ -200,7 +200,7 @@ interface Input {
   signal?: AbortSignal | undefined;
   onHeaders?: (headers: Headers) => void;
   /** Function that sends the form instead of `fetch`. */
-  way?: SendForm;
+  formSender?: SendForm;
 }
 
 /** Makes a client of every surface for browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
@@ -219,7 +219,7 @@ export function createClient({
     );
 
   async function call(method: Method, path: string, input: Input = {}) {
-    const { params = {}, query = {}, body, form, bytes, ifMatch, ifNoneMatch, signal, onHeaders, way } = input;
+    const { params = {}, query = {}, body, form, bytes, ifMatch, ifNoneMatch, signal, onHeaders, formSender } = input;
     const url = baseUrl + fillPath(path, params) + formatQuery(query);
     const text = body === undefined ? '' : JSON.stringify(body);
     const isSignInRequest = method === 'POST' && isSignInPath(path);
@@ -245,8 +245,8 @@ export function createClient({
       if (ifMatch !== undefined) headers.set('if-match', ifMatch);
       if (ifNoneMatch !== undefined) headers.set('if-none-match', ifNoneMatch);
       try {
-        const response = await (form && way
-          ? way(url, { headers, form, signal })
+        const response = await (form && formSender
+          ? formSender(url, { headers, form, signal })
           : sendRequest(url, { method, headers, body: form ?? bytes ?? (text || null), signal: signal ?? null }));
         const answer = response.status === 304 ? undefined : await readAnswer(`${method} ${path}`, response);
         onHeaders?.(response.headers);
@@ -316,8 +316,8 @@ export function createClient({
     const form = buildForm(files, options);
     const sendForm = createFormSender(sendRequest, callerFetch === undefined, options.onProgress);
     const startedUpload = await (tableId === undefined
-      ? call('POST', UPLOAD_PATH, { form, way: sendForm, signal })
-      : call('POST', UPLOAD_INTO_PATH, { params: { id: tableId }, form, way: sendForm, signal }));
+      ? call('POST', UPLOAD_PATH, { form, formSender: sendForm, signal })
+      : call('POST', UPLOAD_INTO_PATH, { params: { id: tableId }, form, formSender: sendForm, signal }));
     return call('GET', UPLOAD_JOB_PATH, { params: { jobId: (startedUpload as { job_id: string }).job_id }, signal });
   }
 

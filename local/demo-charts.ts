@@ -37,7 +37,7 @@ interface DemoChart {
   sql: string;
   chart: Chart;
   /** Position on a grid of twelve columns. */
-  place: { x: number; y: number; w: number; h: number };
+  gridPosition: { x: number; y: number; w: number; h: number };
 }
 
 /** Slug of the chart that is also shared by itself. */
@@ -49,21 +49,21 @@ export const CHARTS: DemoChart[] = [
     name: 'Reported strikes',
     sql: `SELECT count(*) AS strikes\n${FILTERED_STRIKES}`,
     chart: { type: 'number', y: ['strikes'] },
-    place: { x: 0, y: 0, w: 4, h: 2 },
+    gridPosition: { x: 0, y: 0, w: 4, h: 2 },
   },
   {
     slug: 'share-with-damage',
     name: 'With damage',
     sql: `SELECT avg((effect_amount_of_damage <> 'None')::int) AS share\n${FILTERED_STRIKES}`,
     chart: { type: 'number', y: ['share'], options: { format: 'percent', decimals: 1 } },
-    place: { x: 4, y: 0, w: 4, h: 2 },
+    gridPosition: { x: 4, y: 0, w: 4, h: 2 },
   },
   {
     slug: 'total-cost',
     name: 'Total cost',
     sql: `SELECT sum(cost_total) AS cost\n${FILTERED_STRIKES}`,
     chart: { type: 'number', y: ['cost'], options: { format: 'currency', currency: 'USD', decimals: 0 } },
-    place: { x: 8, y: 0, w: 4, h: 2 },
+    gridPosition: { x: 8, y: 0, w: 4, h: 2 },
   },
   {
     slug: SINGLE_CHART_SLUG,
@@ -71,21 +71,21 @@ export const CHARTS: DemoChart[] = [
     description: 'By the time of day at which they happened.',
     sql: STRIKES_BY_MONTH,
     chart: { type: 'line', x: 'month', y: ['strikes'], series: 'time_of_day' },
-    place: { x: 0, y: 2, w: 12, h: 4 },
+    gridPosition: { x: 0, y: 2, w: 12, h: 4 },
   },
   {
     slug: 'airports-with-the-most-strikes',
     name: 'Airports with the most strikes',
     sql: `SELECT airport_name AS airport, count(*) AS "Strikes"\n${FILTERED_STRIKES}\nGROUP BY airport\nORDER BY 2 DESC, airport\nLIMIT 10`,
     chart: { type: 'bar', x: 'airport', y: ['Strikes'], options: { horizontal: true } },
-    place: { x: 0, y: 6, w: 7, h: 5 },
+    gridPosition: { x: 0, y: 6, w: 7, h: 5 },
   },
   {
     slug: 'phase-of-flight',
     name: 'Phase of flight',
     sql: `SELECT phase_of_flight AS phase, count(*) AS "Strikes"\n${FILTERED_STRIKES}\nGROUP BY phase\nORDER BY 2 DESC, phase`,
     chart: { type: 'pie', x: 'phase', y: ['Strikes'] },
-    place: { x: 7, y: 6, w: 5, h: 5 },
+    gridPosition: { x: 7, y: 6, w: 5, h: 5 },
   },
   {
     slug: 'species',
@@ -93,7 +93,7 @@ export const CHARTS: DemoChart[] = [
     description: 'The costliest first.',
     sql: `SELECT wildlife_species AS "Species", count(*) AS "Strikes",\n  count(*) FILTER (WHERE effect_amount_of_damage <> 'None') AS "With damage", sum(cost_total) AS "Cost in US dollars"\n${FILTERED_STRIKES}\nGROUP BY 1\nORDER BY 4 DESC, 1`,
     chart: { type: 'table' },
-    place: { x: 0, y: 11, w: 12, h: 5 },
+    gridPosition: { x: 0, y: 11, w: 12, h: 5 },
   },
 ];
 

@@ -58,7 +58,7 @@ export async function makeDemoDashboard(
 /** Returns the ids of the demo's visualizations by slug, making those that are missing. */
 async function makeCharts(api: Client): Promise<ReadonlyMap<string, string>> {
   const ids = await readIdsBySlug(api, '/v1/visualizations');
-  for (const { place: _gridPosition, ...definition } of CHARTS) {
+  for (const { gridPosition: _gridPosition, ...definition } of CHARTS) {
     if (ids.has(definition.slug)) continue;
     const visualization = await api.post('/v1/visualizations', { body: { ...definition, parameters: PARAMETERS } });
     ids.set(definition.slug, visualization._id);
@@ -72,7 +72,10 @@ async function findOrMakeDashboard(api: Client, charts: ReadonlyMap<string, stri
   const { _id } = await api.post('/v1/dashboards', {
     body: {
       ...DASHBOARD,
-      layout: CHARTS.map(({ slug, place }) => ({ visualization_id: charts.get(slug) as string, ...place })),
+      layout: CHARTS.map(({ slug, gridPosition }) => ({
+        visualization_id: charts.get(slug) as string,
+        ...gridPosition,
+      })),
       filters: PARAMETERS.map((parameter) => ({ ...parameter, options: FILTER_OPTIONS[parameter.slug] ?? null })),
     },
   });

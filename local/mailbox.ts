@@ -23,7 +23,7 @@ export type OutgoingMail = Pick<SentMail, 'to' | 'subject' | 'text' | 'html'> &
 export interface Mailbox {
   /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
   url: string;
-  deliver(mail: OutgoingMail): Promise<void>;
+  deliverMail(mail: OutgoingMail): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}/`,
-    deliver: async ({ to, subject, text, html, headers = {}, attachments = [] }) => {
+    deliverMail: async ({ to, subject, text, html, headers = {}, attachments = [] }) => {
       const mail = { to, subject, text, html, headers, attachments, sent_at: new Date().toISOString() };
       mails.push(mail);
       await appendFile(file, `${JSON.stringify(mail)}\n`, { mode: 0o600 });

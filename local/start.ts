@@ -90,7 +90,7 @@ async function start(): Promise<void> {
     workers: bundled.value,
     port,
     variables,
-    deliver: mailbox.deliver,
+    deliverMail: mailbox.deliverMail,
   });
   registerStopFunction(worker.stop);
   const endpoint = await openOperatorEndpoint(state.path, worker.query);

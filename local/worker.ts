@@ -36,7 +36,7 @@ export interface LocalWorkerOptions {
   variables: Record<string, string>;
   /** Port for Chrome's DevTools; disabled without it. */
   inspectorPort?: number;
-  deliver(mail: OutgoingMail): Promise<void>;
+  deliverMail(mail: OutgoingMail): Promise<void>;
 }
 
 export interface LocalWorker {
@@ -103,7 +103,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     compatibilityDate: apiOptions.compatibilityDate,
     serviceBindings: {
       DELIVER: async (request: Request) => {
-        await options.deliver((await request.json()) as OutgoingMail);
+        await options.deliverMail((await request.json()) as OutgoingMail);
         return new Response();
       },
     },

@@ -89,8 +89,8 @@ export class CloudflareAccount {
   }
 
   /** Finds a D1 database by name. @returns its id and jurisdiction, or undefined */
-  async database(name: string): Promise<{ id: string; jurisdiction: string | null } | undefined> {
-    const foundDatabase = (await this.#list(`/d1/database?name=${name}&`, databaseListSchema)).find(
+  async findDatabase(name: string): Promise<{ id: string; jurisdiction: string | null } | undefined> {
+    const foundDatabase = (await this.#listRecords(`/d1/database?name=${name}&`, databaseListSchema)).find(
       (database) => database.name === name,
     );
     return foundDatabase && { id: foundDatabase.uuid, jurisdiction: foundDatabase.jurisdiction ?? null };
@@ -98,29 +98,29 @@ export class CloudflareAccount {
 
   async createDatabase(name: string, { hint, jurisdiction }: Location): Promise<string> {
     const locationFields = jurisdiction ? { jurisdiction } : hint ? { primary_location_hint: hint } : {};
-    const { result } = await this.#ask('POST', '/d1/database', { name, ...locationFields });
+    const { result } = await this.#sendRequest('POST', '/d1/database', { name, ...locationFields });
     return z.object({ uuid: z.string() }).parse(result).uuid;
   }
 
   /** Enables replicas of a D1 database, which answer sessions that may read anywhere. */
   async enableReplicas(databaseId: string): Promise<void> {
-    await this.#ask('PUT', `/d1/database/${databaseId}`, { read_replication: { mode: 'auto' } });
+    await this.#sendRequest('PUT', `/d1/database/${databaseId}`, { read_replication: { mode: 'auto' } });
   }
 
   /** Runs one statement in a D1 database with bound values. @returns its rows */
   async query<Row>(databaseId: string, sql: string, params: string[]): Promise<Row[]> {
-    const { result } = await this.#ask('POST', `/d1/database/${databaseId}/query`, { sql, params });
+    const { result } = await this.#sendRequest('POST', `/d1/database/${databaseId}/query`, { sql, params });
     const [first] = z.array(z.object({ results: z.array(z.unknown()) })).parse(result);
     return (first?.results ?? []) as Row[];
   }
 
   async hasBucket(name: string, { jurisdiction }: Location): Promise<boolean> {
-    return (await this.#find(`/r2/buckets/${name}`, makeJurisdictionHeader(jurisdiction))) !== undefined;
+    return (await this.#findResult(`/r2/buckets/${name}`, makeJurisdictionHeader(jurisdiction))) !== undefined;
   }
 
   async createBucket(name: string, { hint, jurisdiction }: Location): Promise<void> {
     const body = { name, ...(hint && !jurisdiction && { locationHint: hint }) };
-    await this.#ask('POST', '/r2/buckets', body, makeJurisdictionHeader(jurisdiction));
+    await this.#sendRequest('POST', '/r2/buckets', body, makeJurisdictionHeader(jurisdiction));
   }
 
   /** Makes the access to the objects of an R2 bucket. */
@@ -132,7 +132,7 @@ export class CloudflareAccount {
         const keys: string[] = [];
         for (let cursor = ''; ; ) {
           const query = new URLSearchParams({ prefix, per_page: '1000', ...(cursor && { cursor }) });
-          const { result, result_info } = await this.#ask('GET', `${objectsPath}?${query}`, undefined, headers);
+          const { result, result_info } = await this.#sendRequest('GET', `${objectsPath}?${query}`, undefined, headers);
           const page = z.array(z.object({ key: z.string() })).parse(result);
           keys.push(...page.map(({ key }) => key));
           if (!result_info?.is_truncated || !result_info.cursor) return keys;
@@ -146,13 +146,13 @@ export class CloudflareAccount {
         if (!response.ok) throw toApiError('GET', path, response.status, (await parseEnvelope(response))?.errors);
         return response.text();
       },
-      put: async (key, text) => void (await this.#ask('PUT', `${objectsPath}/${key}`, text, headers)),
+      put: async (key, text) => void (await this.#sendRequest('PUT', `${objectsPath}/${key}`, text, headers)),
     };
   }
 
   /** Lists the names of the R2 buckets. @throws CloudflareApiError where the account has no R2 */
   async listBucketNames(): Promise<string[]> {
-    const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
+    const { result } = await this.#sendRequest('GET', '/r2/buckets?per_page=1');
     const { buckets } = z.object({ buckets: namedListSchema }).parse(result);
     return buckets.map(({ name }) => name);
   }
@@ -177,7 +177,7 @@ export class CloudflareAccount {
   }
 
   async listQueueNames(): Promise<string[]> {
-    const foundQueues = await this.#list('/queues?', z.object({ queue_name: z.string() }));
+    const foundQueues = await this.#listRecords('/queues?', z.object({ queue_name: z.string() }));
     return foundQueues.map(({ queue_name }) => queue_name);
   }
 
@@ -194,9 +194,9 @@ export class CloudflareAccount {
       consumers: z.array(consumerSchema).default([]),
     });
     const releasedNames: string[] = [];
-    for (const { queue_id, queue_name, consumers } of await this.#list('/queues?', queueSchema)) {
+    for (const { queue_id, queue_name, consumers } of await this.#listRecords('/queues?', queueSchema)) {
       for (const { consumer_id } of consumers.filter(({ script, service }) => (script ?? service) === worker)) {
-        await this.#ask('DELETE', `/queues/${queue_id}/consumers/${consumer_id}`);
+        await this.#sendRequest('DELETE', `/queues/${queue_id}/consumers/${consumer_id}`);
         releasedNames.push(queue_name);
       }
     }
@@ -204,13 +204,13 @@ export class CloudflareAccount {
   }
 
   async createQueue(name: string): Promise<void> {
-    await this.#ask('POST', '/queues', { queue_name: name });
+    await this.#sendRequest('POST', '/queues', { queue_name: name });
   }
 
   /** Lists the names of a Worker's secrets; none if the Worker does not exist yet. */
   async listSecretNames(worker: string): Promise<string[]> {
     return namedListSchema
-      .parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? [])
+      .parse((await this.#findResult(`/workers/scripts/${worker}/secrets`)) ?? [])
       .map(({ name }) => name);
   }
 
@@ -219,16 +219,16 @@ export class CloudflareAccount {
     const scriptPath = `/workers/scripts/${worker}`;
     const { deployments } = z
       .object({ deployments: z.array(z.object({ versions: z.array(z.object({ version_id: z.string() })) })) })
-      .parse((await this.#ask('GET', `${scriptPath}/deployments`)).result);
+      .parse((await this.#sendRequest('GET', `${scriptPath}/deployments`)).result);
     const { items } = z
       .object({ items: z.array(z.object({ id: z.string() })) })
-      .parse((await this.#ask('GET', `${scriptPath}/versions?per_page=1`)).result);
+      .parse((await this.#sendRequest('GET', `${scriptPath}/versions?per_page=1`)).result);
     const runningVersions = deployments[0]?.versions.map(({ version_id }) => version_id) ?? [];
     const [newest] = items;
     if (!runningVersions[0] || !newest || (runningVersions.length === 1 && runningVersions[0] === newest.id)) {
       return { runningVersion: undefined, isNewest: true };
     }
-    const { result } = await this.#ask('GET', `${scriptPath}/versions/${runningVersions[0]}`);
+    const { result } = await this.#sendRequest('GET', `${scriptPath}/versions/${runningVersions[0]}`);
     const bindingsSchema = z.array(z.object({ name: z.string(), text: z.string().optional() }));
     const { bindings } = z.object({ resources: z.object({ bindings: bindingsSchema }) }).parse(result).resources;
     return { runningVersion: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
@@ -237,28 +237,28 @@ export class CloudflareAccount {
   /** Reads the bookmark of a D1 database's state now, or at an earlier time. */
   async readBookmark(databaseId: string, at?: Date): Promise<string> {
     const query = at ? `?timestamp=${encodeURIComponent(at.toISOString())}` : '';
-    const { result } = await this.#ask('GET', `/d1/database/${databaseId}/time_travel/bookmark${query}`);
+    const { result } = await this.#sendRequest('GET', `/d1/database/${databaseId}/time_travel/bookmark${query}`);
     return z.object({ bookmark: z.string() }).parse(result).bookmark;
   }
 
   /** Restores a whole D1 database to a bookmark. @returns the bookmark of the state before */
   async restoreDatabase(databaseId: string, bookmark: string): Promise<string> {
     const query = `?bookmark=${encodeURIComponent(bookmark)}`;
-    const { result } = await this.#ask('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
+    const { result } = await this.#sendRequest('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
     return z.object({ previous_bookmark: z.string() }).parse(result).previous_bookmark;
   }
 
   async putSecret(worker: string, name: string, text: string): Promise<void> {
-    await this.#ask('PUT', `/workers/scripts/${worker}/secrets`, { name, text, type: 'secret_text' });
+    await this.#sendRequest('PUT', `/workers/scripts/${worker}/secrets`, { name, text, type: 'secret_text' });
   }
 
   async deleteSecret(worker: string, name: string): Promise<void> {
-    await this.#ask('DELETE', `/workers/scripts/${worker}/secrets/${name}`);
+    await this.#sendRequest('DELETE', `/workers/scripts/${worker}/secrets/${name}`);
   }
 
   /** Reads the account's part of workers.dev addresses. @throws Problem if it has none yet */
   async readSubdomain(): Promise<string> {
-    const result = await this.#find('/workers/subdomain');
+    const result = await this.#findResult('/workers/subdomain');
     const { subdomain } = z.object({ subdomain: z.string().nullish() }).parse(result ?? {});
     if (subdomain) return subdomain;
     throw new Problem(
@@ -267,10 +267,10 @@ export class CloudflareAccount {
   }
 
   /** Reads all records of a paged list. */
-  async #list<T>(path: string, schema: z.ZodType<T>): Promise<T[]> {
+  async #listRecords<T>(path: string, schema: z.ZodType<T>): Promise<T[]> {
     const allRecords: T[] = [];
     for (let page = 1; ; page += 1) {
-      const { result, result_info } = await this.#ask('GET', `${path}page=${page}&per_page=${PER_PAGE}`);
+      const { result, result_info } = await this.#sendRequest('GET', `${path}page=${page}&per_page=${PER_PAGE}`);
       const records = z.array(schema).parse(result);
       allRecords.push(...records);
       if (records.length < PER_PAGE || allRecords.length >= (result_info?.total_count ?? Number.POSITIVE_INFINITY))
@@ -279,16 +279,16 @@ export class CloudflareAccount {
   }
 
   /** Reads a result, or undefined if nothing has that name. */
-  async #find(path: string, headers?: Record<string, string>): Promise<unknown> {
+  async #findResult(path: string, headers?: Record<string, string>): Promise<unknown> {
     try {
-      return (await this.#ask('GET', path, undefined, headers)).result;
+      return (await this.#sendRequest('GET', path, undefined, headers)).result;
     } catch (error) {
       if (error instanceof CloudflareApiError && error.status === 404) return undefined;
       throw error;
     }
   }
 
-  #ask(method: string, path: string, body?: object | string, headers?: Record<string, string>) {
+  #sendRequest(method: string, path: string, body?: object | string, headers?: Record<string, string>) {
     return requestApi(this.#credentials, method, `/accounts/${this.#credentials.accountId}${path}`, body, headers);
   }
 }

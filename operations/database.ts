@@ -31,7 +31,7 @@ export async function openRemoteDatabase(
   { name, databaseNames }: Environment,
 ): Promise<Database> {
   const account = new CloudflareAccount(await readCredentials(process.env));
-  const foundDatabase = await account.database(databaseNames[binding]);
+  const foundDatabase = await account.findDatabase(databaseNames[binding]);
   if (foundDatabase === undefined) {
     throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);
   }

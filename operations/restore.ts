@@ -51,7 +51,7 @@ async function restoreEnvironment(env: string, to: string): Promise<void> {
   const { name, databaseNames } = await readEnvironment(parseEnvironmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
   const account = new CloudflareAccount(await readCredentials(process.env));
-  const foundDatabase = await account.database(databaseName);
+  const foundDatabase = await account.findDatabase(databaseName);
   if (!foundDatabase) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
   const bookmark = time ? await account.readBookmark(foundDatabase.id, time) : to;
   const bookmarkBefore = await account.restoreDatabase(foundDatabase.id, bookmark);

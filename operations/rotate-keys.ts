@@ -51,5 +51,5 @@ await runCommand(async () => {
   const file = values['copy-secrets-to'];
   const storeSecret = async (secret: Record<string, string>) =>
     file === undefined ? undefined : copySecrets(file, secret);
-  await addVersion(store, command, { ...output, keep: storeSecret });
+  await addVersion(store, command, { ...output, keepSecret: storeSecret });
 });

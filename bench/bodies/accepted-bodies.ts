@@ -5,8 +5,8 @@ export interface AcceptedBodies {
   bodyLabel: string;
   prepare(system: System): Promise<{ method: string; path: string }>;
   /** Makes an ordinary body. `n` differs in each call, for names that must be unique. */
-  honest(n: number): object;
-  costly(n: number): object;
+  makeOrdinaryBody(n: number): object;
+  makeCostlyBody(n: number): object;
 }
 
 const makeList = <T>(count: number, make: (index: number) => T): T[] =>
@@ -70,8 +70,8 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
   {
     bodyLabel: 'a policy of 100 statements',
     prepare: preparePost('/v1/policies'),
-    honest: (n) => makePolicy(n, [makeAllowStatement(PLAIN_PATTERNS.slice(0, 20))]),
-    costly: (n) =>
+    makeOrdinaryBody: (n) => makePolicy(n, [makeAllowStatement(PLAIN_PATTERNS.slice(0, 20))]),
+    makeCostlyBody: (n) =>
       makePolicy(
         n,
         makeList(100, (index) => makeAllowStatement([`arn:svc:${'*a'.repeat(20)}${index}`])),
@@ -84,20 +84,21 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
       simulatedUserIds.stars = await createUserWithPolicy(system, 'stars', STAR_PATTERNS);
       return { method: 'POST', path: '/v1/policies/simulate' };
     },
-    honest: () => makeSimulation(simulatedUserIds.plain),
-    costly: () => makeSimulation(simulatedUserIds.stars),
+    makeOrdinaryBody: () => makeSimulation(simulatedUserIds.plain),
+    makeCostlyBody: () => makeSimulation(simulatedUserIds.stars),
   },
   {
     bodyLabel: 'SQL of many optional parts',
     prepare: preparePost('/v1/visualizations'),
-    honest: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
-    costly: (n) => makeVisualization(n, `SELECT 1 WHERE true ${'[[AND 1={{p0}}]]'.repeat(250)}`, [makeParameter(0)]),
+    makeOrdinaryBody: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
+    makeCostlyBody: (n) =>
+      makeVisualization(n, `SELECT 1 WHERE true ${'[[AND 1={{p0}}]]'.repeat(250)}`, [makeParameter(0)]),
   },
   {
     bodyLabel: 'SQL of many quotes',
     prepare: preparePost('/v1/visualizations'),
-    honest: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
-    costly: (n) => makeVisualization(n, `SELECT ${"'',$$$$,".repeat(2400)}1`),
+    makeOrdinaryBody: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
+    makeCostlyBody: (n) => makeVisualization(n, `SELECT ${"'',$$$$,".repeat(2400)}1`),
   },
   {
     bodyLabel: 'a schedule of a day that is rare',
@@ -111,8 +112,8 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
       createdIds.user = (await system.call('GET', '/v1/auth/me')).user._id;
       return { method: 'POST', path: '/v1/schedules' };
     },
-    honest: (n) => makeSchedule(n, '0 9 * * *'),
-    costly: (n) => makeSchedule(n, '59 23 29 2 *'),
+    makeOrdinaryBody: (n) => makeSchedule(n, '0 9 * * *'),
+    makeCostlyBody: (n) => makeSchedule(n, '59 23 29 2 *'),
   },
   {
     bodyLabel: 'rows of decimals, dates and JSON',
@@ -124,8 +125,8 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
       ]);
       return { method: 'POST', path: `/v1/managed-tables/${id}/data` };
     },
-    honest: () => ({ rows: fillBodyWithRows({ texto: 't'.repeat(900) }) }),
-    costly: () => ({
+    makeOrdinaryBody: () => ({ rows: fillBodyWithRows({ texto: 't'.repeat(900) }) }),
+    makeCostlyBody: () => ({
       rows: fillBodyWithRows(
         Object.fromEntries(
           makeList(10, (n) => [
@@ -139,12 +140,12 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
   {
     bodyLabel: 'a semantic item whose filters are nested',
     prepare: preparePost('/api/v1/domain-knowledge/semantic'),
-    honest: (n) => ({
+    makeOrdinaryBody: (n) => ({
       ...KNOWLEDGE_ITEM,
       name: `item ${n}`,
       filters: makeList(20, () => `medidas.texto = '${'t'.repeat(4000)}'`),
     }),
-    costly: (n) => ({
+    makeCostlyBody: (n) => ({
       ...KNOWLEDGE_ITEM,
       name: `item ${n}`,
       filters: makeList(20, () => `${'('.repeat(50)}1=1${')'.repeat(50)} AND ${'(medidas.n0=1)OR'.repeat(230)} true`),
@@ -153,8 +154,8 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
   {
     bodyLabel: 'an import of concepts of many aliases',
     prepare: preparePost('/api/v1/domain-knowledge/import'),
-    honest: (n) => ({ concepts: makeList(400, (index) => makeConcept(n, index, [])) }),
-    costly: (n) => ({
+    makeOrdinaryBody: (n) => ({ concepts: makeList(400, (index) => makeConcept(n, index, [])) }),
+    makeCostlyBody: (n) => ({
       concepts: makeList(400, (index) =>
         makeConcept(
           n,

@@ -23,7 +23,7 @@ export interface RequestTarget {
 export interface Route extends RequestTarget {
   name: string;
   /** Paths of all members of the body, by their dotted names. */
-  places: Map<string, BodyPath>;
+  bodyPaths: Map<string, BodyPath>;
 }
 
 /** Lists every route that takes a JSON body; path parameters are replaced by an id that no record has. */
@@ -46,7 +46,7 @@ export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
           method: method.toUpperCase(),
           path: pathWithId,
           credential,
-          places: memberPaths,
+          bodyPaths: memberPaths,
         },
       ];
     }),
@@ -60,7 +60,7 @@ export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
 export async function makeRequest(system: System, route: RequestTarget, body: string, token: string) {
   const url = system.baseUrl + route.path;
   if (route.credential === 'signature')
-    return signedRequest(system.serviceAccount, route.method, url, JSON.parse(body));
+    return signedRequest(system.serviceAccountKey, route.method, url, JSON.parse(body));
   const authorization = `Bearer ${route.credential === 'operator' ? system.operatorToken : token}`;
   return new Request(url, {
     method: route.method,

@@ -5,13 +5,13 @@
 export interface Price {
   /** Name of the counted use, in words. */
   title: string;
-  /** Price in dollars of `per` units. */
+  /** Price in dollars of `unitCount` units. */
   dollars: number;
-  per: number;
+  unitCount: number;
   /** URL of the page that states the price. */
-  page: string;
+  pageUrl: string;
   /** Day on which the page was read. */
-  read: string;
+  readDay: string;
 }
 
 const ONE_MILLION = 1e6;
@@ -27,64 +27,100 @@ export const PRICES = {
   'worker.requests': {
     title: 'requests to Workers',
     dollars: 0.3,
-    per: ONE_MILLION,
-    page: WORKERS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: WORKERS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
   'worker.cpuMilliseconds': {
     title: 'CPU of Workers, ms',
     dollars: 0.02,
-    per: ONE_MILLION,
-    page: WORKERS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: WORKERS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
   'objects.requests': {
     title: 'calls and alarms of Durable Objects',
     dollars: 0.15,
-    per: ONE_MILLION,
-    page: OBJECTS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: OBJECTS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
   'objects.gigabyteSeconds': {
     title: 'duration of Durable Objects, GB-s',
     dollars: 12.5,
-    per: ONE_MILLION,
-    page: OBJECTS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: OBJECTS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
   'objects.rowsRead': {
     title: 'rows read in Durable Objects',
     dollars: 0.001,
-    per: ONE_MILLION,
-    page: OBJECTS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: OBJECTS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
   'objects.rowsWritten': {
     title: 'rows written in Durable Objects',
     dollars: 1,
-    per: ONE_MILLION,
-    page: OBJECTS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: OBJECTS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
   'objects.gigabyteMonths': {
     title: 'storage of Durable Objects, GB-months',
     dollars: 0.2,
-    per: 1,
-    page: OBJECTS_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: 1,
+    pageUrl: OBJECTS_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
-  'd1.rowsRead': { title: 'rows read in D1', dollars: 0.001, per: ONE_MILLION, page: D1, read: PRICES_READ_ON },
-  'd1.rowsWritten': { title: 'rows written in D1', dollars: 1, per: ONE_MILLION, page: D1, read: PRICES_READ_ON },
-  'd1.gigabyteMonths': { title: 'storage of D1, GB-months', dollars: 0.75, per: 1, page: D1, read: PRICES_READ_ON },
-  'r2.a': { title: 'operations of R2, class A', dollars: 4.5, per: ONE_MILLION, page: R2, read: PRICES_READ_ON },
-  'r2.b': { title: 'operations of R2, class B', dollars: 0.36, per: ONE_MILLION, page: R2, read: PRICES_READ_ON },
-  'r2.gigabyteMonths': { title: 'storage of R2, GB-months', dollars: 0.015, per: 1, page: R2, read: PRICES_READ_ON },
+  'd1.rowsRead': {
+    title: 'rows read in D1',
+    dollars: 0.001,
+    unitCount: ONE_MILLION,
+    pageUrl: D1,
+    readDay: PRICES_READ_ON,
+  },
+  'd1.rowsWritten': {
+    title: 'rows written in D1',
+    dollars: 1,
+    unitCount: ONE_MILLION,
+    pageUrl: D1,
+    readDay: PRICES_READ_ON,
+  },
+  'd1.gigabyteMonths': {
+    title: 'storage of D1, GB-months',
+    dollars: 0.75,
+    unitCount: 1,
+    pageUrl: D1,
+    readDay: PRICES_READ_ON,
+  },
+  'r2.a': {
+    title: 'operations of R2, class A',
+    dollars: 4.5,
+    unitCount: ONE_MILLION,
+    pageUrl: R2,
+    readDay: PRICES_READ_ON,
+  },
+  'r2.b': {
+    title: 'operations of R2, class B',
+    dollars: 0.36,
+    unitCount: ONE_MILLION,
+    pageUrl: R2,
+    readDay: PRICES_READ_ON,
+  },
+  'r2.gigabyteMonths': {
+    title: 'storage of R2, GB-months',
+    dollars: 0.015,
+    unitCount: 1,
+    pageUrl: R2,
+    readDay: PRICES_READ_ON,
+  },
   'queues.operations': {
     title: 'operations of Queues',
     dollars: 0.4,
-    per: ONE_MILLION,
-    page: QUEUES_PRICING_URL,
-    read: PRICES_READ_ON,
+    unitCount: ONE_MILLION,
+    pageUrl: QUEUES_PRICING_URL,
+    readDay: PRICES_READ_ON,
   },
 } as const satisfies Record<string, Price>;
 
@@ -98,4 +134,5 @@ export const computeTotalCost = (usage: Partial<Record<PricedUse, number>>): num
   (Object.keys(PRICES) as PricedUse[]).reduce((sum, name) => sum + computeCost(name, usage[name]), 0);
 
 /** Returns the cost of one kind of use, in dollars. */
-export const computeCost = (name: PricedUse, amount = 0): number => (amount * PRICES[name].dollars) / PRICES[name].per;
+export const computeCost = (name: PricedUse, amount = 0): number =>
+  (amount * PRICES[name].dollars) / PRICES[name].unitCount;

@@ -5,7 +5,7 @@ import { RECORD_BYTES, STORED_MONTH_COUNT } from './usage.ts';
  * Use of a million requests of each sort, use of moving the requests' log records to R2, and log records that one
  * request leaves.
  */
-export type MeasuredUse = Record<TrafficKind, { used: Usage; moving: Usage; recordsEach: number }>;
+export type MeasuredUse = Record<TrafficKind, { requestUsage: Usage; moveUsage: Usage; recordCountPerRequest: number }>;
 
 type Usage = Record<PricedUse, number>;
 
@@ -34,7 +34,7 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
   );
   const countMonthlyMillions = (rate: number) => (rate * MONTH_SECONDS) / 1e6;
   const countMonthlyRecords = (trafficKind: TrafficKind, rate: number) =>
-    countMonthlyMillions(rate) * 1e6 * measuredUse[trafficKind].recordsEach;
+    countMonthlyMillions(rate) * 1e6 * measuredUse[trafficKind].recordCountPerRequest;
   const rows: [string, (trafficKind: TrafficKind, rate: number) => number][] = [
     ...COST_LINES.map(
       ([title, used]) =>
@@ -42,7 +42,7 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
           title,
           (trafficKind: TrafficKind, rate: number) =>
             countMonthlyMillions(rate) *
-            used.reduce((sum, name) => sum + computeCost(name, measuredUse[trafficKind].used[name]), 0),
+            used.reduce((sum, name) => sum + computeCost(name, measuredUse[trafficKind].requestUsage[name]), 0),
         ] as [string, (trafficKind: TrafficKind, rate: number) => number],
     ),
     [
@@ -55,7 +55,7 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
     ],
     [
       'Logs: moving a day to R2',
-      (trafficKind, rate) => countMonthlyMillions(rate) * computeTotalCost(measuredUse[trafficKind].moving),
+      (trafficKind, rate) => countMonthlyMillions(rate) * computeTotalCost(measuredUse[trafficKind].moveUsage),
     ],
     ['The plan', () => PLAN_DOLLARS],
   ];

@@ -43,11 +43,11 @@ export function scaleToMillion(usage: Usage, requestCount: number, recordCount: 
 /** Prints the use and the cost of a million of something. */
 export function printUseAndCost(label: string, usePerMillion: Record<PricedUse, number>): void {
   console.log(`\na million ${label} use`);
-  for (const [name, { title, page }] of Object.entries(PRICES)) {
+  for (const [name, { title, pageUrl }] of Object.entries(PRICES)) {
     const amount = usePerMillion[name as PricedUse];
     const cost = computeCost(name as PricedUse, amount).toFixed(3);
     if (amount > 0)
-      console.log(`  ${title.padEnd(42)} ${amount.toPrecision(3).padStart(10)}  ${cost} US dollars  ${page}`);
+      console.log(`  ${title.padEnd(42)} ${amount.toPrecision(3).padStart(10)}  ${cost} US dollars  ${pageUrl}`);
   }
 }
 

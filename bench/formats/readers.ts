@@ -100,7 +100,7 @@ async function readXls(path: string, size: number): Promise<number> {
   await convertBiff({
     size,
     read: openZipAt(path).read,
-    begin: () => ({
+    beginText: () => ({
       async write(text) {
         for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) rows++;
       },
@@ -146,7 +146,7 @@ async function readZipWithFflate(path: string): Promise<number> {
 async function readXml(path: string): Promise<number> {
   const reader = new XmlReader(await readFile(path));
   let cellCount = 0;
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next())
+  for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken())
     if (token === OPEN_TAG && reader.isElement('c')) cellCount++;
   return cellCount;
 }

@@ -22,17 +22,17 @@ const makeRecord = (occurredAt: number, n: number): LogRecord<'audit'> => ({
 /** Number of records in one call of the Durable Object. */
 const BATCH_SIZE = 2000;
 
-/** Fills a day of a log with records, evenly spaced, numbered from `from`. @returns how many rows were written */
+/** Fills a day of a log with records, evenly spaced, numbered from `firstNumber`. @returns how many rows were written */
 export async function fillDay(
   log: { append(name: string, kind: 'audit', records: LogRecord<'audit'>[]): Promise<number> },
   name: string,
-  { daysAgo, from, count }: { daysAgo: number; from: number; count: number },
+  { daysAgo, firstNumber, count }: { daysAgo: number; firstNumber: number; count: number },
 ): Promise<number> {
   const start = Math.floor(clock.now() / DAY_MS - daysAgo) * DAY_MS;
   let writtenRowCount = 0;
   for (let n = 0; n < count; n += BATCH_SIZE) {
     const records = Array.from({ length: Math.min(BATCH_SIZE, count - n) }, (_, m) =>
-      makeRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
+      makeRecord(start + Math.floor(((n + m) / count) * DAY_MS), firstNumber + n + m),
     );
     writtenRowCount += await log.append(name, 'audit', records);
   }

@@ -35,7 +35,7 @@ const commands: Record<string, (env: Bindings, query: URLSearchParams) => Promis
       number,
       number,
     ];
-    return fillDay(COMPANY_LOG.getByName(COMPANY), COMPANY, { daysAgo, from, count });
+    return fillDay(COMPANY_LOG.getByName(COMPANY), COMPANY, { daysAgo, firstNumber: from, count });
   },
   async move({ COMPANY_LOG }) {
     await COMPANY_LOG.getByName(COMPANY).move();

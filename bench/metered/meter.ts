@@ -32,9 +32,9 @@ type Phase = 'entrance' | 'handler' | 'afterwards';
 interface RequestHops {
   phase: Phase;
   /** Length of the longest chain of calls, each begun after the answer of the one before. */
-  hops: number;
-  /** Value of `hops` when the handler began. */
-  hopsBeforeHandler: number | null;
+  hopCount: number;
+  /** Value of `hopCount` when the handler began. */
+  hopCountBeforeHandler: number | null;
 }
 
 const requestHops = new AsyncLocalStorage<RequestHops>();
@@ -51,12 +51,12 @@ export function setLatency(milliseconds: number): void {
  * @returns the answer, with the numbers of sequential remote calls before the handler and in all as `x-hops`
  */
 export async function followRequest(handleRequest: () => Promise<Response>): Promise<Response> {
-  const ownHops: RequestHops = { phase: 'entrance', hops: 0, hopsBeforeHandler: null };
+  const ownHops: RequestHops = { phase: 'entrance', hopCount: 0, hopCountBeforeHandler: null };
   const answer = await requestHops.run(ownHops, handleRequest);
-  const { hopsBeforeHandler, hops } = ownHops;
+  const { hopCountBeforeHandler, hopCount } = ownHops;
   ownHops.phase = 'afterwards';
   const annotatedAnswer = new Response(answer.body, answer);
-  annotatedAnswer.headers.set('x-hops', JSON.stringify({ before: hopsBeforeHandler ?? hops, all: hops }));
+  annotatedAnswer.headers.set('x-hops', JSON.stringify({ before: hopCountBeforeHandler ?? hopCount, all: hopCount }));
   return annotatedAnswer;
 }
 
@@ -65,7 +65,7 @@ export function beginHandler(): void {
   const ownHops = requestHops.getStore();
   if (!ownHops) return;
   ownHops.phase = 'handler';
-  ownHops.hopsBeforeHandler = ownHops.hops;
+  ownHops.hopCountBeforeHandler = ownHops.hopCount;
 }
 
 export const getPhase = (): Phase => requestHops.getStore()?.phase ?? 'afterwards';
@@ -73,11 +73,11 @@ export const getPhase = (): Phase => requestHops.getStore()?.phase ?? 'afterward
 /** Waits for the simulated latency, then makes a remote call. */
 export async function callWithLatency<T>(call: () => Promise<T>): Promise<T> {
   const requestHop = requestHops.getStore();
-  const hops = (requestHop?.hops ?? 0) + 1;
+  const hops = (requestHop?.hopCount ?? 0) + 1;
   if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
   try {
     return await call();
   } finally {
-    if (requestHop) requestHop.hops = Math.max(requestHop.hops, hops);
+    if (requestHop) requestHop.hopCount = Math.max(requestHop.hopCount, hops);
   }
 }

@@ -31,26 +31,26 @@ export class Callers {
   }
 
   /** The number of all requests that were answered. */
-  get answered(): number {
+  get answeredCount(): number {
     let answeredCount = 0;
     for (const { times } of this.tallies.values()) answeredCount += times.length;
     return answeredCount;
   }
 
-  signed(method: string, path: string, body?: object) {
+  sendSigned(method: string, path: string, body?: object) {
     return this.#send('signed', () => signedRequest(this.#key, method, this.system.baseUrl + path, body));
   }
 
-  bearer(method: string, path: string, body?: object | FormData) {
+  sendAsBearer(method: string, path: string, body?: object | FormData) {
     const headers = new Headers({ authorization: `Bearer ${this.token}` });
-    return this.#send('bearer', () => this.#request(method, path, headers, body));
+    return this.#send('bearer', () => this.#createRequest(method, path, headers, body));
   }
 
-  viewer(method: string, path: string, body?: object) {
-    return this.#send('viewer', () => this.#request(method, path, new Headers(), body));
+  sendAsViewer(method: string, path: string, body?: object) {
+    return this.#send('viewer', () => this.#createRequest(method, path, new Headers(), body));
   }
 
-  #request(method: string, path: string, headers: Headers, body?: object | FormData): Request {
+  #createRequest(method: string, path: string, headers: Headers, body?: object | FormData): Request {
     const isForm = body instanceof FormData;
     if (body && !isForm) headers.set('content-type', 'application/json');
     return new Request(this.system.baseUrl + path, { method, headers, body: isForm ? body : JSON.stringify(body) });

@@ -12,9 +12,9 @@ export interface TrafficObjects {
   tableId: string;
   visualizationId: string;
   /** Path of an embed's API, without its last part. */
-  embed: string;
+  embedPath: string;
   /** Path of a public link's API, without its last part. */
-  share: string;
+  sharePath: string;
 }
 
 /** Repeated activity of a caller. @param roundIndex number of the repetition, from 0 */
@@ -54,8 +54,8 @@ export async function createTrafficObjects(system: System): Promise<TrafficObjec
   return {
     tableId,
     visualizationId,
-    embed: `/api/embed/d/${embed.token}`,
-    share: `/api/v1/public/shares/${share.token}`,
+    embedPath: `/api/embed/d/${embed.token}`,
+    sharePath: `/api/v1/public/shares/${share.token}`,
   };
 }
 
@@ -63,35 +63,35 @@ export async function createTrafficObjects(system: System): Promise<TrafficObjec
 export const makeAutomationActivity =
   (callers: Callers): Activity =>
   async (roundIndex) => {
-    const group = await callers.signed('POST', '/groups', { name: `grupo ${roundIndex} ${crypto.randomUUID()}` });
-    await callers.signed('GET', '/users?quantity=50');
-    await callers.signed('GET', '/groups?quantity=50');
+    const group = await callers.sendSigned('POST', '/groups', { name: `grupo ${roundIndex} ${crypto.randomUUID()}` });
+    await callers.sendSigned('GET', '/users?quantity=50');
+    await callers.sendSigned('GET', '/groups?quantity=50');
     if (!group) return;
-    await callers.signed('GET', `/groups/${group.id}`);
-    await callers.signed('DELETE', `/groups/${group.id}`);
+    await callers.sendSigned('GET', `/groups/${group.id}`);
+    await callers.sendSigned('DELETE', `/groups/${group.id}`);
   };
 
 /** Makes the activity of a person at the console: reads and writes rows, runs a visualization. */
 export const makePersonActivity =
   (callers: Callers, { tableId, visualizationId }: TrafficObjects): Activity =>
   async (roundIndex) => {
-    await callers.bearer('GET', '/v1/auth/me');
-    await callers.bearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (roundIndex % 200)}&per_page=50`);
+    await callers.sendAsBearer('GET', '/v1/auth/me');
+    await callers.sendAsBearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (roundIndex % 200)}&per_page=50`);
     const rows = [{ regiao: REGIONS[roundIndex % 4], produto: 'Novo', valor: roundIndex, dia: '2024-06-01' }];
-    await callers.bearer('POST', `/v1/managed-tables/${tableId}/data`, { rows });
+    await callers.sendAsBearer('POST', `/v1/managed-tables/${tableId}/data`, { rows });
     const parameters = { regiao: REGIONS[roundIndex % 4] };
-    await callers.bearer('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters });
+    await callers.sendAsBearer('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters });
   };
 
 /** Makes the activity of viewers of an embed and of a public link. */
 export const makeViewerActivity =
-  (callers: Callers, { embed, share }: TrafficObjects): Activity =>
+  (callers: Callers, { embedPath, sharePath }: TrafficObjects): Activity =>
   async (roundIndex) => {
     const parameters = { regiao: REGIONS[roundIndex % 4] };
-    await callers.viewer('GET', `${embed}/info`);
-    await callers.viewer('POST', `${embed}/execute`, { parameters });
-    await callers.viewer('GET', `${share}/resolve`);
-    await callers.viewer('POST', `${share}/execute`, { parameters });
+    await callers.sendAsViewer('GET', `${embedPath}/info`);
+    await callers.sendAsViewer('POST', `${embedPath}/execute`, { parameters });
+    await callers.sendAsViewer('GET', `${sharePath}/resolve`);
+    await callers.sendAsViewer('POST', `${sharePath}/execute`, { parameters });
   };
 
 /** Makes the activity of an uploader: uploads a file, confirms, waits for the table, counts its rows, deletes it. */
@@ -100,23 +100,23 @@ export const makeUploaderActivity =
   async (roundIndex) => {
     const form = new FormData();
     form.append('files', makeFile(makeCsv(UPLOADED_ROW_COUNT, roundIndex)));
-    const uploadAnswer = await callers.bearer('POST', '/v1/managed-tables/upload', form);
+    const uploadAnswer = await callers.sendAsBearer('POST', '/v1/managed-tables/upload', form);
     if (!uploadAnswer) return;
     const path = `/v1/managed-tables/upload-jobs/${uploadAnswer.job_id}`;
     const inferredJob = await readJob(callers, path, 'waiting_confirm');
     const table = { display_name: `carga_${roundIndex}`, columns: inferredJob.inferred_schema.columns };
-    await callers.bearer('POST', `${path}/confirm`, table);
+    await callers.sendAsBearer('POST', `${path}/confirm`, table);
     const { user_table_id: tableId } = await readJob(callers, path, 'done');
-    const { row_count: rows } = await callers.bearer('GET', `/v1/managed-tables/${tableId}`);
+    const { row_count: rows } = await callers.sendAsBearer('GET', `/v1/managed-tables/${tableId}`);
     if (rows !== UPLOADED_ROW_COUNT) throw new Error(`An upload of ${UPLOADED_ROW_COUNT} rows made a table of ${rows}`);
-    await callers.bearer('DELETE', `/v1/managed-tables/${tableId}`);
+    await callers.sendAsBearer('DELETE', `/v1/managed-tables/${tableId}`);
   };
 
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
 async function readJob(callers: Callers, path: string, status: string): Promise<any> {
   const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
-    const job = await callers.bearer('GET', path);
+    const job = await callers.sendAsBearer('GET', path);
     if (job?.status === status) return job;
     if (job?.status === 'failed') throw new Error(`An upload failed: ${JSON.stringify(job.error)}`);
     if (Date.now() > deadline) throw new Error(`An upload was not ${status} after ${TIMEOUT_MS / 1000} s`);

@@ -3,32 +3,34 @@ import { LIMITS, LimitExceededError } from './limits.ts';
 
 /** Counts of the subrequests, queries and connections of one invocation of a Worker. */
 class Invocation {
-  #subrequests = 0;
-  #queries = 0;
-  #open = 0;
-  readonly #waiting: (() => void)[] = [];
+  #subrequestCount = 0;
+  #queryCount = 0;
+  #openConnectionCount = 0;
+  readonly #waitingResolvers: (() => void)[] = [];
 
   countQuery(): void {
-    this.#queries += 1;
-    if (this.#queries > LIMITS.queries.value) throw new LimitExceededError('queries', this.#queries);
+    this.#queryCount += 1;
+    if (this.#queryCount > LIMITS.queries.value) throw new LimitExceededError('queries', this.#queryCount);
     this.countSubrequest();
   }
 
   countSubrequest(): void {
-    this.#subrequests += 1;
-    if (this.#subrequests > LIMITS.subrequests.value) throw new LimitExceededError('subrequests', this.#subrequests);
+    this.#subrequestCount += 1;
+    if (this.#subrequestCount > LIMITS.subrequests.value)
+      throw new LimitExceededError('subrequests', this.#subrequestCount);
   }
 
   async connect<T>(openConnection: () => Promise<T>): Promise<T> {
     this.countSubrequest();
-    if (this.#open === LIMITS.connections.value) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#open += 1;
+    if (this.#openConnectionCount === LIMITS.connections.value)
+      await new Promise<void>((resolve) => this.#waitingResolvers.push(resolve));
+    else this.#openConnectionCount += 1;
     try {
       return await openConnection();
     } finally {
-      const nextWaiter = this.#waiting.shift();
+      const nextWaiter = this.#waitingResolvers.shift();
       if (nextWaiter) nextWaiter();
-      else this.#open -= 1;
+      else this.#openConnectionCount -= 1;
     }
   }
 }

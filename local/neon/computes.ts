@@ -20,8 +20,8 @@ export class Computes {
   readonly #computes = new Map<string, Compute>();
 
   /** Counts a new connection. @returns the promise that it waits for, and the function to call at its end */
-  connect(projectName: string): { wakingPromise: Promise<void> | undefined; end(): void } {
-    const compute = this.#of(projectName);
+  beginConnection(projectName: string): { wakingPromise: Promise<void> | undefined; endConnection(): void } {
+    const compute = this.#getCompute(projectName);
     const isIdle = compute.connectionCount === 0 && Date.now() - compute.lastUsedAt > DEFAULT_MS.idle;
     const wakingMs = compute.wakingMs ?? (isIdle ? DEFAULT_MS.waking : undefined);
     if (wakingMs !== undefined) {
@@ -33,7 +33,7 @@ export class Computes {
     compute.connectionCount += 1;
     return {
       wakingPromise: compute.wakingPromise,
-      end: () => {
+      endConnection: () => {
         compute.connectionCount -= 1;
         compute.lastUsedAt = Date.now();
       },
@@ -42,22 +42,22 @@ export class Computes {
 
   /** Suspends a project's compute, as if it had been idle. @param suspendedWakingMs how long it takes to wake, in milliseconds */
   suspend(projectName: string, suspendedWakingMs: number): void {
-    this.#of(projectName).wakingMs = suspendedWakingMs;
+    this.#getCompute(projectName).wakingMs = suspendedWakingMs;
   }
 
   /** Returns the state of a compute in the words of Neon's API. */
   getState(projectName: string): 'idle' | 'init' | 'active' {
-    const { wakingMs, wakingPromise } = this.#of(projectName);
+    const { wakingMs, wakingPromise } = this.#getCompute(projectName);
     if (wakingMs !== undefined) return 'idle';
     return wakingPromise === undefined ? 'active' : 'init';
   }
 
   /** Returns the status that tests read: state, and number of open connections. */
   getStatus(projectName: string): { state: 'idle' | 'init' | 'active'; connections: number } {
-    return { state: this.getState(projectName), connections: this.#of(projectName).connectionCount };
+    return { state: this.getState(projectName), connections: this.#getCompute(projectName).connectionCount };
   }
 
-  #of(projectName: string): Compute {
+  #getCompute(projectName: string): Compute {
     const compute = this.#computes.get(projectName) ?? { connectionCount: 0, lastUsedAt: Date.now() };
     this.#computes.set(projectName, compute);
     return compute;

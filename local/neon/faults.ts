@@ -28,22 +28,22 @@ export interface NeonFault {
 
 /** Faults that are set, and numbers of calls, by project name. For tests of the callers. */
 export class Faults {
-  readonly #pending: (NeonFault & { remainingCount: number })[] = [];
-  readonly #counts = new Map<string, number>();
+  readonly #pendingFaults: (NeonFault & { remainingCount: number })[] = [];
+  readonly #callCounts = new Map<string, number>();
 
   setFault(fault: NeonFault): void {
-    this.#pending.push({ ...fault, remainingCount: fault.times ?? 1 });
+    this.#pendingFaults.push({ ...fault, remainingCount: fault.times ?? 1 });
   }
 
   /** Counts the call, and returns the fault set on it, if any. */
   takeFault(call: NeonCall, projectName: string): NeonFault | undefined {
     const key = `${call} ${projectName}`;
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    const index = this.#pending.findIndex((fault) => fault.call === call && fault.project_name === projectName);
-    const fault = this.#pending[index];
+    this.#callCounts.set(key, (this.#callCounts.get(key) ?? 0) + 1);
+    const index = this.#pendingFaults.findIndex((fault) => fault.call === call && fault.project_name === projectName);
+    const fault = this.#pendingFaults[index];
     if (fault === undefined) return undefined;
     fault.remainingCount -= 1;
-    if (fault.remainingCount <= 0) this.#pending.splice(index, 1);
+    if (fault.remainingCount <= 0) this.#pendingFaults.splice(index, 1);
     return fault;
   }
 
@@ -51,7 +51,9 @@ export class Faults {
   countCalls(projectName: string): Record<string, number> {
     const suffix = ` ${projectName}`;
     return Object.fromEntries(
-      [...this.#counts].filter(([key]) => key.endsWith(suffix)).map(([key, n]) => [key.slice(0, -suffix.length), n]),
+      [...this.#callCounts]
+        .filter(([key]) => key.endsWith(suffix))
+        .map(([key, n]) => [key.slice(0, -suffix.length), n]),
     );
   }
 }

@@ -39,9 +39,9 @@ export class ManagementApi {
     if (caller === undefined) {
       return sendResponse(response, makeProblem(401, '', 'supplied credentials do not pass authentication'));
     }
-    const accountAnswer = this.#aboutAccount(request, caller);
+    const accountAnswer = this.#answerAccountRequest(request, caller);
     if (accountAnswer !== undefined) return sendResponse(response, accountAnswer);
-    const call = this.#route(request, caller, await json(request).catch(() => ({})));
+    const call = this.#findCall(request, caller, await json(request).catch(() => ({})));
     if (call === undefined) return sendResponse(response, makeProblem(404, '', 'the requested resource was not found'));
 
     const fault = this.#faults.takeFault(call.name, call.projectName);
@@ -59,7 +59,7 @@ export class ManagementApi {
   }
 
   /** Answers requests for the account itself. */
-  #aboutAccount(request: IncomingMessage, caller: Caller): ApiResponse | undefined {
+  #answerAccountRequest(request: IncomingMessage, caller: Caller): ApiResponse | undefined {
     const account = this.#account;
     switch (`${request.method} ${request.url?.slice(ROOT_PATH.length)}`) {
       case 'GET /auth':
@@ -76,7 +76,7 @@ export class ManagementApi {
     }
   }
 
-  #route(request: IncomingMessage, caller: Caller, body: unknown): ProjectCall | undefined {
+  #findCall(request: IncomingMessage, caller: Caller, body: unknown): ProjectCall | undefined {
     const url = new URL(request.url ?? '/', 'http://neon');
     const [collection, id, part, partId] = url.pathname
       .slice(ROOT_PATH.length + 1)
@@ -84,7 +84,7 @@ export class ManagementApi {
       .map(decodeURIComponent);
     if (collection !== 'projects') return undefined;
     const method = request.method ?? 'GET';
-    if (id === undefined) return this.#collection(method, caller, url.searchParams, body);
+    if (id === undefined) return this.#findCollectionCall(method, caller, url.searchParams, body);
 
     const project = this.#projects.get(id);
     if (project === undefined) return undefined;
@@ -113,14 +113,14 @@ export class ManagementApi {
     return undefined;
   }
 
-  #collection(method: string, caller: Caller, query: URLSearchParams, body: unknown): ProjectCall | undefined {
+  #findCollectionCall(method: string, caller: Caller, query: URLSearchParams, body: unknown): ProjectCall | undefined {
     if (method === 'GET') {
       const searchText = query.get('search') ?? '';
       const organization = this.#account.findOrganization(caller, query.get('org_id'));
       return {
         name: 'list_projects',
         projectName: searchText,
-        run: () => answerForOrganization(organization, () => this.#list(searchText, query)),
+        run: () => answerForOrganization(organization, () => this.#listProjects(searchText, query)),
       };
     }
     if (method === 'POST') {
@@ -130,13 +130,13 @@ export class ManagementApi {
       return {
         name: 'create_project',
         projectName: name,
-        run: (ms) => answerForOrganization(organization, () => this.#create(name, project, ms)),
+        run: (ms) => answerForOrganization(organization, () => this.#createProject(name, project, ms)),
       };
     }
     return undefined;
   }
 
-  #list(search: string, query: URLSearchParams): ApiResponse {
+  #listProjects(search: string, query: URLSearchParams): ApiResponse {
     const foundProjects = this.#projects.list().filter(({ id, name }) => name.includes(search) || id.includes(search));
     const firstIndex = foundProjects.findIndex(({ id }) => id === query.get('cursor')) + 1;
     const page = foundProjects.slice(firstIndex, firstIndex + Number(query.get('limit') ?? 10));
@@ -147,7 +147,7 @@ export class ManagementApi {
     });
   }
 
-  async #create(name: string, input: CreateProjectInput, operationsMs: number): Promise<ApiResponse> {
+  async #createProject(name: string, input: CreateProjectInput, operationsMs: number): Promise<ApiResponse> {
     const refusal = this.#account.findRefusal(input, this.#projects.list().length);
     if (refusal) return makeProblem(refusal.status, refusal.code, refusal.message);
     const newProject = {

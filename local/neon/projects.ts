@@ -35,7 +35,7 @@ export class NeonProjects {
   readonly #file: string;
   readonly #superuserUrl: string;
   #projects: NeonProject[];
-  #saving: Promise<void> = Promise.resolve();
+  #savingPromise: Promise<void> = Promise.resolve();
 
   constructor(file: string, superuserUrl: string) {
     this.#file = file;
@@ -65,7 +65,7 @@ export class NeonProjects {
     operationsMs: number,
   ) {
     const password = `npg_${randomBytes(12).toString('base64url')}`;
-    await this.#withSuperuser(async (client) => {
+    await this.#runAsSuperuser(async (client) => {
       await makeRoleAndDatabase(client, newProject.role, password, newProject.database);
     });
     const suffix = makeHex(4);
@@ -91,7 +91,7 @@ export class NeonProjects {
 
   /** Drops the database, its owner, and the roles that the owner created. */
   async delete(project: NeonProject): Promise<void> {
-    await this.#withSuperuser(async (client) => {
+    await this.#runAsSuperuser(async (client) => {
       await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(project.database)} WITH (FORCE)`);
       const createdRoles = await client.query<{ name: string }>(
         `SELECT r.rolname AS name FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
@@ -106,7 +106,7 @@ export class NeonProjects {
     await this.#save();
   }
 
-  async #withSuperuser(work: (client: Client) => Promise<void>): Promise<void> {
+  async #runAsSuperuser(work: (client: Client) => Promise<void>): Promise<void> {
     const client = new Client({ connectionString: this.#superuserUrl });
     await client.connect();
     try {
@@ -118,10 +118,10 @@ export class NeonProjects {
 
   /** Writes the list to a new file and renames it, one write at a time: a crash leaves the old or the new list. */
   #save(): Promise<void> {
-    this.#saving = this.#saving.then(async () => {
+    this.#savingPromise = this.#savingPromise.then(async () => {
       await writeSecretFile(this.#file, `${JSON.stringify(this.#projects, null, 2)}\n`);
     });
-    return this.#saving;
+    return this.#savingPromise;
   }
 }
 

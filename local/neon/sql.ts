@@ -26,7 +26,7 @@ export async function runSql(
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null;
   const target = url && resolve(url.hostname);
   if (!url || !target) return sendJson(response, 400, { message: 'no such endpoint' });
-  const { wakingPromise, end } = computes.connect(target.projectName);
+  const { wakingPromise, endConnection } = computes.beginConnection(target.projectName);
   const client = new Client({
     host: target.host,
     port: target.port,
@@ -49,7 +49,7 @@ export async function runSql(
     sendJson(response, status, { message, code, severity, detail, hint, position, constraint, column, table });
   } finally {
     await client.end().catch(() => undefined);
-    end();
+    endConnection();
   }
 }
 

@@ -13,41 +13,41 @@ export interface TunnelFault {
 
 /** Faults set on tunnels, each for one message. For tests of the driver's users. */
 export class TunnelFaults {
-  readonly #pending: TunnelFault[] = [];
+  readonly #pendingFaults: TunnelFault[] = [];
   /** Unreleased holds of each project, in the order in which they were set. */
   readonly #holds = new Map<string, HoldPromises[]>();
 
   setFault(fault: TunnelFault): void {
-    this.#pending.push(fault);
+    this.#pendingFaults.push(fault);
     if (fault.effect !== 'hold') return;
-    this.#holdsOf(fault.project_name).push({ held: Promise.withResolvers(), released: Promise.withResolvers() });
+    this.#getHolds(fault.project_name).push({ held: Promise.withResolvers(), released: Promise.withResolvers() });
   }
 
   /** Removes and returns the fault set on a message, or on the opening of a tunnel without one. */
   takeFault(projectName: string, message?: Buffer): TunnelFault | undefined {
-    const index = this.#pending.findIndex(
+    const index = this.#pendingFaults.findIndex(
       ({ project_name, statement }) => project_name === projectName && matchesMessage(statement, message),
     );
-    return index < 0 ? undefined : this.#pending.splice(index, 1)[0];
+    return index < 0 ? undefined : this.#pendingFaults.splice(index, 1)[0];
   }
 
   /** Holds a message until the project is released. */
   async holdMessage(projectName: string): Promise<void> {
-    const hold = this.#holdsOf(projectName)[0];
+    const hold = this.#getHolds(projectName)[0];
     hold?.held.resolve();
     await hold?.released.promise;
   }
 
   /** Resolves when a message of the project is held. */
   async waitForHeldMessage(projectName: string): Promise<void> {
-    await this.#holdsOf(projectName)[0]?.held.promise;
+    await this.#getHolds(projectName)[0]?.held.promise;
   }
 
   releaseMessage(projectName: string): void {
-    this.#holdsOf(projectName).shift()?.released.resolve();
+    this.#getHolds(projectName).shift()?.released.resolve();
   }
 
-  #holdsOf(projectName: string): HoldPromises[] {
+  #getHolds(projectName: string): HoldPromises[] {
     const holds = this.#holds.get(projectName) ?? [];
     this.#holds.set(projectName, holds);
     return holds;

@@ -36,17 +36,17 @@ export type ResolveEndpoint = (host: string) => Endpoint | undefined;
  */
 export class Tunnel {
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
-  readonly #resolve: ResolveEndpoint;
+  readonly #resolveEndpoint: ResolveEndpoint;
   readonly #faults: TunnelFaults;
-  readonly #trips: RoundTrips;
+  readonly #roundTrips: RoundTrips;
   readonly #computes: Computes;
-  readonly #unanswered: Duplex[] = [];
-  readonly #opened = new Map<string, { direct: number; pooled: number }>();
+  readonly #unansweredSockets: Duplex[] = [];
+  readonly #openedCounts = new Map<string, { direct: number; pooled: number }>();
 
   constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: RoundTrips, computes: Computes) {
-    this.#resolve = resolve;
+    this.#resolveEndpoint = resolve;
     this.#faults = faults;
-    this.#trips = trips;
+    this.#roundTrips = trips;
     this.#computes = computes;
   }
 
@@ -54,37 +54,37 @@ export class Tunnel {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = new URL(request.url ?? '/', 'http://tunnel');
     const host = (url.searchParams.get('address') ?? '').replace(/:\d+$/, '');
-    const target = url.pathname === '/v2' ? this.#resolve(host) : undefined;
+    const target = url.pathname === '/v2' ? this.#resolveEndpoint(host) : undefined;
     if (target === undefined) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
     if (this.#faults.takeFault(target.projectName)) {
-      this.#unanswered.push(socket);
+      this.#unansweredSockets.push(socket);
       return;
     }
     this.countOpenedConnections(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
     const connectWebSocket = (webSocket: WebSocket) => {
-      const { wakingPromise, end } = this.#computes.connect(target.projectName);
-      webSocket.on('close', end);
-      joinStreams(webSocket, target, this.#faults, this.#trips.createLink(target.projectName), wakingPromise);
+      const { wakingPromise, endConnection } = this.#computes.beginConnection(target.projectName);
+      webSocket.on('close', endConnection);
+      joinStreams(webSocket, target, this.#faults, this.#roundTrips.createLink(target.projectName), wakingPromise);
     };
-    void this.#trips
+    void this.#roundTrips
       .waitForOpening(target.projectName)
       .then(() => this.#server.handleUpgrade(request, socket, head, connectWebSocket));
   }
 
   /** Counts the connections that were opened to the project: to the database itself, and to its pooler. */
   countOpenedConnections(projectName: string): { direct: number; pooled: number } {
-    const openedCounts = this.#opened.get(projectName) ?? { direct: 0, pooled: 0 };
-    this.#opened.set(projectName, openedCounts);
+    const openedCounts = this.#openedCounts.get(projectName) ?? { direct: 0, pooled: 0 };
+    this.#openedCounts.set(projectName, openedCounts);
     return openedCounts;
   }
 
   /** Closes every open tunnel. */
   close(): void {
     for (const client of this.#server.clients) client.terminate();
-    for (const socket of this.#unanswered) socket.destroy();
+    for (const socket of this.#unansweredSockets) socket.destroy();
     this.#server.close();
   }
 }

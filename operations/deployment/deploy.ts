@@ -102,7 +102,7 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     ...Object.entries(databaseNames).map(([binding, name]) => ({
       title: `D1 database ${name}: create it, unless it is there, and let it have replicas`,
       async run() {
-        const existingDatabase = await account.database(name);
+        const existingDatabase = await account.findDatabase(name);
         if (existingDatabase && existingDatabase.jurisdiction !== settings.location.jurisdiction)
           throw makeJurisdictionProblem(name, existingDatabase.jurisdiction);
         const id = existingDatabase?.id ?? (await account.createDatabase(name, settings.location));

@@ -19,11 +19,11 @@ type Row = Record<string, string | number | null>;
  * can be repeated; nothing is deleted. @returns a summary for the report
  */
 export async function moveFormerRecords(
-  account: Pick<CloudflareAccount, 'database' | 'query'>,
+  account: Pick<CloudflareAccount, 'findDatabase' | 'query'>,
   files: Pick<Files, 'list' | 'put'>,
   name: string,
 ): Promise<string> {
-  const database = await account.database(name);
+  const database = await account.findDatabase(name);
   if (!database) return 'there is no such database';
   const runQuery = <R>(sql: string, ...values: string[]) => account.query<R>(database.id, sql, values);
   await runQuery('CREATE TABLE IF NOT EXISTS moved_rows (source TEXT PRIMARY KEY, through INTEGER NOT NULL)');

@@ -17,35 +17,35 @@ export type ReportLine = (line: string) => void;
 
 /** Lists the versions of a key that are in use, oldest first. */
 const listKeyVersions = async (store: SecretStore, key: KeyName): Promise<KeyVersion[]> =>
-  listVariableVersions(await store.names()).filter((keyVersion) => keyVersion.key === key && !keyVersion.isNext);
+  listVariableVersions(await store.listNames()).filter((keyVersion) => keyVersion.key === key && !keyVersion.isNext);
 
 /**
  * Adds a version of a key. It is first set as readable only, and used once every isolate knows it, so that no isolate meets data
- * that it cannot read. After any interruption the command may be repeated. @param keep receives the secret before it is set, for
+ * that it cannot read. After any interruption the command may be repeated. @param options.keepSecret receives the secret before it is set, for
  * the operator's safe storage
  */
 export async function addVersion(
   store: SecretStore,
   key: KeyName,
-  options: { now: number; report: ReportLine; keep(secret: Record<string, string>): Promise<void> },
+  options: { now: number; report: ReportLine; keepSecret(secret: Record<string, string>): Promise<void> },
 ): Promise<void> {
   const { report } = options;
   await store.requireChangeable();
-  const remainingVersions = listVariableVersions(await store.names()).filter(
+  const remainingVersions = listVariableVersions(await store.listNames()).filter(
     (keyVersion) => keyVersion.key === key && keyVersion.isNext,
   );
   const newestVersion = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
   const version = Math.max(makeKeyVersion(options.now), newestVersion + 1);
   const [next, used] = [formatVariable(key, version, { isNext: true }), formatVariable(key, version)];
   const secret = makeKey(key, version);
-  await options.keep({ [used]: secret });
-  await store.set(next, secret);
+  await options.keepSecret({ [used]: secret });
+  await store.setSecret(next, secret);
   report(`Version ${version} is set, to be read only.`);
   await sleep(store.propagationMs);
-  await store.set(used, secret);
+  await store.setSecret(used, secret);
   report(`Version ${version} is in use for all that is new; older ones go on being read.`);
   await sleep(store.propagationMs);
-  for (const { variable } of [{ variable: next }, ...remainingVersions]) await store.remove(variable);
+  for (const { variable } of [{ variable: next }, ...remainingVersions]) await store.removeSecret(variable);
 }
 
 /** Removes a version of a key, which ends everything made under it. @throws Problem naming the uses, unless forced */
@@ -76,7 +76,7 @@ export async function removeVersion(
       ].join('\n'),
     );
   }
-  await store.remove(removedVersion.variable);
+  await store.removeSecret(removedVersion.variable);
   report(`Version ${version} of ${key} is gone.`);
   for (const { description } of uses) report(`  Ended: ${description}`);
 }

@@ -10,9 +10,9 @@ import { writeSecretFile } from '../secret-file.ts';
 export interface SecretStore {
   /** Checks that secrets can be changed now. @throws Problem with the remedy if not */
   requireChangeable(): Promise<void>;
-  names(): Promise<string[]>;
-  set(name: string, value: string): Promise<void>;
-  remove(name: string): Promise<void>;
+  listNames(): Promise<string[]>;
+  setSecret(name: string, value: string): Promise<void>;
+  removeSecret(name: string): Promise<void>;
   /** Milliseconds until every isolate has a new secret. */
   propagationMs: number;
   /** Opens the control database of the same Worker. */
@@ -28,9 +28,9 @@ export async function openDeployedSecrets(environment: Environment, settleMs: nu
       const { runningVersion, isNewest } = await account.readRunningVersion(workerName);
       if (!isNewest) throw makeRollbackProblem(environmentName, runningVersion);
     },
-    names: () => account.listSecretNames(workerName),
-    set: (name, value) => account.putSecret(workerName, name, value),
-    remove: (name) => account.deleteSecret(workerName, name),
+    listNames: () => account.listSecretNames(workerName),
+    setSecret: (name, value) => account.putSecret(workerName, name, value),
+    removeSecret: (name) => account.deleteSecret(workerName, name),
     propagationMs: settleMs,
     openControlDb: () => openRemoteDatabase('CONTROL_DB', environment),
   };
@@ -60,9 +60,9 @@ export function openLocalSecrets(): SecretStore {
   };
   return {
     requireChangeable: async () => undefined,
-    names: async () => Object.keys(await readAllSecrets()),
-    set: async (name, value) => writeAllSecrets({ ...(await readAllSecrets()), [name]: value }),
-    async remove(name) {
+    listNames: async () => Object.keys(await readAllSecrets()),
+    setSecret: async (name, value) => writeAllSecrets({ ...(await readAllSecrets()), [name]: value }),
+    async removeSecret(name) {
       const { [name]: _removed, ...others } = await readAllSecrets();
       await writeAllSecrets(others);
     },

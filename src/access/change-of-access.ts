@@ -37,7 +37,7 @@ const PRINCIPALS_PER_PAGE = 1000;
 
 /** The result of the queries of `buildNamingQueries`. */
 interface AffectedAccess {
-  groups: Map<string, GroupRole[]>;
+  rolesByGroup: Map<string, GroupRole[]>;
   attachedPolicies: { groupId: string; policyId: string }[];
   legacyPermissions: (LegacyPermission & { groupId: string })[];
   policyDocuments: Map<string, PolicyDocument>;
@@ -53,7 +53,7 @@ function toAffectedAccess([
 ]: unknown[][][]): AffectedAccess {
   const parseJson = (value: unknown) => JSON.parse(String(value));
   return {
-    groups: new Map(living.map(([id, roles]) => [String(id), parseJson(roles)])),
+    rolesByGroup: new Map(living.map(([id, roles]) => [String(id), parseJson(roles)])),
     attachedPolicies: attached.map(([groupId, policyId]) => ({ groupId: String(groupId), policyId: String(policyId) })),
     legacyPermissions: listed.map(([groupId, id, target, actions]) => ({
       groupId: String(groupId),
@@ -84,7 +84,7 @@ export async function computeAccessChange(
   if (!rowsBefore || !rowsAfter) return change;
   const [was, is] = [toAffectedAccess(rowsBefore), toAffectedAccess(rowsAfter)];
   const groupIds = [was, is].flatMap((affectedAccess) => [
-    ...affectedAccess.groups.keys(),
+    ...affectedAccess.rolesByGroup.keys(),
     ...[...affectedAccess.attachedPolicies, ...affectedAccess.legacyPermissions].map(({ groupId }) => groupId),
   ]);
   const affectedIds = { groupIds: [...new Set(groupIds)], principalIds: [...ids] };
@@ -146,7 +146,7 @@ function readGrantsAfter(
   ids: ReadonlySet<string>,
   affectedAfter: AffectedAccess,
 ): Map<string, GroupGrants> {
-  const remainingGroups = [...grants.values()].filter(({ id }) => !ids.has(id) || affectedAfter.groups.has(id));
+  const remainingGroups = [...grants.values()].filter(({ id }) => !ids.has(id) || affectedAfter.rolesByGroup.has(id));
   return new Map(
     remainingGroups.map((group) => {
       const isUnchanged = ({ id }: { id: string }): boolean => !ids.has(group.id) && !ids.has(id);
@@ -164,7 +164,7 @@ function readGrantsAfter(
         group.id,
         {
           id: group.id,
-          roles: affectedAfter.groups.get(group.id) ?? group.roles,
+          roles: affectedAfter.rolesByGroup.get(group.id) ?? group.roles,
           policies: [...group.policies.filter(isUnchanged), ...attachedPolicies],
           permissions: [
             ...group.permissions.filter(isUnchanged),

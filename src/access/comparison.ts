@@ -22,12 +22,12 @@ export interface AccessChange {
 
 /** Returns the resources on which an access allows an action, exactly as `decideAccess` would for each resource. */
 export function findResources(access: Access, action: Action): ResourceLanguage {
-  if (access.isOwner) return { allow: ['*'], deny: [] };
+  if (access.isOwner) return { allowPatterns: ['*'], denyPatterns: [] };
   const { denyRules, allowRules, legacyRules } = findRules(access, action);
   const listPatterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
   return {
-    allow: getActionEntry(action).unlessDenied ? ['*'] : listPatterns([...allowRules, ...legacyRules]),
-    deny: listPatterns(denyRules),
+    allowPatterns: getActionEntry(action).isAllowedUnlessDenied ? ['*'] : listPatterns([...allowRules, ...legacyRules]),
+    denyPatterns: listPatterns(denyRules),
   };
 }
 
@@ -46,7 +46,10 @@ export function compareAccess(
   for (const action of ALL_ACTIONS) {
     if (accessBefore.isOwner === accessAfter.isOwner && !hasRules(only, action) && !hasRules(others, action)) continue;
     const [was, is] = [findResources(accessBefore, action), findResources(accessAfter, action)];
-    spendBudget(budget, was.allow.length + was.deny.length + is.allow.length + is.deny.length);
+    spendBudget(
+      budget,
+      was.allowPatterns.length + was.denyPatterns.length + is.allowPatterns.length + is.denyPatterns.length,
+    );
     const key = JSON.stringify([was, is]);
     const foundDifference = differencesByPatterns.get(key) ?? {
       gain: findShortestDifference(is, was, budget),

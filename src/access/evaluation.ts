@@ -257,7 +257,8 @@ function resolveRules(rules: IndexedRules, resource: string): Decision {
     rules.allowRules.find(matchesResource) ??
     rules.legacyRules.find(matchesResource)
   )?.decision;
-  const decision = foundDecision ?? (getActionEntry(rules.action).unlessDenied ? NOT_DENIED_DECISION : NO_DECISION);
+  const decision =
+    foundDecision ?? (getActionEntry(rules.action).isAllowedUnlessDenied ? NOT_DENIED_DECISION : NO_DECISION);
   if (rules.decisionsByResource.size >= MAX_CACHED_DECISIONS) rules.decisionsByResource.clear();
   rules.decisionsByResource.set(resource, decision);
   return decision;

@@ -1,10 +1,10 @@
 import { compilePattern, type Matcher, mayOverlap } from '../permissions/wildcard.ts';
 import { accessTooComplex } from './failures.ts';
 
-/** Set of resources that an action is allowed on: those that match a pattern of `allow`, and none of `deny`. */
+/** Set of resources that an action is allowed on: those that match a pattern of `allowPatterns`, and none of `denyPatterns`. */
 export interface ResourceLanguage {
-  allow: readonly string[];
-  deny: readonly string[];
+  allowPatterns: readonly string[];
+  denyPatterns: readonly string[];
 }
 
 /** Remaining cost of a comparison, in search states to visit. About a second; hostile patterns would need years. */
@@ -33,10 +33,13 @@ export function findShortestDifference(
   budget: ComparisonBudget,
 ): string | null {
   if (includesResource(language, ANY_RESOURCE) && !includesResource(otherLanguage, ANY_RESOURCE)) return ANY_RESOURCE;
-  const [allow, deny] = [dropContainedPatterns(language.allow, budget), dropContainedPatterns(language.deny, budget)];
+  const [allow, deny] = [
+    dropContainedPatterns(language.allowPatterns, budget),
+    dropContainedPatterns(language.denyPatterns, budget),
+  ];
   const [otherAllow, otherDeny] = [
-    dropContainedPatterns(otherLanguage.allow, budget),
-    dropContainedPatterns(otherLanguage.deny, budget),
+    dropContainedPatterns(otherLanguage.allowPatterns, budget),
+    dropContainedPatterns(otherLanguage.denyPatterns, budget),
   ];
   const isWithin = (pattern: string, patterns: readonly string[]) => containsPattern(patterns, pattern, budget);
   // Where nothing else is denied, what both allow makes no difference.
@@ -52,8 +55,8 @@ export function findShortestDifference(
     const findOverlapping = (patterns: readonly string[]) =>
       patterns.filter((otherPattern) => mayOverlap(otherPattern, pattern)).map(getAutomaton);
     const otherAutomata = {
-      allow: isAllowed ? [getAutomaton('*')] : findOverlapping(otherAllow),
-      deny: findOverlapping(otherDenyPatterns),
+      allowAutomata: isAllowed ? [getAutomaton('*')] : findOverlapping(otherAllow),
+      denyAutomata: findOverlapping(otherDenyPatterns),
     };
     shortestDifference =
       searchDifference(
@@ -68,7 +71,10 @@ export function findShortestDifference(
 }
 
 /** Returns true if a resource is in a language. */
-export const includesResource = ({ allow, deny }: ResourceLanguage, resource: string): boolean => {
+export const includesResource = (
+  { allowPatterns: allow, denyPatterns: deny }: ResourceLanguage,
+  resource: string,
+): boolean => {
   const matchesResource = (pattern: string) => compilePattern(pattern)(resource);
   return allow.some(matchesResource) && !deny.some(matchesResource);
 };
@@ -202,19 +208,19 @@ interface SearchStep {
 
 /**
  * Finds a shortest text, after the common prefix of all names, that matches `wantedAutomaton`, none of `deny`, and
- * either none of `otherAutomata.allow` or one of `otherAutomata.deny`.
+ * either none of `otherAutomata.allowAutomata` or one of `otherAutomata.denyAutomata`.
  * @param maxLength only texts shorter than this
  */
 function searchDifference(
   wantedAutomaton: Automaton,
   deny: readonly Automaton[],
-  otherAutomata: { allow: readonly Automaton[]; deny: readonly Automaton[] },
+  otherAutomata: { allowAutomata: readonly Automaton[]; denyAutomata: readonly Automaton[] },
   maxLength: number,
   budget: ComparisonBudget,
 ): string[] | null {
-  const allAutomata = [wantedAutomaton, ...deny, ...otherAutomata.allow, ...otherAutomata.deny];
+  const allAutomata = [wantedAutomaton, ...deny, ...otherAutomata.allowAutomata, ...otherAutomata.denyAutomata];
   const otherAllowStart = 1 + deny.length;
-  const otherDenyStart = otherAllowStart + otherAutomata.allow.length;
+  const otherDenyStart = otherAllowStart + otherAutomata.allowAutomata.length;
   const hasState = (states: readonly number[], begin: number, end: number, condition: 'accepted' | 'everything') =>
     states.some(
       (state, at) =>

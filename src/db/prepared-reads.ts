@@ -12,7 +12,7 @@ interface PreparedQuery {
 interface ReadPlan {
   text: string;
   parameters: unknown[];
-  rows(result: D1Result): unknown;
+  mapRows(result: D1Result): unknown;
 }
 
 /** Query builder without a database behind it. */
@@ -32,7 +32,7 @@ export function prepareReads<const Name extends string, const Reads extends Stat
     const fillParameter = (parameter: unknown) =>
       parameter instanceof Placeholder ? values[parameter.name as Name] : parameter;
     return mapStatements(reads, (read) => {
-      const { text, parameters, rows } = plans.get(read) as ReadPlan;
+      const { text, parameters, mapRows: rows } = plans.get(read) as ReadPlan;
       const query = { sql: text, params: parameters.map(fillParameter) };
       return { _prepare: () => ({ stmt: session.prepare(text), getQuery: () => query, mapResult: rows }) };
     }) as Reads;
@@ -42,5 +42,5 @@ export function prepareReads<const Name extends string, const Reads extends Stat
 function planRead(read: Statement): ReadPlan {
   const preparedQuery = (read as unknown as { prepare(): PreparedQuery }).prepare();
   const { sql: text, params } = preparedQuery.getQuery();
-  return { text, parameters: params, rows: (result) => preparedQuery.mapResult(result, true) };
+  return { text, parameters: params, mapRows: (result) => preparedQuery.mapResult(result, true) };
 }

@@ -58,7 +58,7 @@ export interface TableKind {
   table: SQLiteTable;
   columns: Readonly<Record<string, true | string>>;
   /** Columns of a table without export that are disclosed to the person whom a row is about. */
-  personal?: readonly string[];
+  personalColumns?: readonly string[];
 }
 
 /** Union of the names in a text, which are separated by spaces. */
@@ -84,7 +84,7 @@ const declareHiddenTable = <T extends SQLiteTable>(
 ): TableKind => ({
   table,
   columns: Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, exclusionReason])),
-  personal: personalColumns,
+  personalColumns,
 });
 
 /** Kinds of all tables of the control database; a test fails if one is missing. */
@@ -285,7 +285,7 @@ const KIND_BY_TABLE = new Map(TABLE_KINDS.map((kind) => [kind.table, kind]));
 
 /** Lists the columns of a table that are disclosed to the person whom a row is about, or who requests them. */
 export function listPersonalColumns(table: SQLiteTable): SQLiteColumn[] {
-  const { columns = {}, personal = [] } = KIND_BY_TABLE.get(table) ?? {};
+  const { columns = {}, personalColumns: personal = [] } = KIND_BY_TABLE.get(table) ?? {};
   return selectColumns(table, (name) => columns[name] === true || personal.includes(name));
 }
 

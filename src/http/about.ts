@@ -29,7 +29,7 @@ export async function respondToAbout(assets: Fetcher, version: string, request: 
   const page = await makePageResponse(assets, 'plain', {
     frameAncestors: [],
     locale,
-    plain: { title: API_NAME, text, links, note, forms: [] },
+    plainContent: { title: API_NAME, text, links, note, forms: [] },
   });
   page.headers.set('Vary', varyHeader);
   return page;

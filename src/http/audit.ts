@@ -46,7 +46,7 @@ export const auditRequests =
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
       count: 1,
-      used: { requests: isAuthenticatedCaller(facts) ? 1 : 0, executions: facts.meter.executions },
+      used: { requests: isAuthenticatedCaller(facts) ? 1 : 0, executions: facts.meter.executionCount },
     };
     facts.meter.isRecorded = true;
     c.executionCtx.waitUntil(

@@ -25,7 +25,7 @@ import { makeRateLimitFailure } from './rate-limits.ts';
 /** Caller of a request, its idempotency key, and `uncount`, which undoes the count and the use of the key. */
 export interface AuthenticatedPrincipal {
   actor: Principal;
-  key: IdempotencyKey | null;
+  idempotencyKey: IdempotencyKey | null;
   uncount(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export async function authenticatePrincipal(
     cachePrincipal(credential, currentPrincipal, gateResult.accessVersion);
     return toAuthenticatedPrincipal(presentedCredential, currentPrincipal, gateResult);
   } catch (error) {
-    await releaseKey(gateResult.key);
+    await releaseKey(gateResult.idempotencyKey);
     throw error;
   }
 }
@@ -74,11 +74,15 @@ export async function authenticatePrincipal(
 function toAuthenticatedPrincipal(
   presentedCredential: PresentedCredential,
   knownPrincipal: KnownPrincipal,
-  { key, uncount }: GateResult,
+  { idempotencyKey: key, uncount }: GateResult,
 ): AuthenticatedPrincipal {
   presentedCredential.recordUse(knownPrincipal);
   const actor = { ...knownPrincipal.actor, access: copyForRequest(knownPrincipal.actor.access) };
-  return { actor, key: key && { ...key, readSender: () => authenticateAgain(presentedCredential) }, uncount };
+  return {
+    actor,
+    idempotencyKey: key && { ...key, readSender: () => authenticateAgain(presentedCredential) },
+    uncount,
+  };
 }
 
 /** Authenticates a request again, without counting it again. @throws if its credential is no longer valid */
@@ -90,7 +94,7 @@ export async function authenticateAgain(presentedCredential: PresentedCredential
 interface GateResult {
   /** Version of the principal's access; null if the gate did not answer. */
   accessVersion: string | null;
-  key: IdempotencyKey | null;
+  idempotencyKey: IdempotencyKey | null;
   uncount(): Promise<void>;
 }
 
@@ -133,7 +137,7 @@ async function askGate(
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
     accessVersion: access,
-    key:
+    idempotencyKey:
       keyedRequest && key && makeIdempotencyKey(key, { ...keyedRequest, senderId: principalId, requestId }, callGate),
     uncount: () =>
       callGate(async (gate) => await gate.withdraw(admission)).catch((error) =>

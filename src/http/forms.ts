@@ -14,10 +14,13 @@ export type FormFields = Readonly<Partial<Record<string, string>>>;
  */
 export async function readForm(
   request: Request,
-  refuse: { notForm(): Failure; twice(name: string, singleFields: FormFields): Failure | Promise<Failure> },
+  refuse: {
+    makeNotFormFailure(): Failure;
+    makeRepeatedFieldFailure(name: string, singleFields: FormFields): Failure | Promise<Failure>;
+  },
 ): Promise<FormFields> {
   const type = request.headers.get('content-type') ?? '';
-  if (type.split(';')[0]?.trim().toLowerCase() !== FORM_MEDIA_TYPE) throw refuse.notForm();
+  if (type.split(';')[0]?.trim().toLowerCase() !== FORM_MEDIA_TYPE) throw refuse.makeNotFormFailure();
   const bytes = await readBounded(request.body, MAX_FORM_BYTES, { leavesRest: true });
   if (bytes === null) throw bodyTooLarge(MAX_FORM_BYTES);
   const form = new Map<string, string>();
@@ -30,5 +33,5 @@ export async function readForm(
   const [first] = repeatedNames;
   if (first === undefined) return Object.fromEntries(form);
   for (const name of repeatedNames) form.delete(name);
-  throw await refuse.twice(first, Object.fromEntries(form));
+  throw await refuse.makeRepeatedFieldFailure(first, Object.fromEntries(form));
 }

@@ -30,9 +30,9 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
 /** Idempotency key of an identified sender's request, with functions that notify the object that stores the key. */
 export interface IdempotencyKey {
   state: KeyState;
-  use: KeyUse;
-  extend(): Promise<void>;
-  end(outcome: KeyEnd): Promise<void>;
+  keyUse: KeyUse;
+  extendLease(): Promise<void>;
+  endUse(outcome: KeyEnd): Promise<void>;
   /** Reads the sender again, with their current access; absent for an outsider. @throws if the credential is no longer valid */
   readSender?(): Promise<Actor>;
 }
@@ -58,9 +58,9 @@ export function makeIdempotencyKey(
   const logFailure = (error: unknown) => logError('idempotency_key_not_changed', error);
   return {
     state,
-    use,
-    extend: () => callKeyStore(async (keyStore) => await keyStore.extendKey(use)).catch(logFailure),
-    end: (outcome) => callKeyStore(async (keyStore) => await keyStore.endKey(use, outcome)).catch(logFailure),
+    keyUse: use,
+    extendLease: () => callKeyStore(async (keyStore) => await keyStore.extendKey(use)).catch(logFailure),
+    endUse: (outcome) => callKeyStore(async (keyStore) => await keyStore.endKey(use, outcome)).catch(logFailure),
   };
 }
 
@@ -115,7 +115,7 @@ const makeInvalidKeyFailure = (message: string): Failure => invalidInput([{ fiel
 
 /** Releases the idempotency key of a request that does not reach its handler. */
 export async function releaseKey(key: RequestKey): Promise<void> {
-  if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
+  if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.endUse({ state: 'undone' });
 }
 
 /**
@@ -128,7 +128,7 @@ export const runWithIdempotencyKey: MiddlewareHandler<HttpEnv> = async (c, next)
   if (key instanceof Failure) throw key;
   if (key.state.state !== 'begun') return replayResponse(c, key);
 
-  const extensionTimer = setInterval(() => void key.extend(), LEASE_MS / 3);
+  const extensionTimer = setInterval(() => void key.extendLease(), LEASE_MS / 3);
   try {
     await next();
   } finally {
@@ -137,7 +137,7 @@ export const runWithIdempotencyKey: MiddlewareHandler<HttpEnv> = async (c, next)
   await storeResponse(c, key);
 };
 
-async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: IdempotencyKey): Promise<Response> {
+async function replayResponse(c: HonoContext<HttpEnv>, { state, keyUse: use }: IdempotencyKey): Promise<Response> {
   const { context } = c.var;
   if (state.state === 'reused') throw idempotencyKeyReused();
   if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
@@ -188,10 +188,10 @@ async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: Ide
 /** Stores the answer before it is sent: a caller who received no answer can ask for it again at once. */
 async function storeResponse(c: HonoContext<HttpEnv>, key: IdempotencyKey): Promise<void> {
   const { status, headers, body } = c.res;
-  if (status >= 500 || status === 429) return key.end({ state: 'undone' });
+  if (status >= 500 || status === 429) return key.endUse({ state: 'undone' });
   const { beginning, isWhole } = body === null ? { beginning: null, isWhole: true } : await readFirstBytes(body);
   if (beginning !== null) c.res = new Response(beginning, { status, headers });
-  if (!isWhole) return key.end({ state: 'not_kept' });
+  if (!isWhole) return key.endUse({ state: 'not_kept' });
   const { resourceIds, recordedAs } = c.get('facts');
   const { context } = c.var;
   const storedResponse = {
@@ -202,7 +202,7 @@ async function storeResponse(c: HonoContext<HttpEnv>, key: IdempotencyKey): Prom
     ...(recordedAs && { recordedAs }),
     access: await describeSenderAccess(c, key),
   };
-  await key.end({ state: 'kept', answer: await encryptResponse(context, key.use, storedResponse) });
+  await key.endUse({ state: 'kept', answer: await encryptResponse(context, key.keyUse, storedResponse) });
 }
 
 const makeContext = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;

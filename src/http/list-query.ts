@@ -19,10 +19,10 @@ export const makeWholeNumberSchema = (defaultValue: number, minimum: number, max
 const LAST_PAGE = 1_000_000_000;
 
 /** Makes the schema of `page` and the size of a page, under the name its surface gives it. */
-export const makePageQuery = <Name extends string>(sizeName: Name, size = { standard: 20, maximum: 100 }) =>
+export const makePageQuery = <Name extends string>(sizeName: Name, size = { usualPageSize: 20, maxPageSize: 100 }) =>
   z.object({
     page: makeWholeNumberSchema(1, 1, LAST_PAGE).meta({ description: 'The page, counted from 1.' }),
-    [sizeName]: makeWholeNumberSchema(size.standard, 1, size.maximum).meta({
+    [sizeName]: makeWholeNumberSchema(size.usualPageSize, 1, size.maxPageSize).meta({
       description: 'The most records on a page.',
     }),
   } as {
@@ -114,7 +114,7 @@ interface SortOptions<Fields extends readonly [string, ...string[]]> {
 /** Makes the schema of the query of a list that can be searched and sorted: a page, `search` and `sort_by`. */
 export const makeSortedListQuery = <const Fields extends readonly [string, ...string[]]>(
   { searchedField, fields, defaultOrdering }: SortOptions<Fields>,
-  size?: { standard: number; maximum: number },
+  size?: { usualPageSize: number; maxPageSize: number },
 ) =>
   makePageQuery('per_page', size).extend({
     search: makeSearchSchema(searchedField),

@@ -213,7 +213,7 @@ function checkAccess(
         readKeyedRequest: () => readKeyedRequest(c, contract),
       });
       c.set('context', { ...context, actor: checkedRequest.actor } as typeof context);
-      c.set('key', checkedRequest.key);
+      c.set('key', checkedRequest.idempotencyKey);
       c.set('release', close);
       await next();
     } finally {
@@ -323,7 +323,7 @@ function handleWhenChanged(
     readVersions: contract.readRecordVersions as ReadRecordVersions,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
-    seconds: getWaitSeconds(call.query) as number,
+    waitSeconds: getWaitSeconds(call.query) as number,
     releaseConnections: c.get('release'),
     isKnownVersion: async (shownRecord) =>
       isKnownVersion(

@@ -385,7 +385,7 @@ function describePermission(access: RouteAccess): { 'x-permission'?: string; 'x-
   if (access === 'administrator') return { 'x-permission': access };
   const action = getAction(access);
   if (action === null) return {};
-  const { legacy, types } = getActionEntry(action);
+  const { legacyVerbs: legacy, types } = getActionEntry(action);
   const alias = legacy?.map((verb) => `${types[0]}:${verb}`).join(' + ');
   return { 'x-permission': action, ...(alias && { 'x-legacy-permission': alias }) };
 }

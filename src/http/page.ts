@@ -17,7 +17,7 @@ export interface ServedPage {
   /** Status of the answer; 200 by default. */
   status?: 400 | 403;
   /** Content of a plain page. */
-  plain?: PlainContent;
+  plainContent?: PlainContent;
 }
 
 /** Content of a page of text, links, and forms whose buttons post to the page's own path. */
@@ -56,12 +56,12 @@ export function choosePageLocale({ url, headers }: Request, tokenLocale?: Locale
 export async function makePageResponse(
   assets: Fetcher,
   name: PageName,
-  { frameAncestors, locale, branding, data, status, plain }: ServedPage,
+  { frameAncestors, locale, branding, data, status, plainContent }: ServedPage,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
   const html = insertData(await page.text(), { branding, told: data });
-  return new Response(plain ? insertContent(html, plain, locale) : html, {
+  return new Response(plainContent ? insertContent(html, plainContent, locale) : html, {
     status: status ?? 200,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',

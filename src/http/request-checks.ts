@@ -70,7 +70,7 @@ export interface AuthenticationMethods {
 /** Caller of a request and its idempotency key. */
 export interface CheckedRequest {
   actor: Actor;
-  key: RequestKey;
+  idempotencyKey: RequestKey;
 }
 
 /** Request before its checks. */
@@ -101,7 +101,7 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
   }
   facts.limitStates.unshift(byIp.value);
   if (identified.status === 'rejected') throw identified.reason;
-  const { actor, key } = identified.value;
+  const { actor, idempotencyKey: key } = identified.value;
   facts.actor = actor;
   try {
     if (isPrincipal(actor)) {
@@ -112,7 +112,7 @@ export async function checkRequest(requestToCheck: RequestToCheck): Promise<Chec
     await releaseKey(key);
     throw error;
   }
-  return { actor, key };
+  return { actor, idempotencyKey: key };
 }
 
 /** Counts a request that is refused before its checks, by its address. @throws rateLimitExceeded */
@@ -127,7 +127,7 @@ interface CountedCaller extends CheckedRequest {
   uncount(): Promise<void>;
 }
 
-const makeKeylessCaller = (actor: Actor): CountedCaller => ({ actor, key: null, uncount: async () => {} });
+const makeKeylessCaller = (actor: Actor): CountedCaller => ({ actor, idempotencyKey: null, uncount: async () => {} });
 
 /** Authenticates the caller, and counts the request by the caller. */
 async function authenticateAndCount(requestToCheck: RequestToCheck): Promise<CountedCaller> {
@@ -188,7 +188,9 @@ async function authenticateCaller(requestToCheck: RequestToCheck): Promise<Count
     'actor' in presentedCredential
       ? countOutsider(ctx, presentedCredential.actor, facts, usableKey)
       : authenticatePrincipal(ctx, presentedCredential, facts.limitStates, usableKey);
-  return keyedRequest instanceof Failure ? { ...(await identifiedCaller), key: keyedRequest } : identifiedCaller;
+  return keyedRequest instanceof Failure
+    ? { ...(await identifiedCaller), idempotencyKey: keyedRequest }
+    : identifiedCaller;
 }
 
 /** Counts a request of an outsider, and begins to use its idempotency key. */
@@ -204,7 +206,7 @@ async function countOutsider(
   const callLimiter = (callback: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
     callObject(ctx.bindings.TOKEN_LIMITER, actor.id, callback);
   const key = makeIdempotencyKey(state, use, callLimiter);
-  return { actor, key, uncount: () => releaseKey(key) };
+  return { actor, idempotencyKey: key, uncount: () => releaseKey(key) };
 }
 
 /** Returns true if the token in its path gives access to a route. */

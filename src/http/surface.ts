@@ -135,7 +135,7 @@ export const CONSOLE_FAMILIES = makeFamilies({
 /** Finds a surface's wording of a failure or a type: status, code and the parts that replace the failure's own. */
 export function findWording(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
-  { kind, says }: Pick<FailureType, 'kind' | 'says'>,
+  { kind, wordings: says }: Pick<FailureType, 'kind' | 'wordings'>,
 ): Wording & { status: number; code: string } {
   const ownWording = says[wordedAs];
   return {

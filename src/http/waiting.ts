@@ -113,7 +113,7 @@ export interface WaitingRequest {
   /** Context of the request. */
   ctx: CompanyContext;
   id: string;
-  seconds: number;
+  waitSeconds: number;
   /** Closes the connections of the request's context. */
   releaseConnections(): Promise<void>;
   isKnownVersion(shownRecord: object): Promise<boolean>;
@@ -129,8 +129,16 @@ export interface WaitingRequest {
  * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */
 export async function respondWhenChanged(waitingRequest: WaitingRequest): Promise<object> {
-  const { readVersions, ctx, id, seconds, releaseConnections, isKnownVersion, respond, respondAfterRecheck } =
-    waitingRequest;
+  const {
+    readVersions,
+    ctx,
+    id,
+    waitSeconds: seconds,
+    releaseConnections,
+    isKnownVersion,
+    respond,
+    respondAfterRecheck,
+  } = waitingRequest;
   if (!ID_PATTERN.test(id)) return respond();
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;

@@ -101,7 +101,7 @@ async function runJob(
         return await mailEndpointDisabled(context, message.endpointId);
     }
   } finally {
-    await countExecutions(context, context.meter.executions).catch((error) =>
+    await countExecutions(context, context.meter.executionCount).catch((error) =>
       logError('executions_not_counted', error),
     );
     await close();

@@ -68,7 +68,7 @@ export interface FailureType<Arguments extends any[] = any[]> {
   readonly kind: FailureKind;
   /** Reason `concept.fact`, such as `user.email_taken`; unique among the failures. */
   readonly reason: string;
-  readonly says: SurfaceWordings;
+  readonly wordings: SurfaceWordings;
   /** Meaning of the failure, whatever its arguments: for the description of the API. */
   readonly description: string;
   /** Returns true if an error is a failure of this type. */
@@ -103,7 +103,7 @@ export function defineFailure<const D extends DetailSource = FailureDetail>(
   const type: FailureType<ArgumentsOf<D>> = Object.assign(makeFailure, {
     kind,
     reason,
-    says: portuguese === undefined ? words : addPortugueseMessage(words, portuguese),
+    wordings: portuguese === undefined ? words : addPortugueseMessage(words, portuguese),
     description: message,
     matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
   });
@@ -194,16 +194,16 @@ export class Failure extends Error {
   readonly kind: FailureKind;
   readonly reason: string;
   readonly detail: FailureDetail;
-  readonly says: SurfaceWordings;
+  readonly wordings: SurfaceWordings;
 
   /** Makes a failure; called only by `defineFailure`. */
-  constructor({ kind, reason, says }: FailureType, detail: FailureDetail) {
+  constructor({ kind, reason, wordings: says }: FailureType, detail: FailureDetail) {
     super(detail.message ?? reason);
     this.name = 'Failure';
     this.kind = kind;
     this.reason = reason;
     this.detail = detail;
-    this.says = says;
+    this.wordings = says;
   }
 
   /** Adds the error that led to the failure, for logs; callers do not see it. */

@@ -12,8 +12,8 @@ export class PreparedResponse {
 /** Body as it is sent: read as it arrives, with the type and the length that its sender states. */
 export interface SentBody {
   stream: ReadableStream<Uint8Array> | null;
-  type: string | null;
-  length: number | null;
+  mediaType: string | null;
+  byteCount: number | null;
 }
 
 /** Makes an answer of JSON that is already written. */

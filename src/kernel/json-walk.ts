@@ -33,7 +33,7 @@ export class JsonWalker {
   }
 
   /** Returns the next byte that is not whitespace; 0 at the end. */
-  next(): number {
+  findNextByte(): number {
     const { bytes } = this;
     for (let byte = bytes[this.at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; )
       byte = bytes[++this.at];
@@ -42,7 +42,7 @@ export class JsonWalker {
 
   /** Goes over one value of any kind. @param depth the number of arrays and objects around it */
   walkValue(depth = 0): void {
-    switch (this.next()) {
+    switch (this.findNextByte()) {
       case STRING_START:
         this.#walkString();
         break;
@@ -72,11 +72,11 @@ export class JsonWalker {
    */
   walkMembers(walkMemberValue: (start: number, end: number) => void, depth: number): void {
     this.#walkList(OBJECT_END, depth, () => {
-      if (this.next() !== STRING_START) throw new SyntaxError();
+      if (this.findNextByte() !== STRING_START) throw new SyntaxError();
       const start = this.at;
       this.#walkString();
       const end = this.at;
-      if (this.next() !== COLON) throw new SyntaxError();
+      if (this.findNextByte() !== COLON) throw new SyntaxError();
       this.at += 1;
       walkMemberValue(start, end);
     });
@@ -90,13 +90,13 @@ export class JsonWalker {
   #walkList(end: number, depth: number, walkItem: () => void): void {
     if (depth === this.#maxDepth) throw new NestedTooDeepError();
     this.at += 1;
-    if (this.next() === end) {
+    if (this.findNextByte() === end) {
       this.at += 1;
       return;
     }
     for (;;) {
       walkItem();
-      const separator = this.next();
+      const separator = this.findNextByte();
       this.at += 1;
       if (separator === end) return;
       if (separator !== COMMA) throw new SyntaxError();

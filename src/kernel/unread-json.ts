@@ -41,7 +41,7 @@ export class UnreadObject {
     let copiedEnd = this.#start;
     const walker = new JsonWalker(this.#bytes, this.#start, Number.POSITIVE_INFINITY);
     const flattenMember = () => {
-      const firstByte = walker.next();
+      const firstByte = walker.findNextByte();
       const start = walker.at;
       walker.walkValue();
       if (firstByte !== OBJECT_START && firstByte !== ARRAY_START) return;
@@ -77,7 +77,7 @@ export function readBodyWithUnreadList(bytes: Uint8Array, unreadList: UnreadList
   const walker = new JsonWalker(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, maxDepth);
   const body: Record<string, unknown> = Object.create(null);
   let otherFieldCount = 0;
-  const firstByte = walker.next();
+  const firstByte = walker.findNextByte();
   if (firstByte === OBJECT_START) {
     walker.walkMembers((start, end) => {
       if (isFieldNamed(unreadList.list, bytes, start, end))
@@ -89,7 +89,7 @@ export function readBodyWithUnreadList(bytes: Uint8Array, unreadList: UnreadList
       }
     }, 0);
   } else walker.walkValue();
-  walker.next();
+  walker.findNextByte();
   if (walker.at < bytes.length) throw new SyntaxError();
   return firstByte === OBJECT_START ? body : makeEmptyValue(firstByte);
 }
@@ -105,7 +105,7 @@ function requireUtf8(bytes: Uint8Array): void {
 }
 
 function readList(walker: JsonWalker, maxObjects: number): unknown {
-  const firstByte = walker.next();
+  const firstByte = walker.findNextByte();
   if (firstByte !== ARRAY_START) {
     walker.walkValue(1);
     return makeEmptyValue(firstByte);
@@ -119,7 +119,7 @@ function readList(walker: JsonWalker, maxObjects: number): unknown {
 }
 
 function readObject(walker: JsonWalker): UnreadObject | null {
-  if (walker.next() !== OBJECT_START) {
+  if (walker.findNextByte() !== OBJECT_START) {
     walker.walkValue(2);
     return null;
   }
@@ -128,7 +128,7 @@ function readObject(walker: JsonWalker): UnreadObject | null {
   let isNested = false;
   walker.walkMembers(() => {
     fieldCount += 1;
-    const firstByte = walker.next();
+    const firstByte = walker.findNextByte();
     isNested ||= firstByte === OBJECT_START || firstByte === ARRAY_START;
     walker.walkValue(3);
   }, 2);

@@ -21,7 +21,7 @@ export interface DayTable extends LogRange {
 /** The days that have a table, in order, and the end of the days in the table of the previous version. */
 interface DayTables {
   days: number[];
-  formerEnd: number;
+  formerTableEnd: number;
 }
 
 const NO_DAY = Number.MIN_SAFE_INTEGER;
@@ -45,7 +45,7 @@ function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
     const [end] = names.includes(formerName)
       ? sql.exec<{ at: number }>('SELECT endAt AS at FROM former_tables WHERE kind = ?', kind).toArray()
       : [];
-    tablesByKind[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NO_DAY };
+    tablesByKind[kind] = { days: days.sort((a, b) => a - b), formerTableEnd: end?.at ?? NO_DAY };
   }
   cachedDayTables.set(sql, tablesByKind);
   return tablesByKind;
@@ -53,7 +53,7 @@ function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
 
 /** Returns the table for a record of this time, creating it where there is none. */
 export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string {
-  const { days, formerEnd } = getDayTables(sql)[kind];
+  const { days, formerTableEnd: formerEnd } = getDayTables(sql)[kind];
   if (at < formerEnd) return LOG_TABLES[kind].tablePrefix;
   const day = Math.floor(at / DAY_MS);
   if (!days.includes(day)) {
@@ -65,7 +65,7 @@ export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string 
 }
 
 function listTables(sql: SqlStorage, kind: LogKind): DayTable[] {
-  const { days, formerEnd } = getDayTables(sql)[kind];
+  const { days, formerTableEnd: formerEnd } = getDayTables(sql)[kind];
   const formerTable = {
     name: LOG_TABLES[kind].tablePrefix,
     lower: toRange({}).lower,
@@ -129,7 +129,7 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     const end = isFirstTakeover ? getDayRange(newest).upper.at : NO_DAY;
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
     cachedDayTables.delete(sql);
-    const { formerEnd } = getDayTables(sql)[kind];
+    const { formerTableEnd: formerEnd } = getDayTables(sql)[kind];
     const nextRecordSql = `SELECT occurredAt AS at FROM ${tablePrefix} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
       const [added] = sql.exec<{ at: number }>(nextRecordSql, formerEnd).toArray();

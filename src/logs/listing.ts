@@ -16,7 +16,7 @@ export interface LogPage {
 export interface LogReadSource {
   sql: SqlStorage;
   /** Returns a value that changes whenever records are moved. */
-  state(): number;
+  getMoveCount(): number;
   /** Yields to other requests. */
   pause(): Promise<void>;
 }
@@ -26,7 +26,7 @@ const MAX_TRIES = 3;
 
 /** Reads `limit` records after skipping `skipCount`, the newest first, with the exact total. */
 export async function listRecords(
-  { sql, state, pause }: LogReadSource,
+  { sql, getMoveCount: state, pause }: LogReadSource,
   kind: LogKind,
   filter: LogFilter,
   skipCount: number,

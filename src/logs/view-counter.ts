@@ -54,7 +54,7 @@ export class Tally {
   readonly totals = { resolved: 0, executed: 0, denied: 0 };
   /** The counts by interval number. */
   readonly series = new Map<number, LogAnalytics['totals']>();
-  readonly top: Record<'shares' | 'dashboards' | 'countries', TopEntries> = {
+  readonly topEntries: Record<'shares' | 'dashboards' | 'countries', TopEntries> = {
     shares: new Map(),
     dashboards: new Map(),
     countries: new Map(),
@@ -96,14 +96,14 @@ export class Tally {
       this.#see(viewer, isExecuted ? 1 : 0, isExecuted ? (actorEmail ?? actorId ?? null) : null, true);
     }
     if (!isExecuted) return;
-    if (shareId !== null) addToTopEntries(this.top.shares, shareId, 1, null);
-    if (targetType === 'dashboard' && targetId !== null) addToTopEntries(this.top.dashboards, targetId, 1, null);
-    if (ipCountry !== null) addToTopEntries(this.top.countries, ipCountry, 1, ipCountry);
+    if (shareId !== null) addToTopEntries(this.topEntries.shares, shareId, 1, null);
+    if (targetType === 'dashboard' && targetId !== null) addToTopEntries(this.topEntries.dashboards, targetId, 1, null);
+    if (ipCountry !== null) addToTopEntries(this.topEntries.countries, ipCountry, 1, ipCountry);
   }
 
   /** Returns all entries of a top list, each count with that of the same key in `otherEntries` added. */
-  mergeTop(name: keyof typeof this.top, otherEntries: readonly TopEntry[]): TopEntry[] {
-    const entriesByKey = new Map([...this.top[name]].map(([key, entry]) => [key, { ...entry }]));
+  mergeTop(name: keyof typeof this.topEntries, otherEntries: readonly TopEntry[]): TopEntry[] {
+    const entriesByKey = new Map([...this.topEntries[name]].map(([key, entry]) => [key, { ...entry }]));
     for (const { key, count, label } of otherEntries) addToTopEntries(entriesByKey, key, count, label);
     return [...entriesByKey.values()];
   }

@@ -275,7 +275,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
 
   /** Lists the object's part of a page, with the exact number of its records, and the files with the rest of the list. */
   async list(kind: LogKind, filter: LogFilter, skipCount: number, limit: number): Promise<LogPage> {
-    const readState = { sql: this.#sql, state: () => this.#moveCount, pause: yieldToOtherTasks };
+    const readState = { sql: this.#sql, getMoveCount: () => this.#moveCount, pause: yieldToOtherTasks };
     return listRecords(readState, kind, filter, skipCount, limit);
   }
 

@@ -118,9 +118,9 @@ export interface ActionEntry {
   /** The resource types of these ARNs; the first is the default. */
   types: readonly [string, ...string[]];
   /** Legacy verbs that together grant the action; null when only the legacy `*` does. */
-  legacy: readonly LegacyVerb[] | null;
+  legacyVerbs: readonly LegacyVerb[] | null;
   /** Whether the action is allowed unless a Deny applies. */
-  unlessDenied: boolean;
+  isAllowedUnlessDenied: boolean;
 }
 
 const LEGACY_VERBS: Record<ActionColumn, readonly LegacyVerb[] | null> = {
@@ -140,8 +140,8 @@ function listActionEntries(service: Service): ActionEntry[] {
     (row[column] ?? []).map((name) => ({
       ...arnParts,
       action: `${service}:${name}` as Action,
-      legacy: LEGACY_VERBS[column],
-      unlessDenied: column === 'unless_denied',
+      legacyVerbs: LEGACY_VERBS[column],
+      isAllowedUnlessDenied: column === 'unless_denied',
     })),
   );
 }

@@ -68,7 +68,7 @@ function makeGrant(
     allowsAction(action) {
       const entry = getActionEntry(action);
       if (service !== null && entry.service !== service) return false;
-      return actions.includes('*') || (entry.legacy?.every((verb) => actions.includes(verb)) ?? false);
+      return actions.includes('*') || (entry.legacyVerbs?.every((verb) => actions.includes(verb)) ?? false);
     },
   };
 }

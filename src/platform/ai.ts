@@ -22,8 +22,8 @@ export interface AiSettings {
 export interface AiQuestion<T> {
   /** The name of the schema: letters, digits and `_`. */
   name: string;
-  system: string;
-  user: string;
+  systemPrompt: string;
+  userPrompt: string;
   /** The schema that the model must answer in. */
   answerSchema: z.ZodType;
   /** Reads an answer, which may hold anything. If it throws, the answer is invalid. */
@@ -94,8 +94,8 @@ async function askOnce<T>(settings: AiSettings, question: AiQuestion<T>, usage: 
     {
       model,
       messages: [
-        { role: 'system', content: question.system },
-        { role: 'user', content: question.user },
+        { role: 'system', content: question.systemPrompt },
+        { role: 'user', content: question.userPrompt },
       ],
       response_format: {
         type: 'json_schema',

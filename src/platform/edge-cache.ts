@@ -4,7 +4,7 @@ const METADATA_HEADER = 'X-About';
 /** A text that is cached at the edge, and the data about it. */
 export interface CachedText {
   body: ReadableStream<Uint8Array> | null;
-  about: string;
+  metadata: string;
 }
 
 /** Finds a cached text. @param url a URL under our own host: Cloudflare caches nothing under other hosts */
@@ -12,7 +12,9 @@ export async function findCached(cache: string, url: string): Promise<CachedText
   const cachedResponse = await (await caches.open(cache)).match(url);
   // Another version of this program may have kept it in another form.
   const about = cachedResponse?.headers.get(METADATA_HEADER) ?? null;
-  return cachedResponse && about !== null ? { body: cachedResponse.body, about: decodeURIComponent(about) } : undefined;
+  return cachedResponse && about !== null
+    ? { body: cachedResponse.body, metadata: decodeURIComponent(about) }
+    : undefined;
 }
 
 /** Caches a text for at most `seconds`. */
@@ -20,8 +22,8 @@ export async function putCached(
   cache: string,
   url: string,
   text: string,
-  { seconds, about = '' }: { seconds: number; about?: string },
+  { seconds, metadata = '' }: { seconds: number; metadata?: string },
 ): Promise<void> {
-  const headers = { 'Cache-Control': `max-age=${seconds}`, [METADATA_HEADER]: encodeURIComponent(about) };
+  const headers = { 'Cache-Control': `max-age=${seconds}`, [METADATA_HEADER]: encodeURIComponent(metadata) };
   await (await caches.open(cache)).put(url, new Response(text, { headers }));
 }

@@ -35,7 +35,7 @@ export interface NeonApi {
   /** Waits until all operations of the project have ended. */
   waitUntilReady(projectId: string, deadline: number): Promise<void>;
   /** Returns the role's connection string for a direct connection, without a pooler. */
-  connectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;
+  getConnectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;
   /** Deletes the project with its branches and computes. @returns false where it is deleted already */
   deleteProject(projectId: string, deadline: number): Promise<boolean>;
 }
@@ -115,7 +115,7 @@ export function buildNeonApi(config: NeonConfig): NeonApi {
       }
     },
 
-    connectionString: async (projectId, database, role, deadline) => {
+    getConnectionString: async (projectId, database, role, deadline) => {
       const path = { project_id: projectId };
       const query = { database_name: database, role_name: role, pooled: false };
       const answer = await callNeon('get connection string', deadline, (signal) =>

@@ -3,7 +3,7 @@ export type ReleasePermit = () => void;
 
 export interface SemaphoreLimits {
   /** The number of permits. */
-  permits: number;
+  permitCount: number;
   /** The maximum number of callers that may wait for a permit. */
   maxWaiting: number;
   /** The longest time that a caller waits. Milliseconds. */
@@ -31,7 +31,7 @@ export class Semaphore {
   /** Waits for a permit. @returns the function that releases it; null when too many wait, or the wait was too long */
   async acquire(): Promise<ReleasePermit | null> {
     this.#expire(Date.now());
-    if (this.#heldPermits.size < this.#limits.permits) return this.#grant();
+    if (this.#heldPermits.size < this.#limits.permitCount) return this.#grant();
     if (this.#waitingCallers.length >= this.#limits.maxWaiting) return null;
     const { promise, resolve } = Promise.withResolvers<ReleasePermit | null>();
     const waiter = { begin: resolve };
@@ -51,7 +51,7 @@ export class Semaphore {
   /** Acquires a permit at once, if one is free. */
   tryAcquire(): ReleasePermit | null {
     this.#expire(Date.now());
-    return this.#heldPermits.size < this.#limits.permits ? this.#grant() : null;
+    return this.#heldPermits.size < this.#limits.permitCount ? this.#grant() : null;
   }
 
   /** Runs `work` under a permit. @throws the error that `createFullError` makes, where too many wait or the wait was too long */
@@ -76,7 +76,7 @@ export class Semaphore {
   /** Ends expired permits, and grants free permits to waiting callers. */
   #expire(now: number): void {
     for (const [holder, endsAt] of this.#heldPermits) if (endsAt <= now) this.#heldPermits.delete(holder);
-    while (this.#heldPermits.size < this.#limits.permits) {
+    while (this.#heldPermits.size < this.#limits.permitCount) {
       const nextWaiter = this.#waitingCallers.shift();
       if (nextWaiter === undefined) return;
       nextWaiter.begin(this.#grant());

@@ -23,10 +23,10 @@ export interface Input extends Parameter {
    * The ids of visualizations that have such a parameter but do not get the value: the filter does not apply to these
    * visualizations.
    */
-  skips: readonly string[];
+  skippedIds: readonly string[];
   /** The viewer attributes that set the input's value for viewers: the value is always the intersection of all of them. */
   viewerAttributes: readonly string[];
-  /** The ids among `skips` whose own parameter is bound to an attribute: these visualizations cannot be shown to viewers. */
+  /** The ids among `skippedIds` whose own parameter is bound to an attribute: these visualizations cannot be shown to viewers. */
   unboundIds: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export const NO_VALUES_SENT: string[] = [];
 /** The parameters of an embed token. */
 export interface EmbedTerms {
   /** The fixed values of the token, by slug. */
-  fixed: Readonly<Record<string, unknown>>;
+  fixedValues: Readonly<Record<string, unknown>>;
   /** The slugs that the viewer may send. */
   allowedSlugs: readonly string[];
   /** The slugs among the allowed ones that the viewer must send. */
@@ -124,7 +124,7 @@ function findPolicyProblem(
 /** Finds the problems of an embed's terms for these inputs. */
 export function findEmbedProblems(
   inputs: readonly Input[],
-  { fixed, allowedSlugs, requiredSlugs }: EmbedTerms,
+  { fixedValues, allowedSlugs, requiredSlugs }: EmbedTerms,
 ): FieldProblem[] {
   const inputsBySlug = new Map(inputs.map((input) => [input.slug, input]));
   const findSlugProblem = (slug: string) => {
@@ -143,7 +143,7 @@ export function findEmbedProblems(
       !allowedSlugs.includes(unsetInput.slug),
   );
   return [
-    ...Object.entries(fixed).flatMap(([slug, value]) => {
+    ...Object.entries(fixedValues).flatMap(([slug, value]) => {
       const input = inputsBySlug.get(slug);
       const coercedValue = input && coerceParameter(input.kind, value);
       return toProblems(
@@ -154,11 +154,14 @@ export function findEmbedProblems(
     ...unsetInputs.flatMap(({ slug }) =>
       toProblems(
         'allowed_params',
-        isNoValue(fixed[slug]) ? `must include ${slug}: it is required and has no fixed value` : undefined,
+        isNoValue(fixedValues[slug]) ? `must include ${slug}: it is required and has no fixed value` : undefined,
       ),
     ),
     ...allowedSlugs.flatMap((slug, index) =>
-      toProblems(`allowed_params.${index}`, Object.hasOwn(fixed, slug) ? 'is fixed already' : findSlugProblem(slug)),
+      toProblems(
+        `allowed_params.${index}`,
+        Object.hasOwn(fixedValues, slug) ? 'is fixed already' : findSlugProblem(slug),
+      ),
     ),
     ...requiredSlugs.flatMap((slug, index) =>
       toProblems(`required_params.${index}`, allowedSlugs.includes(slug) ? undefined : 'must be in allowed_params'),

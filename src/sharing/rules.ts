@@ -48,7 +48,7 @@ export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {
     if (rule && (mode === 'hidden' || isChoiceKind(rule.input.kind))) rules.set(slug, applyPolicy(rule, policy));
     if (mode !== 'hidden') narrowedSlugs.add(slug);
   }
-  const fixedEntries = Object.entries(terms.embed?.fixed ?? {}).filter(([, value]) => !isNoValue(value));
+  const fixedEntries = Object.entries(terms.embed?.fixedValues ?? {}).filter(([, value]) => !isNoValue(value));
   const attributeInputs = terms.isInsider ? [] : inputs.filter(({ viewerAttributes }) => viewerAttributes.length > 0);
   const slugs = new Set([
     ...narrowedSlugs,
@@ -63,12 +63,12 @@ export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {
   if (!terms.isInsider) for (const { unboundIds: unbound } of inputs) for (const id of unbound) hiddenIds.add(id);
   for (const slug of slugs) {
     const rule = rules.get(slug);
-    const { appliesTo = [], skips = [], origin = 'parameter', kind = 'text' } = rule?.input ?? {};
+    const { appliesTo = [], skippedIds = [], origin = 'parameter', kind = 'text' } = rule?.input ?? {};
     // A policy is about a filter: where that is gone, or no choice any more, nobody sees the parameters of its name.
     const isKnown = rule !== undefined && rule.fallback !== 'refused';
     const isBound = isKnown && !(narrowedSlugs.has(slug) && (origin === 'parameter' || !isChoiceKind(kind)));
     enforcedValues.set(slug, isBound && origin === 'filter' ? computeEnforcedValue(rule) : undefined);
-    const unboundIds = isBound ? skips : [...appliesTo, ...skips];
+    const unboundIds = isBound ? skippedIds : [...appliesTo, ...skippedIds];
     for (const id of unboundIds) hiddenIds.add(id);
     if (!isBound && unboundIds.length === 0) unenforceableSlugs.add(slug);
   }
@@ -106,8 +106,8 @@ function buildEmbedRule(input: Input, { embed, isInsider }: ViewerTerms): InputR
     mustSend: false,
   };
   if (!embed) return input.origin === 'filter' || isInsider ? rule : { ...rule, access: 'closed' };
-  if (Object.hasOwn(embed.fixed, slug)) {
-    const fixedValue = coerceParameter(kind, embed.fixed[slug]);
+  if (Object.hasOwn(embed.fixedValues, slug)) {
+    const fixedValue = coerceParameter(kind, embed.fixedValues[slug]);
     // The value was right when the token was made, and the kind changed since.
     if ('problem' in fixedValue) return { ...rule, access: 'closed', allowedValues: [], fallback: 'none' };
     return { ...rule, access: 'closed', fallback: { fixed: fixedValue.value } };

@@ -17,7 +17,7 @@ export interface StatementResult {
 export function runBatch(client: Client, statements: readonly Statement[]): Promise<StatementResult[]> {
   const batch = new StatementBatch(statements);
   client.query(batch);
-  return batch.results;
+  return batch.resultsPromise;
 }
 
 interface ResultField {
@@ -27,7 +27,7 @@ interface ResultField {
 
 /** A batch as the driver runs it; `submit` and the handlers are node-postgres's interface. */
 class StatementBatch implements Submittable {
-  readonly results: Promise<StatementResult[]>;
+  readonly resultsPromise: Promise<StatementResult[]>;
   readonly #statements: readonly Statement[];
   readonly #doneResults: StatementResult[] = [];
   #fields: ResultField[] = [];
@@ -37,7 +37,7 @@ class StatementBatch implements Submittable {
 
   constructor(statements: readonly Statement[]) {
     this.#statements = statements;
-    this.results = new Promise((resolve, reject) => {
+    this.resultsPromise = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
     });

@@ -38,7 +38,7 @@ export interface TenantSql extends TenantTx {
    * the transaction ends, all statements of this connection belong to it. `BEGIN` is sent in one message with the first
    * statement.
    */
-  transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  runInTransaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with its own limit. */
   executeOutsideTransaction(text: string, milliseconds: number): Promise<void>;
   /** Returns the driver's client, connected. */
@@ -127,7 +127,7 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
-  async transaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+  async runInTransaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.#isInTransaction) throw new Error('transactions of one connection do not nest');
     this.#isInTransaction = true;
     this.#mayWrite = options.readOnly !== true;

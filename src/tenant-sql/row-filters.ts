@@ -58,10 +58,10 @@ export interface RowFilter {
 /** A selection of the rows of a table that match all filters and contain the search text. */
 export interface RowSelection {
   filters: RowFilter[];
-  /** A literal substring to find in any of the `texts` columns, case-insensitively; empty for no search. */
+  /** A literal substring to find in any of the `textColumns`, case-insensitively; empty for no search. */
   search: string;
   /** The names of the table's text columns. */
-  texts: string[];
+  textColumns: string[];
 }
 
 /** Tells whether a selection may leave rows out. */
@@ -92,9 +92,9 @@ export function createTextBindings(): { values: string[]; bindValue: BindValue }
  * Makes the conditions of a selection, as SQL over the table's alias `source`. No value becomes part of the text. Conditions that
  * an index can answer are written so that it does: the column alone on its side, compared in its own type.
  */
-export function makeConditions({ filters, search, texts }: RowSelection, bindValue: BindValue): string[] {
+export function makeConditions({ filters, search, textColumns }: RowSelection, bindValue: BindValue): string[] {
   const conditions = filters.map((filter) => makeCondition(filter, bindValue));
-  if (search !== '') conditions.push(makeSearchCondition(texts, bindValue(search)));
+  if (search !== '') conditions.push(makeSearchCondition(textColumns, bindValue(search)));
   return conditions;
 }
 

@@ -17,7 +17,7 @@ export interface NamesToCheck {
  * of a new version are rejected until they are allowed here. @returns a name that is always rejected, in its own spelling; else
  * the names to check
  */
-export function findNames(sql: string): { refused: string } | NamesToCheck {
+export function findNames(sql: string): { refusedName: string } | NamesToCheck {
   const tokens = listSqlTokens(sql).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
   const calledNames = new Set<string>();
   const fields = new Set<string>();
@@ -29,10 +29,10 @@ export function findNames(sql: string): { refused: string } | NamesToCheck {
   for (const [index, token] of tokens.entries()) {
     const spelling = readTokenText(index);
     // A name spelt with escapes cannot be compared with others.
-    if (token.kind === 'unicode_identifier') return { refused: spelling };
+    if (token.kind === 'unicode_identifier') return { refusedName: spelling };
     const name = normalizeIdentifier(token, spelling);
     if (name === undefined) continue;
-    if (name === 'information_schema') return { refused: spelling };
+    if (name === 'information_schema') return { refusedName: spelling };
     if (!ALLOWED_TYPES.has(name)) typeNames.add(name);
     if (ALLOWED_FUNCTIONS.has(name)) continue;
     if (readTokenText(index + 1) === '(') {

@@ -98,7 +98,7 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
     if (!(preparedRun instanceof UserSqlRun)) throw preparedRun;
     await sending;
     const isExecution = preparedRun.limits.rows > 0 && preparedRun.limits.isInternal !== true;
-    return isExecution ? noteExecution(sql, preparedRun.result) : preparedRun.result;
+    return isExecution ? noteExecution(sql, preparedRun.resultPromise) : preparedRun.resultPromise;
   });
 }
 
@@ -123,7 +123,7 @@ function queueRuns(client: Client, runs: UserSqlRun[]): void {
 /** Lists the names in a statement that the database must still check, or the failure if the statement is rejected. */
 export function listNamesToCheck(statement: CompiledSql): NamesToCheck | Failure {
   const names = findNames(statement.text);
-  return 'refused' in names ? queryRefused().addCause(createNameRefusedError(names.refused)) : names;
+  return 'refusedName' in names ? queryRefused().addCause(createNameRefusedError(names.refusedName)) : names;
 }
 
 /** Thrown for a statement that uses a name which is not allowed. */
@@ -153,7 +153,7 @@ const MAX_OTHER_BYTES = 1024 * 1024;
 
 /** A run of one statement's steps; the driver calls it while it is the connection's active query. */
 export class UserSqlRun implements Submittable {
-  readonly result: Promise<UserSqlResult>;
+  readonly resultPromise: Promise<UserSqlResult>;
   readonly #steps: UserSqlSteps;
   readonly limits: UserSqlLimits;
   #socket!: Socket;
@@ -177,7 +177,7 @@ export class UserSqlRun implements Submittable {
     this.limits = limits;
     this.#drop = drop;
     this.#steps = steps;
-    this.result = new Promise((resolve, reject) => {
+    this.resultPromise = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
     });

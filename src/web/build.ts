@@ -17,7 +17,7 @@ const OUTPUT_FOLDER = join(PROJECT_FOLDER, 'dist', 'web');
 interface Page {
   getTitle: (locale: Locale) => string;
   /** The chunks that the page always needs. */
-  preload: string[];
+  preloadedChunks: string[];
   /**
    * The source of the page's texts: the folders of `src/texts` that its script loads, or the server for a page without a script's
    * texts.
@@ -29,28 +29,32 @@ interface Page {
 
 /** The pages by name. The description of the API is in English. */
 const PAGES = {
-  view: { getTitle: (locale) => PAGE_TEXTS[locale].dashboard, preload: ['src/web/charts/draw.ts'], texts: ['pages'] },
-  portal: { getTitle: (locale) => PAGE_TEXTS[locale].sharedDashboards, preload: [], texts: ['pages'] },
+  view: {
+    getTitle: (locale) => PAGE_TEXTS[locale].dashboard,
+    preloadedChunks: ['src/web/charts/draw.ts'],
+    texts: ['pages'],
+  },
+  portal: { getTitle: (locale) => PAGE_TEXTS[locale].sharedDashboards, preloadedChunks: [], texts: ['pages'] },
   'accept-invitation': {
     getTitle: (locale) => MAIL_LINK_TEXTS[locale].invitation.title,
-    preload: [],
+    preloadedChunks: [],
     texts: ['pages', 'mail-links'],
     showsLoading: true,
   },
   'reset-password': {
     getTitle: (locale) => MAIL_LINK_TEXTS[locale].reset.title,
-    preload: [],
+    preloadedChunks: [],
     texts: ['pages', 'mail-links'],
     showsLoading: true,
   },
   authorization: {
     getTitle: (locale) => AUTHORIZATION_TEXTS[locale].title,
-    preload: [],
+    preloadedChunks: [],
     texts: ['pages', 'mail-links', 'authorization'],
     showsLoading: true,
   },
-  plain: { getTitle: () => '<!--title-->', preload: [], texts: 'server' },
-  docs: { getTitle: () => 'Data Console API', preload: [], texts: 'none' },
+  plain: { getTitle: () => '<!--title-->', preloadedChunks: [], texts: 'server' },
+  docs: { getTitle: () => 'Data Console API', preloadedChunks: [], texts: 'none' },
 } satisfies Record<string, Page>;
 
 type PageName = keyof typeof PAGES;
@@ -206,9 +210,9 @@ function buildHead(page: PageName, locale: Locale, { outputs }: Metafile): strin
   const findOutput = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = findOutput(`src/web/${page}/main.ts`) ?? [];
   if (!script || !output) throw new Error(`The page ${page} was not built.`);
-  const { preload, texts }: Page = PAGES[page];
+  const { preloadedChunks, texts }: Page = PAGES[page];
   const textChunks = Array.isArray(texts) ? texts.map((folder) => `src/texts/${folder}/${locale}.ts`) : [];
-  const chunks = [...preload, ...textChunks];
+  const chunks = [...preloadedChunks, ...textChunks];
   const toUrl = (path: string) => `/${relative('dist/web', path)}`;
   const listImports = (path: string) =>
     outputs[path]?.imports.flatMap((importedChunk) =>

@@ -34,7 +34,7 @@ function decideByReference(sources: AccessSources, action: Action, resource: str
   if (matchingStatements.some((s) => s.effect === 'Deny')) return 'deny';
   if (matchingStatements.some((s) => s.effect === 'Allow')) return 'allow';
 
-  const { service, legacy } = getActionEntry(action);
+  const { service, legacyVerbs: legacy } = getActionEntry(action);
   const grantsVerbs = (grantedVerbs: readonly string[]): boolean =>
     grantedVerbs.includes('*') || Boolean(legacy?.every((verb) => grantedVerbs.includes(verb)));
   const isAllowedByRole = sources.groups.some((g) =>

@@ -27,7 +27,7 @@ function listTextsUpTo(length: number): string[] {
 }
 
 const RESOURCES = ['*', ...listTextsUpTo(7).map((text) => ARN_PREFIX + text)];
-const isInLanguage = ({ allow, deny }: ResourceLanguage, resource: string) =>
+const isInLanguage = ({ allowPatterns: allow, denyPatterns: deny }: ResourceLanguage, resource: string) =>
   allow.some((pattern) => matchesPattern(pattern, resource)) &&
   !deny.some((pattern) => matchesPattern(pattern, resource));
 
@@ -55,8 +55,8 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     for (const firstPattern of SHORT_PATTERNS) {
       for (const secondPattern of SHORT_PATTERNS) {
         const [some, other] = [
-          { allow: [firstPattern], deny: [] },
-          { allow: [secondPattern], deny: [] },
+          { allowPatterns: [firstPattern], denyPatterns: [] },
+          { allowPatterns: [secondPattern], denyPatterns: [] },
         ];
         const [found, expected] = [compareLanguages(some, other), findByBruteForce(some, other)];
         expect([firstPattern, secondPattern, found?.length]).toEqual([firstPattern, secondPattern, expected?.length]);
@@ -77,7 +77,7 @@ describe('the shortest resource in which two sets of patterns differ', () => {
       fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 5 }).map((signs) => ARN_PREFIX + signs.join('')),
     );
     const patterns = fc.array(pattern, { maxLength: 3 });
-    const language = fc.record({ allow: patterns, deny: patterns });
+    const language = fc.record({ allowPatterns: patterns, denyPatterns: patterns });
     fc.assert(
       fc.property(language, language, (firstLanguage, other) => {
         const [found, expected] = [compareLanguages(firstLanguage, other), findByBruteForce(firstLanguage, other)];
@@ -101,40 +101,66 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     ['a*', 'arn:svc:**'],
     ['arn:svc:*a*', 'arn:svc:***a**'],
   ])('does not exist between two spellings of the same set: %s and %s', (firstSpelling, secondSpelling) => {
-    expect(compareLanguages({ allow: [firstSpelling], deny: [] }, { allow: [secondSpelling], deny: [] })).toBeNull();
-    expect(compareLanguages({ allow: [secondSpelling], deny: [] }, { allow: [firstSpelling], deny: [] })).toBeNull();
+    expect(
+      compareLanguages(
+        { allowPatterns: [firstSpelling], denyPatterns: [] },
+        { allowPatterns: [secondSpelling], denyPatterns: [] },
+      ),
+    ).toBeNull();
+    expect(
+      compareLanguages(
+        { allowPatterns: [secondSpelling], denyPatterns: [] },
+        { allowPatterns: [firstSpelling], denyPatterns: [] },
+      ),
+    ).toBeNull();
   });
 
   test('is * between the set of all resources and the set of all resources with an ARN', () => {
-    expect(compareLanguages({ allow: ['*'], deny: [] }, { allow: ['arn:*'], deny: [] })).toBe('*');
+    expect(
+      compareLanguages({ allowPatterns: ['*'], denyPatterns: [] }, { allowPatterns: ['arn:*'], denyPatterns: [] }),
+    ).toBe('*');
   });
 
   test('is found where only the union of several patterns equals another pattern', () => {
-    const halves = { allow: ['arn:svc:*a*', 'arn:svc:*'], deny: ['arn:svc:*a*'] };
-    expect(compareLanguages(halves, { allow: ['arn:svc:*'], deny: [] })).toBeNull();
-    expect(compareLanguages({ allow: ['arn:svc:*'], deny: [] }, halves)).toBe('arn:svc:a');
+    const halves = { allowPatterns: ['arn:svc:*a*', 'arn:svc:*'], denyPatterns: ['arn:svc:*a*'] };
+    expect(compareLanguages(halves, { allowPatterns: ['arn:svc:*'], denyPatterns: [] })).toBeNull();
+    expect(compareLanguages({ allowPatterns: ['arn:svc:*'], denyPatterns: [] }, halves)).toBe('arn:svc:a');
   });
 
   test('never has half of a surrogate pair', () => {
     const difference = compareLanguages(
-      { allow: ['arn:svc:*'], deny: ['arn:svc:', 'arn:svc:x', 'arn:svc:😀'] },
-      { allow: [], deny: [] },
+      { allowPatterns: ['arn:svc:*'], denyPatterns: ['arn:svc:', 'arn:svc:x', 'arn:svc:😀'] },
+      { allowPatterns: [], denyPatterns: [] },
     );
     expect(difference?.isWellFormed()).toBe(true);
     expect(difference).toHaveLength(9);
-    expect(compareLanguages({ allow: ['arn:svc:😀*'], deny: [] }, { allow: ['arn:svc:😁*'], deny: [] })).toBe(
-      'arn:svc:😀',
-    );
+    expect(
+      compareLanguages(
+        { allowPatterns: ['arn:svc:😀*'], denyPatterns: [] },
+        { allowPatterns: ['arn:svc:😁*'], denyPatterns: [] },
+      ),
+    ).toBe('arn:svc:😀');
   });
 
   test('is found for patterns with 200 wildcards', () => {
     const longPattern = `arn:svc:${'*a'.repeat(200)}`;
-    expect(compareLanguages({ allow: ['arn:svc:*'], deny: [longPattern] }, { allow: [], deny: [] })).toBe('arn:svc:');
-    expect(compareLanguages({ allow: [longPattern], deny: [] }, { allow: [`${longPattern}*b`], deny: [] })).toBe(
-      `arn:svc:${'a'.repeat(200)}`,
-    );
     expect(
-      compareLanguages({ allow: [longPattern], deny: [] }, { allow: [longPattern.replaceAll('*', '**')], deny: [] }),
+      compareLanguages(
+        { allowPatterns: ['arn:svc:*'], denyPatterns: [longPattern] },
+        { allowPatterns: [], denyPatterns: [] },
+      ),
+    ).toBe('arn:svc:');
+    expect(
+      compareLanguages(
+        { allowPatterns: [longPattern], denyPatterns: [] },
+        { allowPatterns: [`${longPattern}*b`], denyPatterns: [] },
+      ),
+    ).toBe(`arn:svc:${'a'.repeat(200)}`);
+    expect(
+      compareLanguages(
+        { allowPatterns: [longPattern], denyPatterns: [] },
+        { allowPatterns: [longPattern.replaceAll('*', '**')], denyPatterns: [] },
+      ),
     ).toBeNull();
   });
 
@@ -145,8 +171,8 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     // A place knows which letters came before, and there are 2^26 such sets.
     expect(() =>
       compareLanguages(
-        { allow: ['arn:svc:*'], deny: suffixPatterns },
-        { allow: ['arn:svc:*'], deny: [`arn:svc:${'*z'.repeat(200)}`] },
+        { allowPatterns: ['arn:svc:*'], denyPatterns: suffixPatterns },
+        { allowPatterns: ['arn:svc:*'], denyPatterns: [`arn:svc:${'*z'.repeat(200)}`] },
       ),
     ).toThrow(expect.objectContaining({ reason: 'access.too_complex' }));
     expect(performance.now() - startedAt).toBeLessThan(10_000);

@@ -37,10 +37,10 @@ it('the reason of a failure is defined once', () => {
 });
 
 it("a failure repeats no wording that an API already has for the failure's kind", () => {
-  const repeatedWordings = failureTypes.flatMap(({ kind, reason, says }) =>
+  const repeatedWordings = failureTypes.flatMap(({ kind, reason, wordings: says }) =>
     [organization, console, managedTables, sharing, directory].flatMap((surface) => {
       const ownWording = says[surface.wordedAs];
-      const kindWording = Object.entries(findWording(surface, { kind, says: {} }));
+      const kindWording = Object.entries(findWording(surface, { kind, wordings: {} }));
       return kindWording
         .filter(
           ([part, words]) =>
@@ -54,7 +54,7 @@ it("a failure repeats no wording that an API already has for the failure's kind"
 
 it('a status that a failure sets on all four main APIs is its status on every API', () => {
   const lostStatuses = failureTypes.flatMap((failure) => {
-    const wordings = [organization, console, managedTables, sharing].map(({ wordedAs }) => failure.says[wordedAs]);
+    const wordings = [organization, console, managedTables, sharing].map(({ wordedAs }) => failure.wordings[wordedAs]);
     const statuses = [
       ...new Set(wordings.map((eachWording) => (typeof eachWording === 'object' ? eachWording.status : undefined))),
     ];

@@ -43,16 +43,16 @@ const PUBLIC_FILES = ['service.ts', 'queries.ts', 'views.ts', 'failures.ts', 'fi
 
 /** An import: the importing file of `src`, and the imported file of `src` or package. */
 export interface Import {
-  from: string;
-  to: string;
+  importingFile: string;
+  importedPath: string;
 }
 
 /** Lists the imports in a file's text, type imports included. Relative paths are resolved. */
 export function listImports(from: string, text: string): Import[] {
   const specifiers = text.matchAll(/(?:^|[;\s}])(?:from|import)\s*\(?\s*'([^']+)'/g);
   return [...specifiers].map(([, specifier = '']) => ({
-    from,
-    to: specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier,
+    importingFile: from,
+    importedPath: specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier,
   }));
 }
 
@@ -65,29 +65,34 @@ export function findBreaches(imports: readonly Import[]): string[] {
 const isReferenceImport = (from: string, to: string): boolean =>
   from.startsWith('web/docs/') && /^\.\.\/(client\/client\.ts|.+\.md)$/.test(to);
 
-function findBreach({ from, to }: Import): string[] {
-  const line = (message: string) => [`src/${from} imports ${to}: ${message}`];
-  if (to.startsWith('../') && !isReferenceImport(from, to))
+function findBreach({ importingFile, importedPath }: Import): string[] {
+  const line = (message: string) => [`src/${importingFile} imports ${importedPath}: ${message}`];
+  if (importedPath.startsWith('../') && !isReferenceImport(importingFile, importedPath))
     return line('only src is deployed. Move what it needs into src.');
-  if (from.startsWith('web/'))
-    return from === 'web/build.ts' || isPageImport(to) || isReferenceImport(from, to)
+  if (importingFile.startsWith('web/'))
+    return importingFile === 'web/build.ts' ||
+      isPageImport(importedPath) ||
+      isReferenceImport(importingFile, importedPath)
       ? []
       : line('pages know only kernel/, texts/ and presentation/. Move what it needs to presentation/.');
-  if (to.startsWith('web/'))
+  if (importedPath.startsWith('web/'))
     return line('what runs in browsers is imported by web/ alone. Move what both need to presentation/.');
-  const packageRule = PACKAGES.find(({ name }) => name.test(to));
-  if (packageRule) return packageRule.allowedFiles.test(from) ? [] : line(packageRule.message);
-  const [own, other] = [getLayer(from), getLayer(to)];
-  if (own < 0) return [`src/${from} is in no layer: add its folder to LAYERS in test/architecture/walls.ts.`];
-  if (other < 0 || getFolder(from) === getFolder(to)) return findModuleBreach(from, to).flatMap(line);
+  const packageRule = PACKAGES.find(({ name }) => name.test(importedPath));
+  if (packageRule) return packageRule.allowedFiles.test(importingFile) ? [] : line(packageRule.message);
+  const [own, other] = [getLayer(importingFile), getLayer(importedPath)];
+  if (own < 0) return [`src/${importingFile} is in no layer: add its folder to LAYERS in test/architecture/walls.ts.`];
+  if (other < 0 || getFolder(importingFile) === getFolder(importedPath))
+    return findModuleBreach(importingFile, importedPath).flatMap(line);
   if (other > own)
-    return line(`${getFolder(from)} is below ${getFolder(to)}. Move what it needs to a layer above both.`);
+    return line(
+      `${getFolder(importingFile)} is below ${getFolder(importedPath)}. Move what it needs to a layer above both.`,
+    );
   if (other === own)
     return line(
-      `${getFolder(from)} and ${getFolder(to)} stand beside each other and share nothing. Move what both need to a layer above.`,
+      `${getFolder(importingFile)} and ${getFolder(importedPath)} stand beside each other and share nothing. Move what both need to a layer above.`,
     );
-  const isRoute = /\/(routes\.[\w.-]+|endpoints|views|tools\.mcp)\.ts$/.test(from);
-  if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
+  const isRoute = /\/(routes\.[\w.-]+|endpoints|views|tools\.mcp)\.ts$/.test(importingFile);
+  if (importingFile.startsWith('modules/') && importedPath.startsWith('http/') && !isRoute) {
     return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
   }
   return [];
@@ -137,10 +142,14 @@ const COMMON_FOLDERS_PATTERN = /^(kernel|tenant-sql)\//;
  */
 export function findUsedByOne(imports: readonly Import[]): string[] {
   const users = new Map<string, Set<string>>();
-  for (const { from, to } of imports) {
-    if (COMMON_FOLDERS_PATTERN.test(to)) users.set(to, (users.get(to) ?? new Set()).add(findOwner(from)));
+  for (const { importingFile, importedPath } of imports) {
+    if (COMMON_FOLDERS_PATTERN.test(importedPath))
+      users.set(importedPath, (users.get(importedPath) ?? new Set()).add(findOwner(importingFile)));
   }
-  const usesDriver = (file: string) => imports.some(({ from, to }) => from === file && to.startsWith('@neondatabase/'));
+  const usesDriver = (file: string) =>
+    imports.some(
+      ({ importingFile, importedPath }) => importingFile === file && importedPath.startsWith('@neondatabase/'),
+    );
   return [...users]
     .filter(([file, { size }]) => size === 1 && !users.get(file)?.has(getFolder(file)) && !usesDriver(file))
     .map(([file, [user]]) => `src/${file} is used by ${user} alone: it stands there.`);
@@ -185,18 +194,20 @@ const removeComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*
 function findCycle(imports: readonly Import[]): string[] {
   const edges = new Map<string, Map<string, Import>>();
   for (const importEntry of imports) {
-    const [from, to] = [getModule(importEntry.from), getModule(importEntry.to)];
+    const [from, to] = [getModule(importEntry.importingFile), getModule(importEntry.importedPath)];
     if (from === undefined || to === undefined || from === to) continue;
     edges.set(from, (edges.get(from) ?? new Map()).set(to, importEntry));
   }
   const visitedModules = new Set<string>();
   const visitModule = (module: string, path: string[]): string[] => {
-    for (const [next, { from, to }] of visitedModules.has(module) ? [] : (edges.get(module) ?? [])) {
+    for (const [next, { importingFile, importedPath }] of visitedModules.has(module) ? [] : (edges.get(module) ?? [])) {
       const importPath = [...path, module, next];
       const start = importPath.indexOf(next);
       if (start < importPath.length - 1) {
         const names = importPath.slice(start).join(' → ');
-        return [`Modules form a circle, ${names}: src/${from} imports ${to}. Move what is shared to one end.`];
+        return [
+          `Modules form a circle, ${names}: src/${importingFile} imports ${importedPath}. Move what is shared to one end.`,
+        ];
       }
       const cycle = visitModule(next, [...path, module]);
       if (cycle.length > 0) return cycle;

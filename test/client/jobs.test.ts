@@ -238,12 +238,12 @@ describe('an upload by the client', () => {
 describe('waiting for a job', () => {
   /** Creates a client that gets the given answers one after the other, the last one for ever, and the list of its requests. */
   function createAnsweredClient(...answers: { body?: object; etag?: string; status?: number }[]) {
-    const sentRequests: { url: string; knownEtag: string | null; at: number }[] = [];
+    const sentRequests: { url: string; knownEtag: string | null; sentAt: number }[] = [];
     const send = (async (url: string, { headers }: RequestInit) => {
       sentRequests.push({
         url: url.slice(BASE_URL.length),
         knownEtag: new Headers(headers).get('if-none-match'),
-        at: performance.now(),
+        sentAt: performance.now(),
       });
       const { body, etag, status = 200 } = answers[Math.min(sentRequests.length, answers.length) - 1] ?? {};
       return new Response(body ? JSON.stringify(body) : null, {
@@ -271,7 +271,7 @@ describe('waiting for a job', () => {
       ['wait=20', '"1"'],
       ['wait=20', '"2"'],
     ]);
-    expect((asked[1]?.at ?? 0) - (asked[0]?.at ?? 0)).toBeGreaterThan(250);
+    expect((asked[1]?.sentAt ?? 0) - (asked[0]?.sentAt ?? 0)).toBeGreaterThan(250);
   });
 
   it.each([

@@ -191,14 +191,14 @@ describe('the brand that a viewer is shown', () => {
     await expectSuccess(owner.as.put(BRANDING_PATH, { json: BRAND }));
     const { logo_url } = await expectSuccess(owner.as.put(LOGO_PATH, { body: decodePicture(PICTURES.png) }));
     for (const path of paths) {
-      const { env: counting, calls } = createCountingD1();
+      const { env: counting, countCalls } = createCountingD1();
       const { body } = await callApi('GET', path, { env: counting });
       expect(body.branding).toEqual({ ...BRAND, logo_url });
-      expect(calls()).toBe(1);
+      expect(countCalls()).toBe(1);
     }
-    const { env: counting, calls } = createCountingD1();
+    const { env: counting, countCalls } = createCountingD1();
     const { body } = await callApi('GET', `/p/${token}`, { env: counting });
-    expect([String(body).includes(JSON.stringify(BRAND.name)), calls()]).toEqual([true, 1]);
+    expect([String(body).includes(JSON.stringify(BRAND.name)), countCalls()]).toEqual([true, 1]);
   });
 
   it('is in the page of the portal, before anybody has signed in', async () => {

@@ -271,7 +271,7 @@ describe('the setting sso_only', () => {
         SSO_REQUIRED_ERROR,
       ]);
       if (sendRequest === loginWithFactor)
-        expect((await finishSignIn(owner, { totp_token: ownerFactor.code() })).status).toBe(200);
+        expect((await finishSignIn(owner, { totp_token: ownerFactor.makeCode() })).status).toBe(200);
       await putSettings({ sso_only: false });
       expect((await sendRequest()).status).toBe(200);
     }

@@ -71,7 +71,7 @@ const listExportMessages = ({ messages }: ReturnType<typeof createExportQueue>, 
 /** Returns the numbers in all files of a table. */
 async function readNumbers(archive: Awaited<ReturnType<typeof downloadArchive>>, folder: string): Promise<unknown[]> {
   const paths = archive.manifest.files.map(({ path }) => path).filter((path) => path.startsWith(`${folder}/0`));
-  const rows = await Promise.all(paths.map((path) => archive.rows(path)));
+  const rows = await Promise.all(paths.map((path) => archive.readRows(path)));
   return rows.flat().map(([, n]) => Number(n));
 }
 const countUpTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -101,7 +101,7 @@ describe('an export of a company', () => {
       organization: { id: company.id, slug: company.slug },
     });
     const rows = Object.fromEntries(archive.manifest.files.map(({ path, rows }) => [path, rows]));
-    const salesRowCount = (await archive.rows('tables/sales/0001.parquet')).length;
+    const salesRowCount = (await archive.readRows('tables/sales/0001.parquet')).length;
     expect(rows).toMatchObject({
       'records/companies.ndjson': 1,
       'records/users.ndjson': 1,
@@ -113,18 +113,18 @@ describe('an export of a company', () => {
       'knowledge.ossie.yaml': null,
     });
     expect(salesRowCount).toBeGreaterThan(2);
-    expect(archive.records('records/companies.ndjson')).toEqual([
+    expect(archive.readRecords('records/companies.ndjson')).toEqual([
       expect.objectContaining({ id: company.id, branding: {}, require_2fa: false, suspended_at: null }),
     ]);
-    expect(JSON.parse(archive.text('tables/sales/schema.json'))).toMatchObject({
+    expect(JSON.parse(archive.readText('tables/sales/schema.json'))).toMatchObject({
       name: 'sales',
       columns: expect.arrayContaining([expect.objectContaining({ name: 'amount', type: 'decimal' })]),
     });
-    const routes = archive.records('audit-events.ndjson').map(({ route }) => route);
+    const routes = archive.readRecords('audit-events.ndjson').map(({ route }) => route);
     expect(routes).toContain('/v1/managed-tables');
-    const events = archive.records('share-events.ndjson').map(({ type }) => type);
+    const events = archive.readRecords('share-events.ndjson').map(({ type }) => type);
     expect(events).toEqual(expect.arrayContaining(['share.created', 'share.resolved']));
-    expect(archive.text('knowledge.ossie.yaml')).toMatch(/^version: /);
+    expect(archive.readText('knowledge.ossie.yaml')).toMatch(/^version: /);
     // What it was made of is gone.
     expect(await listExportObjects(company)).toEqual([`company-exports/${company.id}/${id}/archive.zip`]);
   });
@@ -158,7 +158,7 @@ describe('an export of a company', () => {
     await deliverUntilEmpty(queue);
     const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(archive.files.get('logo.png')?.subarray(1, 4)).toEqual(new TextEncoder().encode('PNG'));
-    expect(archive.records('records/managed_tables.ndjson')).toEqual([]);
+    expect(archive.readRecords('records/managed_tables.ndjson')).toEqual([]);
     expect([...archive.files.keys()].filter((path) => path.startsWith('tables/'))).toEqual([]);
   });
 
@@ -188,7 +188,9 @@ describe('an export of a company', () => {
     const archive = await downloadArchive((await getExport(owner, id)).url);
     const paths = archive.manifest.files.map(({ path }) => path).filter((path) => path.startsWith('audit-events'));
     expect(paths.length).toBeGreaterThan(2);
-    const archivedRecords = paths.flatMap((path) => archive.records(path)).filter(({ route }) => route === '/planted');
+    const archivedRecords = paths
+      .flatMap((path) => archive.readRecords(path))
+      .filter(({ route }) => route === '/planted');
     expect(archivedRecords.map(({ correlation_id }) => correlation_id).toSorted()).toEqual(
       countUpTo(1_500)
         .map((n) => `c-${n}`)
@@ -275,7 +277,7 @@ describe('an export of a suspended company', () => {
     });
     await deliverUntilEmpty(queue);
     const { url } = await expectSuccess(operator.get(`${formatExportsPath(owner)}/${id}`));
-    expect((await downloadArchive(url)).records('records/companies.ndjson')[0]?.suspended_at).toMatch(/Z$/);
+    expect((await downloadArchive(url)).readRecords('records/companies.ndjson')[0]?.suspended_at).toMatch(/Z$/);
     await setStatus(owner, 'active');
     const { url: ownerLink } = await getExport(owner, id);
     expect((await download(ownerLink)).status).toBe(200);
@@ -468,7 +470,7 @@ describe('a table that is changed during an export of its company', () => {
     const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(await readNumbers(archive, 'tables/large')).toEqual(countUpTo(45_000));
     const last = archive.manifest.files.map(({ path }) => path).findLast((path) => path.includes('large/0')) as string;
-    expect((await archive.rows(last)).at(-1)?.[2]).toBe(0.123456);
+    expect((await archive.readRows(last)).at(-1)?.[2]).toBe(0.123456);
   });
 
   it('fails the export when its column types change again and again', async () => {

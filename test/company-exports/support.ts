@@ -69,9 +69,9 @@ export const listExportObjects = async ({ id }: { id: string }): Promise<string[
 export interface UnpackedArchive {
   bytes: Uint8Array;
   files: Map<string, Uint8Array<ArrayBuffer>>;
-  text(path: string): string;
-  records(path: string): Record<string, unknown>[];
-  rows(path: string): Promise<unknown[][]>;
+  readText(path: string): string;
+  readRecords(path: string): Record<string, unknown>[];
+  readRows(path: string): Promise<unknown[][]>;
   manifest: { files: { path: string; rows: number | null; sha256: string }[] } & Record<string, unknown>;
 }
 
@@ -107,10 +107,10 @@ export async function downloadArchive(url: string): Promise<UnpackedArchive> {
   return {
     bytes,
     files,
-    text: readText,
-    records: readRecords,
+    readText,
+    readRecords,
     manifest,
-    rows: (path) => readParquetRows(files.get(path) as Uint8Array<ArrayBuffer>),
+    readRows: (path) => readParquetRows(files.get(path) as Uint8Array<ArrayBuffer>),
   };
 }
 

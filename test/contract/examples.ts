@@ -47,34 +47,34 @@ const toHexId = (index: number): string => index.toString(16).padStart(12, '0');
 
 /** Collects examples of routes; secrets are left out, and values that differ from run to run are replaced by fixed ones. */
 export class ExampleCollection {
-  readonly #byRoute: Record<string, Example> = {};
-  readonly #known = REPLACEMENTS.map(() => new Map<string, string>());
+  readonly #examplesByRoute: Record<string, Example> = {};
+  readonly #knownReplacements = REPLACEMENTS.map(() => new Map<string, string>());
   /** The placeholder of each secret, which also replaces it within other texts. */
   readonly #secrets = new Map<string, string>();
 
   add(route: string, example: Example): void {
-    this.#byRoute[route] ??= this.#shown(example) as Example;
+    this.#examplesByRoute[route] ??= this.#toShownValue(example) as Example;
   }
 
   /** Returns all examples as JSON. */
-  text(): string {
-    return `${JSON.stringify(this.#byRoute, null, 1)}\n`;
+  toJson(): string {
+    return `${JSON.stringify(this.#examplesByRoute, null, 1)}\n`;
   }
 
-  #shown(value: unknown, name = ''): unknown {
-    if (Array.isArray(value)) return value.slice(0, MAX_LIST_LENGTH).map((entry) => this.#shown(entry, name));
+  #toShownValue(value: unknown, name = ''): unknown {
+    if (Array.isArray(value)) return value.slice(0, MAX_LIST_LENGTH).map((entry) => this.#toShownValue(entry, name));
     if (typeof value === 'object' && value !== null) {
       // A key's own bytes differ from run to run.
       const shownObject = 'kty' in value && 'x' in value ? { ...value, x: '…' } : value;
       // SCIM's `$ref` would be taken for a reference within the document.
       const members = Object.entries(shownObject).filter(([key]) => key !== '$ref');
-      return Object.fromEntries(members.map(([key, member]) => [key, this.#shown(member, key)]));
+      return Object.fromEntries(members.map(([key, member]) => [key, this.#toShownValue(member, key)]));
     }
     if (typeof value === 'number') return NUMBER_REPLACEMENTS[name] ?? value;
-    return typeof value === 'string' ? this.#text(value, name) : value;
+    return typeof value === 'string' ? this.#toShownText(value, name) : value;
   }
 
-  #text(text: string, name: string): string {
+  #toShownText(text: string, name: string): string {
     if (SECRET_NAME_PATTERN.test(name) && text !== '') {
       const placeholder = hideSecret(text, name);
       this.#secrets.set(text, placeholder);
@@ -83,7 +83,7 @@ export class ExampleCollection {
     let shownText = BYTES_REPLACEMENTS[name] ?? text;
     for (const [secret, as] of this.#secrets) shownText = shownText.replaceAll(secret, as);
     REPLACEMENTS.forEach(([pattern, as], kind) => {
-      const replacements = this.#known[kind] as Map<string, string>;
+      const replacements = this.#knownReplacements[kind] as Map<string, string>;
       shownText = shownText.replaceAll(pattern, (match) => {
         if (!replacements.has(match)) replacements.set(match, as(replacements.size + 1, match));
         return replacements.get(match) as string;

@@ -18,15 +18,19 @@ beforeAll(async () => {
 });
 
 /** Creates a user or service account that may do everything except one action on some resources. */
-async function createDeniedUser({ signed }: ListCase, deniedAction: string, resource: string): Promise<Caller> {
-  if (!signed)
+async function createDeniedUser({ isSigned }: ListCase, deniedAction: string, resource: string): Promise<Caller> {
+  if (!isSigned)
     return (await createAllowedUser(company, { can: ['*'], denied: [deniedAction], deniedArns: [resource] })).as;
   const deny = { effect: 'Deny' as const, actions: [deniedAction], resources: [resource] };
   return (await createAllowedAccount(company, makeAllow('*'), deny)).as;
 }
 
-async function listRecords(as: Caller, path: string, { signed }: ListCase): Promise<{ total?: number; ids: string[] }> {
-  const size = signed ? 'quantity' : 'per_page';
+async function listRecords(
+  as: Caller,
+  path: string,
+  { isSigned }: ListCase,
+): Promise<{ total?: number; ids: string[] }> {
+  const size = isSigned ? 'quantity' : 'per_page';
   const isPaged = !path.endsWith('/active');
   const { total, records, results } = await expectSuccess(
     as.get(isPaged ? `${path}${path.includes('?') ? '&' : '?'}${size}=100` : path),
@@ -48,12 +52,12 @@ describe('a list', () => {
   });
 
   const cases = Object.entries(LISTS).flatMap(([path, each]) =>
-    each.denied.map((action) => [path, action, each] as const),
+    each.hidingActions.map((action) => [path, action, each] as const),
   );
   it.each(cases)(
     'at %s omits each record on which %s is denied, also in its total',
     async (route, action, listCase) => {
-      const { id, arn: resource, path = route } = await listCase.make(company);
+      const { id, arn: resource, path = route } = await listCase.createRecord(company);
       const patterns = [resource, `${resource.slice(0, -6)}*${resource.slice(-5)}`];
       for (const pattern of patterns) {
         const as = await createDeniedUser(listCase, action, pattern);
@@ -68,5 +72,5 @@ describe('a list', () => {
 });
 
 /** Creates a caller who sees every record that exists at the moment. */
-const createFullReader = async ({ signed }: ListCase): Promise<Caller> =>
-  signed ? (await createAllowedAccount(company, makeAllow('*'))).as : company.as;
+const createFullReader = async ({ isSigned }: ListCase): Promise<Caller> =>
+  isSigned ? (await createAllowedAccount(company, makeAllow('*'))).as : company.as;

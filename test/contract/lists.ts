@@ -31,16 +31,16 @@ export interface CreatedRecord {
 /** How Deny statements apply to a list. */
 export interface ListCase {
   /** Actions each of which hides the record from the list when it is denied on the record. */
-  denied: string[];
-  make(company: Company): Promise<CreatedRecord>;
+  hidingActions: string[];
+  createRecord(company: Company): Promise<CreatedRecord>;
   /** True if the list is read through the organization API, by a signed request, instead of the console API. */
-  signed?: true;
+  isSigned?: true;
 }
 
 export const makeArn = (service: string, company: Company, type: string, id: string) =>
   `arn:svc:${service}::${company.id}:${type}/${id}`;
 const makeRecordCreator =
-  (service: string, type: string, make: (company: Company) => Promise<string>): ListCase['make'] =>
+  (service: string, type: string, make: (company: Company) => Promise<string>): ListCase['createRecord'] =>
   async (company) => {
     const id = await make(company);
     return { id, arn: makeArn(service, company, type, id) };
@@ -60,7 +60,7 @@ export const createEndpoint = async ({ as }: Company) => {
   const json = { name: 'Published', slug: `published-${_id}`, visualization_id: _id };
   return (await expectSuccess(as.post(ENDPOINTS_PATH, { json })))._id as string;
 };
-const makeGroupRecordCreator = (make: ListCase['make']) => async (company: Company) => {
+const makeGroupRecordCreator = (make: ListCase['createRecord']) => async (company: Company) => {
   const createdRecord = await make(company);
   const groupId = (await createConsoleGroup(company))._id;
   return { ...createdRecord, groupId };
@@ -104,31 +104,31 @@ async function createAskedQuestion(company: Company) {
 /** Every list whose records can be denied individually. */
 export const LISTS: Record<string, ListCase> = {
   '/accounts': {
-    signed: true,
-    denied: ['accounts:ListAccounts', 'accounts:GetAccount'],
-    make: makeRecordCreator('accounts', 'account', async (company) => {
+    isSigned: true,
+    hidingActions: ['accounts:ListAccounts', 'accounts:GetAccount'],
+    createRecord: makeRecordCreator('accounts', 'account', async (company) => {
       const { as } = await createAllowedAccount(company, makeAllow('*'));
       return (await expectSuccess(as.post('/accounts', { json: { name: makeName('Account') } }))).id;
     }),
   },
   '/service-accounts': {
-    signed: true,
-    denied: ['service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'],
-    make: makeRecordCreator(
+    isSigned: true,
+    hidingActions: ['service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'],
+    createRecord: makeRecordCreator(
       'service-accounts',
       'service-account',
       async (company) => (await createAllowedAccount(company)).id,
     ),
   },
   '/groups': {
-    signed: true,
-    denied: ['groups:ListGroups', 'groups:GetGroup'],
-    make: makeRecordCreator('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
+    isSigned: true,
+    hidingActions: ['groups:ListGroups', 'groups:GetGroup'],
+    createRecord: makeRecordCreator('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
   },
   '/groups/{id}/bindings': {
-    signed: true,
-    denied: ['users:GetUser'],
-    make: async (company) => {
+    isSigned: true,
+    hidingActions: ['users:GetUser'],
+    createRecord: async (company) => {
       const { groupId, ...made } = await makeGroupRecordCreator(makeRecordCreator('users', 'user', createUserId))(
         company,
       );
@@ -141,22 +141,22 @@ export const LISTS: Record<string, ListCase> = {
     },
   },
   '/users': {
-    signed: true,
-    denied: ['users:ListUsers', 'users:GetUser'],
-    make: makeRecordCreator('users', 'user', createUserId),
+    isSigned: true,
+    hidingActions: ['users:ListUsers', 'users:GetUser'],
+    createRecord: makeRecordCreator('users', 'user', createUserId),
   },
-  '/v1/users': { denied: USER_READ_ACTIONS, make: makeRecordCreator('users', 'user', createUserId) },
+  '/v1/users': { hidingActions: USER_READ_ACTIONS, createRecord: makeRecordCreator('users', 'user', createUserId) },
   '/v1/groups': {
-    denied: ['groups:list', 'groups:get'],
-    make: makeRecordCreator('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
+    hidingActions: ['groups:list', 'groups:get'],
+    createRecord: makeRecordCreator('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
   },
   '/v1/service-accounts': {
-    denied: ['users:list_integration_users'],
-    make: makeRecordCreator('users', 'user', async (company) => (await createAllowedAccount(company)).id),
+    hidingActions: ['users:list_integration_users'],
+    createRecord: makeRecordCreator('users', 'user', async (company) => (await createAllowedAccount(company)).id),
   },
   '/v1/service-accounts/{id}/keys': {
-    denied: ['api_keys:list', 'api_keys:get'],
-    make: async (company) => {
+    hidingActions: ['api_keys:list', 'api_keys:get'],
+    createRecord: async (company) => {
       const serviceAccount = await createAllowedAccount(company);
       const path = `/v1/service-accounts/${serviceAccount.id}/keys`;
       const { _id } = await expectSuccess(company.as.post(path));
@@ -164,8 +164,8 @@ export const LISTS: Record<string, ListCase> = {
     },
   },
   '/v1/groups/{id}/members': {
-    denied: ['users:get'],
-    make: async (company) => {
+    hidingActions: ['users:get'],
+    createRecord: async (company) => {
       const { groupId, ...made } = await makeGroupRecordCreator(makeRecordCreator('users', 'user', createUserId))(
         company,
       );
@@ -174,12 +174,12 @@ export const LISTS: Record<string, ListCase> = {
     },
   },
   '/v1/permissions': {
-    denied: ['permissions:list', 'permissions:get'],
-    make: makeRecordCreator('permissions', 'permission', (company) => createPermission(company)),
+    hidingActions: ['permissions:list', 'permissions:get'],
+    createRecord: makeRecordCreator('permissions', 'permission', (company) => createPermission(company)),
   },
   '/v1/policies': {
-    denied: ['policies:list', 'policies:get'],
-    make: async (company) => {
+    hidingActions: ['policies:list', 'policies:get'],
+    createRecord: async (company) => {
       const name = `${makeName('Política-é')}`.replaceAll(' ', '-');
       const createdPolicy = await expectSuccess(
         company.as.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')], { name }) }),
@@ -188,60 +188,62 @@ export const LISTS: Record<string, ListCase> = {
     },
   },
   '/v1/managed-tables': {
-    denied: ['managed-tables:list'],
-    make: makeRecordCreator('managed-tables', 'table', ({ as }) =>
+    hidingActions: ['managed-tables:list'],
+    createRecord: makeRecordCreator('managed-tables', 'table', ({ as }) =>
       createTable(as, makeTableName(), [column('n', 'integer')]),
     ),
   },
   '/v1/managed-tables/upload-jobs/active': {
-    denied: ['managed-tables:list'],
-    make: async (company) => {
+    hidingActions: ['managed-tables:list'],
+    createRecord: async (company) => {
       const tableId = await createTable(company.as, makeTableName(), [column('n', 'integer')]);
       const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createTestQueue(), into: tableId });
       return { id, arn: makeArn('managed-tables', company, 'table', tableId) };
     },
   },
   [VISUALIZATIONS_PATH]: {
-    denied: ['visualizations:list', 'visualizations:get'],
-    make: makeRecordCreator(
+    hidingActions: ['visualizations:list', 'visualizations:get'],
+    createRecord: makeRecordCreator(
       'visualizations',
       'visualization',
       async ({ as }) => (await postVisualization(as, 'SELECT 1'))._id,
     ),
   },
   [DASHBOARDS_PATH]: {
-    denied: ['dashboards:list', 'dashboards:get'],
-    make: makeRecordCreator('dashboards', 'dashboard', async (company) => (await createDashboard(company))._id),
+    hidingActions: ['dashboards:list', 'dashboards:get'],
+    createRecord: makeRecordCreator('dashboards', 'dashboard', async (company) => (await createDashboard(company))._id),
   },
   [ENDPOINTS_PATH]: {
-    denied: ['viz_api_endpoints:list', 'viz_api_endpoints:get'],
-    make: makeRecordCreator('viz_api_endpoints', 'endpoint', createEndpoint),
+    hidingActions: ['viz_api_endpoints:list', 'viz_api_endpoints:get'],
+    createRecord: makeRecordCreator('viz_api_endpoints', 'endpoint', createEndpoint),
   },
   '/v1/webhook-endpoints': {
-    denied: ['webhooks:list', 'webhooks:get'],
-    make: makeRecordCreator(
+    hidingActions: ['webhooks:list', 'webhooks:get'],
+    createRecord: makeRecordCreator(
       'webhooks',
       'webhook-endpoint',
       async (company) => (await anEndpointOfWebhooks(company, { url: 'http://127.0.0.1:9/hooks' }))._id,
     ),
   },
   [SCHEDULES_PATH]: {
-    denied: ['dashboards:get', 'dashboards:schedule'],
-    make: makeDashboardRecordCreator(async ({ as, owner }, dashboard) => ({
+    hidingActions: ['dashboards:get', 'dashboards:schedule'],
+    createRecord: makeDashboardRecordCreator(async ({ as, owner }, dashboard) => ({
       id: (await createSchedule(as, dashboard, { recipients: [{ user_id: owner.id }] }))._id,
     })),
   },
   '/api/v1/dashboard-shares': {
-    denied: ['dashboards:get', 'dashboards:share'],
-    make: makeDashboardRecordCreator((company, { _id }) => createShare(company, _id)),
+    hidingActions: ['dashboards:get', 'dashboards:share'],
+    createRecord: makeDashboardRecordCreator((company, { _id }) => createShare(company, _id)),
   },
   [CONTEXTS_PATH]: {
-    denied: ['dashboards:get', 'dashboards:share'],
-    make: makeDashboardRecordCreator((company, { _id }) => createShareContext(company, [makeDashboardGrant(_id)])),
+    hidingActions: ['dashboards:get', 'dashboards:share'],
+    createRecord: makeDashboardRecordCreator((company, { _id }) =>
+      createShareContext(company, [makeDashboardGrant(_id)]),
+    ),
   },
   [`${CONTEXTS_PATH}/{id}/members`]: {
-    denied: ['users:get'],
-    make: async (company) => {
+    hidingActions: ['users:get'],
+    createRecord: async (company) => {
       const createdUser = await makeRecordCreator('users', 'user', createUserId)(company);
       const context = await createShareContext(company, [makeDashboardGrant((await createDashboard(company))._id)]);
       await addContextMember(company.as, context.id, {
@@ -256,51 +258,51 @@ export const LISTS: Record<string, ListCase> = {
     },
   },
   [`${KNOWLEDGE_PATH}/concepts`]: {
-    denied: ['concepts:list', 'concepts:get'],
-    make: makeRecordCreator('concepts', 'concept', ({ as }) => createConcept(as)),
+    hidingActions: ['concepts:list', 'concepts:get'],
+    createRecord: makeRecordCreator('concepts', 'concept', ({ as }) => createConcept(as)),
   },
   [`${KNOWLEDGE_PATH}/semantic`]: {
-    denied: ['semantic:list'],
-    make: makeRecordCreator('semantic', 'item', ({ as }) => createItem(as)),
+    hidingActions: ['semantic:list'],
+    createRecord: makeRecordCreator('semantic', 'item', ({ as }) => createItem(as)),
   },
   [`${KNOWLEDGE_PATH}/ontology/nodes`]: {
-    denied: ['ontology:list'],
-    make: makeRecordCreator('ontology', 'node', ({ as }) => createNode(as)),
+    hidingActions: ['ontology:list'],
+    createRecord: makeRecordCreator('ontology', 'node', ({ as }) => createNode(as)),
   },
   [`${KNOWLEDGE_PATH}/ontology/relations`]: {
-    denied: ['ontology:list'],
-    make: makeRecordCreator('ontology', 'relation', async ({ as }) =>
+    hidingActions: ['ontology:list'],
+    createRecord: makeRecordCreator('ontology', 'relation', async ({ as }) =>
       createRelation(as, await createNode(as), 'has', await createNode(as)),
     ),
   },
   [`${KNOWLEDGE_PATH}/suggestions`]: {
-    denied: ['knowledge_reviews:list'],
-    make: makeRecordCreator('knowledge_reviews', 'suggestion', createSuggestion),
+    hidingActions: ['knowledge_reviews:list'],
+    createRecord: makeRecordCreator('knowledge_reviews', 'suggestion', createSuggestion),
   },
   [`${KNOWLEDGE_PATH}/suggestions?status=pending`]: {
-    denied: ['concepts:get'],
-    make: async (company) => {
+    hidingActions: ['concepts:get'],
+    createRecord: async (company) => {
       const { suggestion: id, arn } = await createEnrichment(company);
       return { id, arn };
     },
   },
   [`${KNOWLEDGE_PATH}/jobs`]: {
-    denied: ['concepts:get'],
-    make: async (company) => {
+    hidingActions: ['concepts:get'],
+    createRecord: async (company) => {
       const { job: id, arn } = await createEnrichment(company);
       return { id, arn };
     },
   },
   [QUESTIONS_PATH]: {
-    denied: ['semantic:list'],
-    make: async (company) => {
+    hidingActions: ['semantic:list'],
+    createRecord: async (company) => {
       const { verified: id, arn } = await createAskedQuestion(company);
       return { id, arn };
     },
   },
   [`${KNOWLEDGE_PATH}/questions`]: {
-    denied: ['semantic:list'],
-    make: async (company) => {
+    hidingActions: ['semantic:list'],
+    createRecord: async (company) => {
       const { asked: id, arn } = await createAskedQuestion(company);
       return { id, arn };
     },

@@ -219,14 +219,15 @@ describe('a route about all resources of a type', () => {
 const isSuccess = ({ status }: ApiResponse): boolean => status < 300;
 
 /** Classifies an answer: reached; refused, or answered as if the resource did not exist; or another status. */
-function readOutcome({ reached = isSuccess }: AccessPath, answer: ApiResponse): 'reached' | 'not reached' | number {
-  if (reached(answer)) return 'reached';
+function readOutcome({ isReachedBy = isSuccess }: AccessPath, answer: ApiResponse): 'reached' | 'not reached' | number {
+  if (isReachedBy(answer)) return 'reached';
   return answer.status < 300 || [400, 403, 404, 422].includes(answer.status) ? 'not reached' : answer.status;
 }
 
 describe('a way to reach a resource', () => {
   const cases = ACCESS_PATHS.map(
-    (accessPath) => [`${accessPath.thing}, ${accessPath.way}: ${accessPath.routes[0]}`, accessPath] as const,
+    (accessPath) =>
+      [`${accessPath.resourceTitle}, ${accessPath.description}: ${accessPath.routes[0]}`, accessPath] as const,
   );
 
   it('has a unique name in the tests', () => {
@@ -235,8 +236,8 @@ describe('a way to reach a resource', () => {
   });
 
   it.each(cases)('is closed by each Deny on its resource, and opened by its permissions: %s', async (_, accessPath) => {
-    const { extraActions = [], neededActions = [], denied } = accessPath;
-    const caller = principals[accessPath.directory ? 'directory' : accessPath.signed ? 'signature' : 'bearer'];
+    const { extraActions = [], neededActions = [], closingActions } = accessPath;
+    const caller = principals[accessPath.isFromDirectory ? 'directory' : accessPath.isSigned ? 'signature' : 'bearer'];
     const { arn, ask } = await accessPath.createTarget(company, caller);
     const tryWithPolicy = async (...statements: PolicyStatement[]) => {
       await caller.setStatements([...(extraActions.length > 0 ? [makeAllow(...extraActions)] : []), ...statements]);
@@ -244,7 +245,7 @@ describe('a way to reach a resource', () => {
     };
     const outcomes: Record<string, ReturnType<typeof readOutcome>> = {};
     if (neededActions.length > 0) outcomes.nothing = await tryWithPolicy();
-    for (const action of denied)
+    for (const action of closingActions)
       outcomes[`Deny ${action}`] = await tryWithPolicy(makeAllow('*'), makeStatement('Deny', [action], arn));
     outcomes.Allow =
       neededActions.length > 0
@@ -253,7 +254,7 @@ describe('a way to reach a resource', () => {
     const other = await accessPath.createTarget(company, caller);
     await caller.setStatements([
       makeAllow('*'),
-      ...denied.map((action) => makeStatement('Deny', [action], arn.replace(/[^/]*$/, OTHER_ID))),
+      ...closingActions.map((action) => makeStatement('Deny', [action], arn.replace(/[^/]*$/, OTHER_ID))),
     ]);
     if (!accessPath.isClosedByAnyDeny) outcomes['Deny elsewhere'] = readOutcome(accessPath, await other.ask(caller.as));
     const expectedOutcomes = Object.keys(outcomes).map((caseName) => [
@@ -281,11 +282,12 @@ describe('an answer kept for an idempotency key', () => {
     return contract?.method === 'post' && !contract.safe && !contract.form;
   };
   const cases = ACCESS_PATHS.filter(isReplayable).map(
-    (accessPath) => [`${accessPath.thing}, ${accessPath.way}: ${accessPath.routes[0]}`, accessPath] as const,
+    (accessPath) =>
+      [`${accessPath.resourceTitle}, ${accessPath.description}: ${accessPath.routes[0]}`, accessPath] as const,
   );
 
   it.each(cases)('is not replayed after its resource was denied to the caller: %s', async (_, accessPath) => {
-    const caller = principals[accessPath.directory ? 'directory' : accessPath.signed ? 'signature' : 'bearer'];
+    const caller = principals[accessPath.isFromDirectory ? 'directory' : accessPath.isSigned ? 'signature' : 'bearer'];
     const { arn, ask } = await accessPath.createTarget(company, caller);
     await caller.setStatements([makeAllow('*')]);
     const keyedCaller = withIdempotencyKeys(caller.as);
@@ -295,7 +297,7 @@ describe('an answer kept for an idempotency key', () => {
       'reached',
       'true',
     ]);
-    for (const action of accessPath.denied) {
+    for (const action of accessPath.closingActions) {
       await caller.setStatements([makeAllow('*'), makeStatement('Deny', [action], arn)]);
       const { status, headers } = await ask(keyedCaller);
       expect(status).toBeOneOf([403, 404, 409]);
@@ -358,9 +360,11 @@ describe('the matrix of routes and resources', () => {
   it('has each action whose Deny closes an access path in docs/threat-model.md, in the row of its resource', () => {
     const [, section = ''] = threatModel.split('## Who reaches what');
     const rowsByResource = new Map(section.split('\n').map((line) => [line.split(' | ')[0]?.replace('| ', ''), line]));
-    const missingActions = ACCESS_PATHS.flatMap(({ thing, denied }) => {
-      const row = rowsByResource.get(thing.replace(/^all (\w+)s$/, '$1')) ?? '';
-      return denied.filter((action) => !row.includes(`\`${action}\``)).map((action) => `${thing}: ${action}`);
+    const missingActions = ACCESS_PATHS.flatMap(({ resourceTitle, closingActions }) => {
+      const row = rowsByResource.get(resourceTitle.replace(/^all (\w+)s$/, '$1')) ?? '';
+      return closingActions
+        .filter((action) => !row.includes(`\`${action}\``))
+        .map((action) => `${resourceTitle}: ${action}`);
     });
     expect([...new Set(missingActions)]).toEqual([]);
   });

@@ -25,10 +25,10 @@ interface UpdateCase {
   change: Json;
   concurrentChange: Json;
   /** Converts a change to the request body, where it is not the change itself. */
-  sent?(change: Json): Json;
-  /** The path from which the record is read; `record` finds it in the answer. */
-  read: string;
-  record?(body: ApiResponse['body']): Json;
+  toBody?(change: Json): Json;
+  /** The path from which the record is read; `findRecord` finds it in the answer. */
+  readPath: string;
+  findRecord?(body: ApiResponse['body']): Json;
   /**
    * The write that the concurrent change comes before: an update of a control table, or a statement in the company's Postgres.
    */
@@ -48,7 +48,7 @@ const makeConsoleCase = (path: string, table: string, change: Json, concurrentCh
   path,
   change,
   concurrentChange,
-  read: path,
+  readPath: path,
   concurrentWrite: { table },
 });
 const makeOrganizationCase = (path: string, table: string, change: Json, concurrentChange: Json): UpdateCase => ({
@@ -108,7 +108,7 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
     const { id } = await createGrouplessUser(company);
     return {
       ...makeConsoleCase(`/v1/users/${id}`, 'users', { name: 'Changed' }, { team_ids: ['by-the-rival'] }),
-      record: ({ teams, ...rest }) => ({ ...rest, team_ids: teams }),
+      findRecord: ({ teams, ...rest }) => ({ ...rest, team_ids: teams }),
     };
   },
   'PUT /v1/groups/{id}': async () => {
@@ -147,8 +147,8 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
         { name: 'Changed', embed_options: { hide_header: true } },
         { expires_at: '2100-01-01T00:00:00.000Z', embed_options: { hide_controls: true } },
       ),
-      read: '/api/v1/dashboard-shares?per_page=100',
-      record: ({ records }) => records.find((share: Json) => share.id === id),
+      readPath: '/api/v1/dashboard-shares?per_page=100',
+      findRecord: ({ records }) => records.find((share: Json) => share.id === id),
     };
   },
   'PUT /api/v1/share-contexts/{id}': async () => {
@@ -190,7 +190,7 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
     return {
       as: company.as,
       path,
-      read: path,
+      readPath: path,
       change,
       concurrentChange: { columns },
       concurrentWrite: { statement: /FOR UPDATE/ },
@@ -219,8 +219,8 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
     return {
       as: company.as,
       path: `${path}/${records[0].id}`,
-      read: path,
-      record: (body) => body.records[0],
+      readPath: path,
+      findRecord: (body) => body.records[0],
       change: { a: 'changed' },
       concurrentChange: { b: 'by the rival' },
       concurrentWrite: { statement: /UPDATE "public"/ },
@@ -247,15 +247,15 @@ async function makeDirectoryCase(kind: 'Users' | 'Groups', isPatch: boolean): Pr
       concurrentChange,
     ),
     as,
-    ...(isPatch && { sent: (value) => makePatch({ op: 'replace', value }).json }),
+    ...(isPatch && { toBody: (value) => makePatch({ op: 'replace', value }).json }),
   };
 }
 
 /** Makes the case of a knowledge resource that is read from its list. */
 const makeListedCase = (kind: string, id: string, change: Json, concurrentChange: Json): UpdateCase => ({
   ...makeConsoleCase(`${KNOWLEDGE_PATH}/${kind}/${id}`, 'knowledge_resources', change, concurrentChange),
-  read: `${KNOWLEDGE_PATH}/${kind}?per_page=100`,
-  record: ({ records }) => records.find((item: Json) => item._id === id),
+  readPath: `${KNOWLEDGE_PATH}/${kind}?per_page=100`,
+  findRecord: ({ records }) => records.find((item: Json) => item._id === id),
 });
 
 /** Routes that replace a value as a whole: it has no other member that a concurrent change could lose. */
@@ -280,15 +280,15 @@ const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)
   .map(({ contract: { method, path } }) => `${method.toUpperCase()} ${path}`);
 
 const sendChange = (
-  { as, path, sent }: UpdateCase,
+  { as, path, toBody }: UpdateCase,
   route: string,
   change: Json,
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
-  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: sent?.(change) ?? change, ...(env && { env }) });
+  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: toBody?.(change) ?? change, ...(env && { env }) });
 
-const readRecord = async ({ as, read, record = (body) => body }: UpdateCase): Promise<Json> =>
-  record(await expectSuccess(as.get(read)));
+const readRecord = async ({ as, readPath, findRecord = (body) => body }: UpdateCase): Promise<Json> =>
+  findRecord(await expectSuccess(as.get(readPath)));
 
 /** Requires that the record has every change that was answered with success. */
 function expectKept(record: Json, ...changes: [ApiResponse, Json][]): void {

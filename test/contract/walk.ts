@@ -36,7 +36,7 @@ export interface Step {
   /** Returns the caller, if it is not the company's owner or its administrators' key. */
   as?: (state: WalkState) => Caller;
   env?: (state: WalkState) => Record<string, string>;
-  before?: (state: WalkState) => Promise<unknown>;
+  prepareStep?: (state: WalkState) => Promise<unknown>;
   /** Returns the values of the answer to store for later steps. */
   getStoredValues?: (body: ApiResponse['body'], answer: ApiResponse) => Record<string, string>;
   /** The status that the owner of another company gets; 404 by default. `never`: the request names nothing of a company. */
@@ -108,7 +108,7 @@ export function walkRoutes(
   it.each(steps.map((step) => [step.route, step] as const))(
     '%s refuses callers without permission, and accepts callers with it',
     async (_name, step) => {
-      await step.before?.(state);
+      await step.prepareStep?.(state);
       const { method, route, path } = makeAddress(step, state);
       const credential = route?.credential ?? 'none';
       const requestOptions = makeRequest(step, state);
@@ -183,7 +183,7 @@ export function walkRoutes(
     });
 
     it('gets the answers that the examples show, as `npm run contract` writes them', async () => {
-      await expect(examples.text()).toMatchFileSnapshot(`../../../src/generated/examples/${file}.json`);
+      await expect(examples.toJson()).toMatchFileSnapshot(`../../../src/generated/examples/${file}.json`);
     });
 
     it('leaves nothing of the company in any store after the company has ended', async () => {

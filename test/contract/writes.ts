@@ -20,9 +20,9 @@ import { type AccessPath, type AccessTarget, makeResourceArn } from './access-pa
 interface WriteCase {
   writeAction: Action;
   createRequest(company: Company): Promise<(as: Caller) => Promise<ApiResponse>>;
-  signed?: true;
+  isSigned?: true;
   /** For a change: its response, as an access path to the changed record. */
-  answer?: AccessPath;
+  answerPath?: AccessPath;
 }
 
 const makeCreation = (
@@ -44,7 +44,7 @@ interface ChangeCase {
   readAction: Action;
   method: 'put' | 'patch';
   path: string;
-  signed?: true;
+  isSigned?: true;
   /** Creates the resource to change. @returns its id, and its ARN where that does not contain the id */
   createResource(company: Company): Promise<string | { id: string; arn: string }>;
   json: Record<string, unknown>;
@@ -56,7 +56,7 @@ function makeChange({
   readAction,
   method,
   path,
-  signed,
+  isSigned,
   createResource,
   json,
 }: ChangeCase): WriteCase {
@@ -66,23 +66,23 @@ function makeChange({
       typeof created === 'string' ? { id: created, arn: makeResourceArn(company, resourceKind, created) } : created;
     return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
   };
-  const signedOption = signed && { signed };
+  const signedOption = isSigned && { isSigned };
   const accessPath: AccessPath = {
-    thing: resourceKind,
-    way: 'told by the answer of a change',
+    resourceTitle: resourceKind,
+    description: 'told by the answer of a change',
     routes: [`${method.toUpperCase()} ${path}`],
     extraActions: [writeAction],
     neededActions: [readAction],
-    denied: [readAction],
+    closingActions: [readAction],
     createTarget: createTarget,
     // Its id alone tells nothing.
-    reached: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
+    isReachedBy: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
     ...signedOption,
   };
   return {
     writeAction,
     createRequest: async (company) => (await createTarget(company)).ask,
-    answer: accessPath,
+    answerPath: accessPath,
     ...signedOption,
   };
 }
@@ -249,7 +249,7 @@ export const WRITES: Record<string, WriteCase> = {
   }),
   'POST accounts': {
     ...makeCreation('accounts:CreateAccount', '/accounts', () => ({ name: makeName('Account') })),
-    signed: true,
+    isSigned: true,
   },
   'PATCH groups': makeChange({
     resourceKind: 'group',
@@ -257,11 +257,11 @@ export const WRITES: Record<string, WriteCase> = {
     readAction: 'groups:GetGroup',
     method: 'patch',
     path: '/groups/{id}',
-    signed: true,
+    isSigned: true,
     createResource: createGroup,
     json: CHANGED_FIELDS,
   }),
 };
 
 /** The responses of changes, as access paths to the changed records. */
-export const WRITE_RESPONSE_PATHS: AccessPath[] = Object.values(WRITES).flatMap(({ answer }) => answer ?? []);
+export const WRITE_RESPONSE_PATHS: AccessPath[] = Object.values(WRITES).flatMap(({ answerPath }) => answerPath ?? []);

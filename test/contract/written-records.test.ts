@@ -58,14 +58,14 @@ describe('a write that answers with a record', () => {
 
   it.each(Object.entries(WRITES))(
     '%s returns only the id to callers without read access',
-    async (_, { writeAction, createRequest, signed }) => {
+    async (_, { writeAction, createRequest, isSigned }) => {
       const sendWrite = await createRequest(company);
-      const as = signed
+      const as = isSigned
         ? (await createAllowedAccount(company, makeAllow(writeAction))).as
         : (await createAllowedUser(company, { can: [writeAction] })).as;
       const { status, body } = await sendWrite(as);
       expect([200, 201]).toContain(status);
-      expect(Object.keys(body)).toEqual([signed ? 'id' : '_id']);
+      expect(Object.keys(body)).toEqual([isSigned ? 'id' : '_id']);
     },
   );
 });

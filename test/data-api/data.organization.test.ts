@@ -249,7 +249,7 @@ describe('the reader of a Data API endpoint', () => {
       await expectSuccess(as.get(`/data/${slug}`));
       const countingDb = createCountingD1();
       expect((await as.get(`/data/${slug}`, { env: countingDb.env })).status).toBe(200);
-      return countingDb.calls();
+      return countingDb.countCalls();
     };
     const unlimitedCallCount = await countCalls(unlimitedReader);
     expect([unlimitedCallCount > 0, await countCalls(limitedReader)]).toEqual([true, unlimitedCallCount]);
@@ -263,7 +263,7 @@ describe('the reader of a Data API endpoint', () => {
     await expectSuccess(jobReader.get(`/data/jobs/${id}`));
     const countingDb = createCountingD1();
     expect((await jobReader.get(`/data/jobs/${id}`, { env: countingDb.env })).status).toBe(200);
-    expect(countingDb.calls()).toBe(1);
+    expect(countingDb.countCalls()).toBe(1);
   });
 
   it('gets 404 when the endpoint is inactive, deleted, or of another company', async () => {

@@ -54,7 +54,7 @@ async function listEvents() {
       (await expectSuccess(company.as.get(`${ENDPOINTS_PATH}/${endpoint}/deliveries?status=pending`))).total,
     ])
     .toEqual([0, 0]);
-  return (await receiver.received()).map(({ event }) => event);
+  return (await receiver.readReceivedRequests()).map(({ event }) => event);
 }
 
 async function readRecord(answer: ApiResponse): Promise<{ action: string; resource_id: string }> {
@@ -105,9 +105,9 @@ const changeGroup = (id: string, op: string, value: unknown) =>
   directory.patch(`${GROUPS_PATH}/${id}`, makePatch({ op, path: 'members', value }));
 
 interface ChangeCase {
-  made?: keyof ChangeSubject;
+  createdSubject?: keyof ChangeSubject;
   /** Brings the subject into the state from which the change starts. */
-  first?: (subject: ChangeSubject) => Promise<unknown>;
+  prepareSubject?: (subject: ChangeSubject) => Promise<unknown>;
   console: ChangeOperation;
   directory: ChangeOperation;
   events: string[];
@@ -120,7 +120,7 @@ const getOwner = () => company.as;
 
 const CHANGES: Record<string, ChangeCase> = {
   'a user who is made': {
-    made: 'user',
+    createdSubject: 'user',
     console: () => createSignedCaller(company.apiKey).post('/users', { json: { email: makeEmail(), password } }),
     directory: () => directory.post(USERS_PATH, { json: makeUserInput() }),
     events: ['user.created user active'],
@@ -140,7 +140,7 @@ const CHANGES: Record<string, ChangeCase> = {
     records: expectSameRecords('users:deactivate user'),
   },
   'a user who is activated': {
-    first: ({ user }) => expectSuccess(getOwner().post(`/v1/users/${user}/deactivate`)),
+    prepareSubject: ({ user }) => expectSuccess(getOwner().post(`/v1/users/${user}/deactivate`)),
     console: ({ user }) => getOwner().post(`/v1/users/${user}/activate`),
     directory: ({ user }) => changeUser(user, { active: 'True' }),
     events: ['user.activated user active'],
@@ -157,21 +157,21 @@ const CHANGES: Record<string, ChangeCase> = {
     records: { console: ['users:update user', 'users:deactivate user'], directory: ['users:deactivate user'] },
   },
   'a user who is deleted': {
-    first: ({ user, group }) => addToGroups(company, user, group),
+    prepareSubject: ({ user, group }) => addToGroups(company, user, group),
     console: ({ user }) => getOwner().delete(`/v1/users/${user}`),
     directory: ({ user }) => directory.delete(`${USERS_PATH}/${user}`),
     events: ['group.member_removed group user', 'user.deleted user active'],
     records: expectSameRecords('users:delete user'),
   },
   'a group that is made': {
-    made: 'group',
+    createdSubject: 'group',
     console: () => getOwner().post('/v1/groups', { json: makeGroupInput() }),
     directory: () => directory.post(GROUPS_PATH, { json: directoryGroupInput() }),
     events: ['group.created group'],
     records: expectSameRecords('groups:create group'),
   },
   'a group that is made with a member': {
-    made: 'group',
+    createdSubject: 'group',
     console: (of) => [
       () => getOwner().post('/v1/groups', { json: makeGroupInput() }),
       () => getOwner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
@@ -196,14 +196,14 @@ const CHANGES: Record<string, ChangeCase> = {
     records: { console: ['users:assign_groups user group'], directory: ['groups:update group user'] },
   },
   'a user who leaves a group': {
-    first: ({ user, group }) => addToGroups(company, user, group),
+    prepareSubject: ({ user, group }) => addToGroups(company, user, group),
     console: ({ user, group }) => getOwner().delete(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
     directory: ({ group }) => changeGroup(group, 'replace', []),
     events: ['group.member_removed group user'],
     records: { console: ['users:remove_groups user group'], directory: ['groups:update group user'] },
   },
   'a group that is deleted': {
-    first: ({ user, group }) => addToGroups(company, user, group),
+    prepareSubject: ({ user, group }) => addToGroups(company, user, group),
     console: ({ group }) => getOwner().delete(`/v1/groups/${group}`),
     directory: ({ group }) => directory.delete(`${GROUPS_PATH}/${group}`),
     events: ['group.deleted group', 'group.member_removed group user'],
@@ -218,8 +218,8 @@ describe('the events and audit records of a change by SCIM', () => {
         user: (await createDirectoryUser(directory)).id,
         group: (await createDirectoryGroup(directory)).id,
       };
-      await change.first?.(subject);
-      const recordedEvents = await recordEvents(change[apiName], subject, change.made);
+      await change.prepareSubject?.(subject);
+      const recordedEvents = await recordEvents(change[apiName], subject, change.createdSubject);
       expect([apiName, recordedEvents]).toEqual([apiName, { events: change.events, records: change.records[apiName] }]);
     }
   });

@@ -34,9 +34,9 @@ interface TestPerson {
   userName: string;
   version: string;
   /** The id of a group that the user is in. */
-  group: string;
+  groupId: string;
   /** The id of a policy that is attached to the group. */
-  policy: string;
+  policyId: string;
 }
 
 /** Creates a user in a group that allows no more than `limitedCaller` may do. */
@@ -46,7 +46,13 @@ async function createPerson(): Promise<TestPerson> {
   const policy = await storePolicy(company, [makeAllow('users:get')]);
   await expectSuccess(company.as.post(`/v1/groups/${group}/policies/${policy}`));
   await bindUser(company, group, id);
-  return { id, userName, version: (await directory.get(`${USERS_PATH}/${id}`)).body.meta.version, group, policy };
+  return {
+    id,
+    userName,
+    version: (await directory.get(`${USERS_PATH}/${id}`)).body.meta.version,
+    groupId: group,
+    policyId: policy,
+  };
 }
 
 /** Creates a group that allows the given actions. */
@@ -84,31 +90,33 @@ describe('a new email address that SCIM sets', () => {
     ],
     [
       'may do more by a policy that is attached',
-      async ({ group }) =>
+      async ({ groupId }) =>
         expectSuccess(
-          company.as.post(`/v1/groups/${group}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`),
+          company.as.post(
+            `/v1/groups/${groupId}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`,
+          ),
         ),
     ],
     [
       'may do more by a policy that is changed',
-      ({ policy }) =>
+      ({ policyId }) =>
         expectSuccess(
-          company.as.put(`/v1/policies/${policy}`, {
+          company.as.put(`/v1/policies/${policyId}`, {
             json: { document: { version: '2024-01-01', statements: [makeAllow('policies:create')] } },
           }),
         ),
     ],
     [
       'may do more by a legacy permission',
-      async ({ group }) => {
+      async ({ groupId }) => {
         const json = {
-          name: `Older ${group}`,
+          name: `Older ${groupId}`,
           description: 'Of the older model.',
           target: { company_id: company.id, service_name: 'policies' },
           actions: ['create'],
         };
         const { _id } = await expectSuccess(company.as.post('/v1/permissions', { json }));
-        await expectSuccess(company.as.post(`/v1/groups/${group}/permissions`, { json: { permissionIds: [_id] } }));
+        await expectSuccess(company.as.post(`/v1/groups/${groupId}/permissions`, { json: { permissionIds: [_id] } }));
       },
     ],
   ])('is not given to somebody who meanwhile %s', async (_, runConcurrently) => {
@@ -141,7 +149,7 @@ describe('a new email address that SCIM sets', () => {
     const attachConcurrently = async () =>
       expectSuccess(
         company.as.post(
-          `/v1/groups/${strong.group}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`,
+          `/v1/groups/${strong.groupId}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`,
         ),
       );
     const strongerAnswer = await changeAddressDuringRace(

@@ -18,11 +18,12 @@ describe('the monthly costs in docs/operations.md', () => {
   });
 
   it('are at most 3.50 US dollars for a million API requests, or shared views', () => {
-    for (const { used } of Object.values(measuredCosts)) expect(computeTotalCost(used)).toBeLessThanOrEqual(3.5);
+    for (const { requestUsage: used } of Object.values(measuredCosts))
+      expect(computeTotalCost(used)).toBeLessThanOrEqual(3.5);
   });
 
   it('are based on prices, each with its web page and the day on which it was read', () => {
-    for (const { page, read: readOn, dollars } of Object.values(PRICES)) {
+    for (const { pageUrl: page, readDay: readOn, dollars } of Object.values(PRICES)) {
       expect(page).toMatch(/^https:\/\/developers\.cloudflare\.com\/.*pric/);
       expect(readOn).toMatch(/^\d{4}-\d\d-\d\d$/);
       expect(dollars).toBeGreaterThan(0);

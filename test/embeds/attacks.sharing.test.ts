@@ -12,15 +12,15 @@ import { createEmbedClient, createEmbedToken } from './support.ts';
 interface AttackSetup {
   company: Company;
   victim: Company;
-  dashboard: string;
-  visualization: string;
+  dashboardId: string;
+  visualizationId: string;
   /** A valid embed token of the attacking company. */
-  own: string;
+  ownToken: string;
   /** A valid embed token of the attacked company. */
   victimToken: string;
   visualizationToken: string;
-  share: string;
-  outsider: { access_token: string; refresh_token: string };
+  shareToken: string;
+  outsiderTokens: { access_token: string; refresh_token: string };
   contextId: string;
 }
 
@@ -30,20 +30,20 @@ beforeAll(async () => {
   setup.victim = await createProvisionedCompany();
   await createSalesTable(setup.victim);
   const victimSales = await createSalesDashboard(setup.victim);
-  setup.dashboard = victimSales.dashboard._id;
-  setup.visualization = victimSales.rows._id;
-  setup.victimToken = await createEmbedToken(setup.victim, 'dashboards', setup.dashboard, {
+  setup.dashboardId = victimSales.dashboard._id;
+  setup.visualizationId = victimSales.rows._id;
+  setup.victimToken = await createEmbedToken(setup.victim, 'dashboards', setup.dashboardId, {
     fixed_params: { regions: ['north'] },
     allowed_params: ['days'],
     required_params: ['days'],
   });
-  setup.visualizationToken = await createEmbedToken(setup.victim, 'visualizations', setup.visualization);
+  setup.visualizationToken = await createEmbedToken(setup.victim, 'visualizations', setup.visualizationId);
   const ownSales = await createSalesDashboard(setup.company);
-  setup.own = await createEmbedToken(setup.company, 'dashboards', ownSales.dashboard._id);
-  setup.share = (await createShare(setup.victim, setup.dashboard)).token;
+  setup.ownToken = await createEmbedToken(setup.company, 'dashboards', ownSales.dashboard._id);
+  setup.shareToken = (await createShare(setup.victim, setup.dashboardId)).token;
   const email = 'mallory@x.test';
-  setup.contextId = (await createShareContext(setup.victim, [makeDashboardGrant(setup.dashboard)], [email])).id;
-  setup.outsider = (await signInOutsider(setup.victim, email)).tokens;
+  setup.contextId = (await createShareContext(setup.victim, [makeDashboardGrant(setup.dashboardId)], [email])).id;
+  setup.outsiderTokens = (await signInOutsider(setup.victim, email)).tokens;
 });
 
 const encodeBase64Url = (value: unknown): string =>
@@ -84,7 +84,7 @@ const FORGED_TOKENS: ForgedToken[] = [
   ['a lengthened signature', ({ victimToken }) => `${victimToken}AA`],
   [
     'another signature',
-    ({ victimToken, own }) => [...splitToken(victimToken).slice(0, 2), splitToken(own)[2]].join('.'),
+    ({ victimToken, ownToken }) => [...splitToken(victimToken).slice(0, 2), splitToken(ownToken)[2]].join('.'),
   ],
   [
     'a changed last character',
@@ -134,10 +134,13 @@ const FORGED_TOKENS: ForgedToken[] = [
       return new SignJWT(decodePayload(victimToken)).setProtectedHeader(header).sign(privateKey);
     },
   ],
-  ['a token of the attacker that names another company', ({ own, victim }) => changePayload(own, { com: victim.id })],
+  [
+    'a token of the attacker that names another company',
+    ({ ownToken, victim }) => changePayload(ownToken, { com: victim.id }),
+  ],
   [
     'a token of the attacker that names another dashboard',
-    ({ own, dashboard }) => changePayload(own, { sub: dashboard }),
+    ({ ownToken, dashboardId }) => changePayload(ownToken, { sub: dashboardId }),
   ],
   ['another dashboard', ({ victimToken }) => changePayload(victimToken, { sub: '0'.repeat(24) })],
   ['a later expiry', ({ victimToken }) => changePayload(victimToken, { exp: 9_999_999_999 })],
@@ -182,8 +185,8 @@ const FORGED_TOKENS: ForgedToken[] = [
         .encrypt(new Uint8Array(32)),
   ],
   ['the token of a visualization', ({ visualizationToken }) => visualizationToken],
-  ['the token of a share', ({ share }) => share],
-  ['an outsider’s token', ({ outsider }) => outsider.access_token],
+  ['the token of a share', ({ shareToken }) => shareToken],
+  ['an outsider’s token', ({ outsiderTokens }) => outsiderTokens.access_token],
   ['a session token', ({ victim }) => victim.token],
   ['SQL', () => encodeURIComponent("' or 1=1 --")],
 ];
@@ -194,7 +197,7 @@ const expectRefused = ({ status, body }: ApiResponse, label: string) =>
 describe('an embed token', () => {
   it('opens the dashboard if it is unchanged', async () => {
     expect((await createEmbedClient('d', setup.victimToken).info()).status).toBe(200);
-    expect((await createEmbedClient('d', setup.own).info()).status).toBe(200);
+    expect((await createEmbedClient('d', setup.ownToken).info()).status).toBe(200);
   });
 
   it.each(FORGED_TOKENS)('is refused with %s', async (tokenKind, makeToken) => {
@@ -214,7 +217,7 @@ describe('an embed token', () => {
     const otherEnvironment = {
       env: { EMBED_SECRETS: JSON.stringify({ 1: 'the master secret of another environment' }) },
     };
-    const { body } = await setup.victim.as.post(`/api/v1/embed/dashboards/${setup.dashboard}`, {
+    const { body } = await setup.victim.as.post(`/api/v1/embed/dashboards/${setup.dashboardId}`, {
       json: {},
       ...otherEnvironment,
     });
@@ -235,21 +238,24 @@ describe('an embed token', () => {
 
 describe('a token of a share, embed, portal or session', () => {
   it('opens only what it was issued for', async () => {
-    const { victimToken, share, outsider, victim } = setup;
+    const { victimToken, shareToken, outsiderTokens, victim } = setup;
     const resolveShare = (token: string) => callApi('GET', `/api/v1/public/shares/${token}/resolve`);
-    for (const token of [victimToken, outsider.access_token, victim.token])
+    for (const token of [victimToken, outsiderTokens.access_token, victim.token])
       expectRefused(await resolveShare(token), 'share');
-    for (const token of [victimToken, share, setup.visualizationToken]) {
+    for (const token of [victimToken, shareToken, setup.visualizationToken]) {
       expectRefused(await createCaller(token).get('/api/v1/share-portal/contexts'), 'portal');
       expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     }
-    expect((await createCaller(outsider.access_token).get('/v1/auth/me')).status).toBe(401);
-    expectRefused(await createCaller(outsider.refresh_token).get('/api/v1/share-portal/contexts'), 'refresh token');
+    expect((await createCaller(outsiderTokens.access_token).get('/v1/auth/me')).status).toBe(401);
+    expectRefused(
+      await createCaller(outsiderTokens.refresh_token).get('/api/v1/share-portal/contexts'),
+      'refresh token',
+    );
   });
 
   it('is refused when a claim such as company, user or session is changed', async () => {
     const other = await createOwnedCompany();
-    const { access_token: token } = setup.outsider;
+    const { access_token: token } = setup.outsiderTokens;
     const [header, , signature] = splitToken(token);
     const callPortal = (givenToken: string) => createCaller(givenToken).get('/api/v1/share-portal/contexts');
     expect((await callPortal(token)).body.total).toBe(1);
@@ -279,10 +285,14 @@ describe('a valid token in another spelling', () => {
 
   it.each<[string, () => string, (token: string) => Promise<ApiResponse>]>([
     ['embed', () => setup.victimToken, (token) => createEmbedClient('d', encodeURIComponent(token)).info()],
-    ['portal', () => setup.outsider.access_token, (token) => createCaller(token).get('/api/v1/share-portal/contexts')],
+    [
+      'portal',
+      () => setup.outsiderTokens.access_token,
+      (token) => createCaller(token).get('/api/v1/share-portal/contexts'),
+    ],
     [
       'portal refresh',
-      () => setup.outsider.refresh_token,
+      () => setup.outsiderTokens.refresh_token,
       (token) => refreshTokens('/api/v1/share-auth/refresh', token),
     ],
     ['session', () => setup.victim.token, (token) => createCaller(token).get('/v1/auth/me')],

@@ -299,14 +299,14 @@ describe('the database calls of an embed', () => {
     const token = await createEmbedToken(company, 'dashboards', id);
     const infoDb = createCountingD1();
     expect((await createEmbedClient('d', token).info({ env: infoDb.env })).status).toBe(200);
-    expect(infoDb.calls()).toBe(1);
+    expect(infoDb.countCalls()).toBe(1);
     await createEmbedClient('d', token).execute({});
     const cachedDb = createCountingD1();
     const { body } = await createEmbedClient('d', token).execute({}, { env: cachedDb.env });
-    expect([body.results?.[0].cached ?? body, cachedDb.calls()]).toEqual([true, 1]);
+    expect([body.results?.[0].cached ?? body, cachedDb.countCalls()]).toEqual([true, 1]);
     const forgedDb = createCountingD1();
     expect((await createEmbedClient('d', `${token.slice(0, -4)}AAAA`).info({ env: forgedDb.env })).status).toBe(401);
-    expect(forgedDb.calls()).toBe(0);
+    expect(forgedDb.countCalls()).toBe(0);
   });
 });
 

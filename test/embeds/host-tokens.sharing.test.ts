@@ -130,7 +130,7 @@ describe('a token that a host signs', () => {
     const token = await signClaims();
     const countingDb = createCountingD1();
     expect((await createEmbedClient('d', token).info({ env: countingDb.env })).status).toBe(200);
-    expect(countingDb.calls()).toBe(1);
+    expect(countingDb.countCalls()).toBe(1);
   });
 
   it('ignores claims that it does not know', async () => {

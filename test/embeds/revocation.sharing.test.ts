@@ -189,7 +189,7 @@ describe('the stored revocations of embed tokens', () => {
     ] as const) {
       const countingDb = createCountingD1();
       expect((await createEmbedClient(kind, of).info({ env: countingDb.env })).status).toBe(200);
-      expect(countingDb.calls()).toBe(1);
+      expect(countingDb.countCalls()).toBe(1);
     }
   });
 

@@ -36,7 +36,7 @@ export interface Finding {
   rule: string;
   message: string;
   /** The path in the document, from its root. */
-  at: string[];
+  documentPath: string[];
 }
 
 /** Lints a document with Spectral. */
@@ -45,7 +45,7 @@ export async function lintWithSpectral(document: string): Promise<Finding[]> {
   const ruleset = join(CLIENTS_FOLDER, 'spectral.yaml');
   const { stdout, stderr } = await run(script, 'lint', document, '-r', ruleset, '-f', 'json', '--quiet');
   const findings = parseOutput<{ code: string; message: string; path: string[] }[]>(stdout, stderr);
-  return findings.map(({ code, message, path }) => ({ rule: code, message, at: path }));
+  return findings.map(({ code, message, path }) => ({ rule: code, message, documentPath: path }));
 }
 
 /** Lints a document with Redocly. */
@@ -60,7 +60,7 @@ export async function lintWithRedocly(document: string): Promise<Finding[]> {
   return problems.map(({ ruleId, message, location }) => ({
     rule: ruleId,
     message,
-    at: (location[0]?.pointer ?? '').split('/').slice(1).map(decodePointerSegment),
+    documentPath: (location[0]?.pointer ?? '').split('/').slice(1).map(decodePointerSegment),
   }));
 }
 

@@ -40,10 +40,10 @@ export function createCopy() {
   };
   return {
     /** Runs the tests of guards with every guard in place. @returns the problem of each entry, or `null` */
-    unfit: async (guards: Guard[]) =>
+    findUnfitGuards: async (guards: Guard[]) =>
       ((await sendRequest({ unfit: guards })) as { problems: (string | null)[] }).problems,
     /** Runs the tests of a guard after removing it. */
-    outcomeWithout: async (guard: Guard) => (await sendRequest({ without: guard })) as RemovalOutcome,
+    testWithoutGuard: async (guard: Guard) => (await sendRequest({ without: guard })) as RemovalOutcome,
     async close(): Promise<void> {
       // It ends what it started, and then itself.
       if (child.connected) child.disconnect();

@@ -37,7 +37,7 @@ async function removeEachGuard(guards: Guard[]): Promise<boolean> {
     const problems = new Map<Guard, string | null>();
     await runInCopies(projectCopies, async (copy, copyIndex) => {
       const ownGuards = groups.filter((_, index) => index % count === copyIndex).flat();
-      const foundProblems = await copy.unfit(ownGuards);
+      const foundProblems = await copy.findUnfitGuards(ownGuards);
       for (const [index, guard] of ownGuards.entries()) problems.set(guard, foundProblems[index] ?? null);
     });
     console.log(`With every guard in place, the tests ran in ${getSecondsSince(startedAt)} s.`);
@@ -45,7 +45,7 @@ async function removeEachGuard(guards: Guard[]): Promise<boolean> {
     await runInCopies(projectCopies, async (copy) => {
       for (const guard of pendingGuards) {
         const problem = problems.get(guard);
-        const { heldBy, failure } = problem ? { failure: problem } : await copy.outcomeWithout(guard);
+        const { heldBy, failure } = problem ? { failure: problem } : await copy.testWithoutGuard(guard);
         reportGuard(guard, failure, heldBy);
       }
     });

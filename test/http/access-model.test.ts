@@ -18,7 +18,7 @@ const PRINCIPAL_ID = 'principal';
 /** Runs processes step by step, in an order that is given by choices of the next process. */
 class StepScheduler {
   readonly #choices: number[];
-  readonly #waiting = new Map<number, () => void>();
+  readonly #waitingSteps = new Map<number, () => void>();
   /** The number of processes that could continue, at each choice. */
   readonly readyCounts: number[] = [];
 
@@ -30,7 +30,7 @@ class StepScheduler {
   makeStep =
     (process: number) =>
     async <T>(work: () => T): Promise<T> => {
-      await new Promise<void>((resolve) => this.#waiting.set(process, resolve));
+      await new Promise<void>((resolve) => this.#waitingSteps.set(process, resolve));
       return work();
     };
 
@@ -38,13 +38,13 @@ class StepScheduler {
     const processesEnd = Promise.allSettled(processes);
     for (;;) {
       for (let tick = 0; tick < 40; tick += 1) await Promise.resolve();
-      const readyProcesses = [...this.#waiting.keys()].toSorted();
+      const readyProcesses = [...this.#waitingSteps.keys()].toSorted();
       if (readyProcesses.length === 0) break;
       const choice = this.#choices[this.readyCounts.length] ?? 0;
       this.readyCounts.push(readyProcesses.length);
       const process = readyProcesses[choice] as number;
-      const go = this.#waiting.get(process) as () => void;
-      this.#waiting.delete(process);
+      const go = this.#waitingSteps.get(process) as () => void;
+      this.#waitingSteps.delete(process);
       go();
     }
     await Promise.race([processesEnd, Promise.resolve()]);
@@ -69,13 +69,13 @@ class AccessModel {
   /** The value that is committed in the control database. */
   committedValue = 0;
   /** The highest value of an answered change. */
-  answered = 0;
+  answeredValue = 0;
   /** Ids of changes that were announced to the gate and have not ended for it. */
-  readonly #underWay = new Set<string>();
+  readonly #announcedChangeIds = new Set<string>();
   /** The problems that requests found. */
   readonly problems: string[] = [];
   #versions: AccessVersions;
-  #now = 1_000_000;
+  #gateNow = 1_000_000;
 
   readonly #sql: SqlStorage;
 
@@ -94,8 +94,8 @@ class AccessModel {
 
   /** Moves the gate's clock, and no other, beyond the duration of an announcement. */
   jumpGateClock(): void {
-    this.#now += MAX_CHANGE_MS + 1;
-    this.#underWay.clear();
+    this.#gateNow += MAX_CHANGE_MS + 1;
+    this.#announcedChangeIds.clear();
   }
 
   #gates(step: RunStep, fault: Fault = 'none') {
@@ -107,20 +107,20 @@ class AccessModel {
           refused: null,
           organization: limit,
           principal: limit,
-          access: this.#versions.getVersion(principalId, this.#now),
+          access: this.#versions.getVersion(principalId, this.#gateNow),
           key: null,
         })),
       beginChange: async (change: Parameters<OrganizationGate['beginChange']>[0]) => {
         await step(() => {
-          this.#versions.beginChange(change, this.#now);
-          this.#underWay.add(change.id);
+          this.#versions.beginChange(change, this.#gateNow);
+          this.#announcedChangeIds.add(change.id);
         });
         if (fault === 'lost after beginning') await waitForever();
       },
       endChange: (change: Parameters<OrganizationGate['endChange']>[0]) =>
         step(() => {
           this.#versions.endChange(change);
-          this.#underWay.delete(change.id);
+          this.#announcedChangeIds.delete(change.id);
         }),
     };
     return { getByName: () => gate } as unknown as DurableObjectNamespace<OrganizationGate>;
@@ -131,7 +131,7 @@ class AccessModel {
    * a change is announced; and at most the committed value.
    */
   async request(isolate: string, step: RunStep, namesPrincipal: boolean): Promise<void> {
-    const minValue = await step(() => (this.#underWay.size > 0 ? this.committedValue : this.answered));
+    const minValue = await step(() => (this.#announcedChangeIds.size > 0 ? this.committedValue : this.answeredValue));
     const presented: PresentedCredential = {
       credential: `${isolate} ${namesPrincipal}`,
       claims: namesPrincipal
@@ -169,7 +169,7 @@ class AccessModel {
         return value;
       },
     ).then((value) => {
-      this.answered = Math.max(this.answered, value);
+      this.answeredValue = Math.max(this.answeredValue, value);
     });
   }
 }
@@ -221,7 +221,7 @@ async function runInEveryOrder(sql: SqlStorage, processes: ModelProcess[], isola
     await scheduler.run(processes.map((process, index) => process(accessModel, scheduler.makeStep(index))));
     // Whoever was lost left an announcement that has run out by now, and what it had committed holds for all.
     accessModel.jumpGateClock();
-    accessModel.answered = accessModel.committedValue;
+    accessModel.answeredValue = accessModel.committedValue;
     const finalScheduler = new StepScheduler([]);
     await finalScheduler.run(
       isolates.flatMap((isolate, index) => makeRequests(isolate, 2)(accessModel, finalScheduler.makeStep(index))),

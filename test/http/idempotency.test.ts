@@ -200,9 +200,9 @@ describe('a request under an idempotency key', () => {
     const postGroup = (key: string, json: object = {}, env?: Record<string, string>) =>
       by().post(path, { ...makeKeyedRequest(key, json), ...(env && { env }) });
     expect((await postGroup(kept)).status).toBe(422);
-    const losingEnv = createLosingEnv({ at: 2, isDone: false });
+    const losingEnv = createLosingEnv({ callNumber: 2, isDone: false });
     void postGroup(lost, { name: 'At work' }, losingEnv.env).catch(() => {});
-    await losingEnv.lost;
+    await losingEnv.lossPromise;
     const findWording = (code: string) =>
       surface === 'organization API' ? code : code.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase();
     const answers = [
@@ -327,10 +327,10 @@ describe('copies of a request under one key', () => {
     for (const isDone of [false, true]) {
       for (let at = 1, isOver = false; !isOver; at += 1) {
         const [key, name] = [makeKey(), makeName()];
-        const { env: losingEnv, lost } = createLosingEnv({ at, isDone });
+        const { env: losingEnv, lossPromise } = createLosingEnv({ callNumber: at, isDone });
         forgetPrincipals();
         const first = createVisualization(key, name, losingEnv).catch(() => {});
-        isOver = await Promise.race([first.then(() => true), lost.then(() => false)]);
+        isOver = await Promise.race([first.then(() => true), lossPromise.then(() => false)]);
         if (isOver) continue;
         const countBefore = await countVisualizations(name);
         const secondAnswer = await createVisualization(key, name);
@@ -605,9 +605,9 @@ const REMOTE_METHODS = ['batch', 'all', 'raw', 'run', 'first', 'admit', 'extendK
  * Creates an environment whose isolate is lost at the given call: before the call is made, or (`isDone`) before its answer
  * arrives.
  */
-function createLosingEnv({ at, isDone }: { at: number; isDone: boolean }): {
+function createLosingEnv({ callNumber, isDone }: { callNumber: number; isDone: boolean }): {
   env: Record<string, string>;
-  lost: Promise<void>;
+  lossPromise: Promise<void>;
 } {
   const { promise: lost, resolve } = Promise.withResolvers<void>();
   const unsettledPromise = new Promise<never>(() => {});
@@ -622,8 +622,8 @@ function createLosingEnv({ at, isDone }: { at: number; isDone: boolean }): {
           if (['prepare', 'bind'].includes(String(name))) return watchCalls(callOriginal());
           if (!REMOTE_METHODS.includes(String(name))) return callOriginal();
           callCount += 1;
-          if (callCount < at) return callOriginal();
-          if (callCount === at) void Promise.resolve(isDone && callOriginal()).then(() => resolve());
+          if (callCount < callNumber) return callOriginal();
+          if (callCount === callNumber) void Promise.resolve(isDone && callOriginal()).then(() => resolve());
           return unsettledPromise;
         };
       },
@@ -632,5 +632,5 @@ function createLosingEnv({ at, isDone }: { at: number; isDone: boolean }): {
     CONTROL_DB: { withSession: (constraint: string) => watchCalls(env.CONTROL_DB.withSession(constraint)) },
     ORGANIZATION_GATE: { getByName: (name: string) => watchCalls(env.ORGANIZATION_GATE.getByName(name)) },
   };
-  return { env: watchedBindings as unknown as Record<string, string>, lost };
+  return { env: watchedBindings as unknown as Record<string, string>, lossPromise: lost };
 }

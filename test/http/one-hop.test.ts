@@ -35,9 +35,9 @@ beforeEach(async () => {
 async function countQueries(
   send: (env: Record<string, string>) => Promise<ApiResponse>,
 ): Promise<[status: number, queries: number]> {
-  const { env: countingEnv, calls } = createCountingD1();
+  const { env: countingEnv, countCalls } = createCountingD1();
   const { status } = await send(countingEnv);
-  return [status, calls()];
+  return [status, countCalls()];
 }
 
 describe('a request of a principal that the isolate has cached', () => {

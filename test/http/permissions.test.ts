@@ -92,7 +92,7 @@ describe('a route that asks for a permission (an action)', () => {
   });
 
   const legacyRoutes = guardedRoutes.flatMap(({ action, ...rest }) => {
-    const { legacy: legacyVerbs, service } = getActionEntry(action);
+    const { legacyVerbs, service } = getActionEntry(action);
     return legacyVerbs ? [{ ...rest, verbs: legacyVerbs as LegacyAction[], target: service }] : [];
   });
 

@@ -23,12 +23,10 @@ type ListedRecord = Record<string, string | null>;
 
 /** A list that can be searched and sorted. */
 interface SortableList {
-  make(name: string): Promise<unknown>;
-  path(): string;
+  createRecord(name: string): Promise<unknown>;
+  makePath(): string;
   /** The default sort order. */
   defaultOrder: string | null;
-  /** The field with the name, if it is not `name`. */
-  named?: string;
 }
 
 let company: Company;
@@ -54,49 +52,50 @@ const createUserNamed = async (name: string) => {
 let slugCount = 0;
 
 const LISTS: Record<string, SortableList> = {
-  users: { make: createUserNamed, path: () => '/v1/users', defaultOrder: '-created_at' },
+  users: { createRecord: createUserNamed, makePath: () => '/v1/users', defaultOrder: '-created_at' },
   groups: {
-    make: (name) => expectSuccess(ownerCaller.post('/v1/groups', { json: makeGroupInput({ name }) })),
-    path: () => '/v1/groups',
+    createRecord: (name) => expectSuccess(ownerCaller.post('/v1/groups', { json: makeGroupInput({ name }) })),
+    makePath: () => '/v1/groups',
     defaultOrder: '-created_at',
   },
   policies: {
-    make: (name) =>
+    createRecord: (name) =>
       expectSuccess(ownerCaller.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')], { name }) })),
-    path: () => '/v1/policies',
+    makePath: () => '/v1/policies',
     // Managed ones come first: test/policies/policies.
     defaultOrder: null,
   },
   permissions: {
-    make: (name) =>
+    createRecord: (name) =>
       expectSuccess(ownerCaller.post('/v1/permissions', { json: makePermissionInput(company, { name }) })),
-    path: () => '/v1/permissions',
+    makePath: () => '/v1/permissions',
     defaultOrder: '-created_at',
   },
   contexts: {
-    make: (name) => expectSuccess(ownerCaller.post(CONTEXTS_PATH, { json: { name, slug: `sorted-${++slugCount}` } })),
-    path: () => CONTEXTS_PATH,
+    createRecord: (name) =>
+      expectSuccess(ownerCaller.post(CONTEXTS_PATH, { json: { name, slug: `sorted-${++slugCount}` } })),
+    makePath: () => CONTEXTS_PATH,
     defaultOrder: '-created_at',
   },
   'members of a context': {
-    make: async (name) =>
+    createRecord: async (name) =>
       addContextMember(ownerCaller, context, { member_type: 'internal_user', member_id: await createUserNamed(name) }),
-    path: () => `${CONTEXTS_PATH}/${context}/members`,
+    makePath: () => `${CONTEXTS_PATH}/${context}/members`,
     defaultOrder: 'created_at',
   },
   'service accounts': {
-    make: (name) => expectSuccess(ownerCaller.post('/v1/service-accounts', { json: { name } })),
-    path: () => '/v1/service-accounts',
+    createRecord: (name) => expectSuccess(ownerCaller.post('/v1/service-accounts', { json: { name } })),
+    makePath: () => '/v1/service-accounts',
     defaultOrder: '-created_at',
   },
   shares: {
-    make: (name) => createShare(company, dashboard, { name }),
-    path: () => '/api/v1/dashboard-shares',
+    createRecord: (name) => createShare(company, dashboard, { name }),
+    makePath: () => '/api/v1/dashboard-shares',
     defaultOrder: '-created_at',
   },
   'shares of one dashboard': {
-    make: (name) => createShare(company, anotherDashboard, { name }),
-    path: () => `/api/v1/dashboards/${anotherDashboard}/shares`,
+    createRecord: (name) => createShare(company, anotherDashboard, { name }),
+    makePath: () => `/api/v1/dashboards/${anotherDashboard}/shares`,
 
     defaultOrder: '-created_at',
   },
@@ -147,9 +146,10 @@ async function readAllPages(path: string, query: Record<string, string>, perPage
   }
 }
 
-describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, defaultOrder }) => {
+describe.each(Object.entries(LISTS))('the list of %s', (title, { createRecord, makePath, defaultOrder }) => {
   beforeAll(async () => {
-    for (const name of UNIQUE_NAME_LISTS.has(title) ? SORTED_NAMES : [...SORTED_NAMES, 'Gamma']) await make(name);
+    for (const name of UNIQUE_NAME_LISTS.has(title) ? SORTED_NAMES : [...SORTED_NAMES, 'Gamma'])
+      await createRecord(name);
   });
 
   it.each([
@@ -168,7 +168,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
     ['\\', []],
   ])('is searched for %j, literally and in any case', async (search, names) => {
     const { total, records } = await expectSuccess(
-      ownerCaller.get(`${path()}?per_page=100&search=${encodeURIComponent(search)}`),
+      ownerCaller.get(`${makePath()}?per_page=100&search=${encodeURIComponent(search)}`),
     );
     expect([total, records.map(({ name }: ListedRecord) => name).toSorted()]).toEqual([names.length, names.toSorted()]);
   });
@@ -178,25 +178,25 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
       String.fromCodePoint(0x430 + (at % 32) + (at > 99 ? 80 : 0)),
     );
     expect(
-      (await expectSuccess(ownerCaller.get(`${path()}?search=${encodeURIComponent(letters.join(''))}`))).total,
+      (await expectSuccess(ownerCaller.get(`${makePath()}?search=${encodeURIComponent(letters.join(''))}`))).total,
     ).toBe(0);
-    const { status, body } = await ownerCaller.get(`${path()}?search=${'x'.repeat(10_000)}`);
+    const { status, body } = await ownerCaller.get(`${makePath()}?search=${'x'.repeat(10_000)}`);
     expect([status, body.details[0].field]).toEqual([422, 'search']);
   });
 
   it('is sorted by the requested field, equal values by id, on pages that contain every record once', async () => {
-    const allRecords = await readAllPages(path(), {}, 100);
+    const allRecords = await readAllPages(makePath(), {}, 100);
     for (const sortBy of ['name', '-name', 'created_at', '-created_at']) {
-      const sortedIds = (await readAllPages(path(), { sort_by: sortBy }, 4)).map(readId);
+      const sortedIds = (await readAllPages(makePath(), { sort_by: sortBy }, 4)).map(readId);
       expect([sortBy, sortedIds]).toEqual([sortBy, sortRecords(allRecords, sortBy)]);
     }
     if (defaultOrder) expect(allRecords.map(readId)).toEqual(sortRecords(allRecords, defaultOrder));
-    const foundRecords = await readAllPages(path(), { search: 'a', sort_by: 'name' }, 2);
+    const foundRecords = await readAllPages(makePath(), { search: 'a', sort_by: 'name' }, 2);
     expect(foundRecords.map(readId)).toEqual(sortRecords(foundRecords, 'name'));
   });
 
   it.each(['', 'id', '--name', 'NAME', 'name,created_at', 'password_hash'])('refuses sort_by=%j', async (field) => {
-    const { status, body } = await ownerCaller.get(`${path()}?sort_by=${field}`);
+    const { status, body } = await ownerCaller.get(`${makePath()}?sort_by=${field}`);
     expect([status, body.details[0].field]).toEqual([422, 'sort_by']);
     expect(body.details[0].message).toContain('name, created_at');
   });

@@ -32,9 +32,9 @@ beforeAll(async () => {
 /** A job that does not progress until the test changes it. */
 interface TestJob {
   path: string;
-  by: Caller;
+  caller: Caller;
   /** Continues the job. */
-  change(): Promise<unknown>;
+  continueJob(): Promise<unknown>;
 }
 
 interface JobKind {
@@ -42,16 +42,16 @@ interface JobKind {
   route: string;
   createJob(): Promise<TestJob>;
   /** Matches the query by which a waiting request polls the job. */
-  look: RegExp;
+  pollPattern: RegExp;
   /** The database that the poll query reads: the control database, or the company's. */
-  asks: 'control' | 'company';
+  polledDatabase: 'control' | 'company';
 }
 
 async function createUploadJob(): Promise<TestJob & { id: string }> {
   const queue = createTestQueue();
   const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], queue);
   const change = () => deliverMessage(queue.messages.shift() as JobMessage, queue.env);
-  return { id, path: `/v1/managed-tables/upload-jobs/${id}`, by: company.as, change };
+  return { id, path: `/v1/managed-tables/upload-jobs/${id}`, caller: company.as, continueJob: change };
 }
 
 async function createDataJob(): Promise<TestJob & { slug: string }> {
@@ -62,8 +62,8 @@ async function createDataJob(): Promise<TestJob & { slug: string }> {
   return {
     slug,
     path: `/data/jobs/${job_id}`,
-    by: reader.as,
-    change: () => deliverMessage(messages.shift() as JobMessage),
+    caller: reader.as,
+    continueJob: () => deliverMessage(messages.shift() as JobMessage),
   };
 }
 
@@ -75,7 +75,7 @@ async function createExport(by?: Caller): Promise<TestJob> {
   const heldQueueEnv = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { export_id } = await expectSuccess((by ?? owner.as).post(path, { env: heldQueueEnv }));
   const change = () => deliverMessage(messages.shift() as JobMessage, heldQueueEnv);
-  return { path: `${path}/${export_id}`, by: by ?? owner.as, change };
+  return { path: `${path}/${export_id}`, caller: by ?? owner.as, continueJob: change };
 }
 
 /** Creates a knowledge job that is read at the given path. */
@@ -84,18 +84,18 @@ async function createKnowledgeJob(at: string, start: string, json: object): Prom
   const runner = await createJobRunner(as, makeConceptsAnswer(makeConceptCandidate('Churn')));
   const { _id } = await expectSuccess(as.post(`${KNOWLEDGE_PATH}${start}`, { json, env: runner.env }));
   const change = () => expectSuccess(as.post(`${KNOWLEDGE_PATH}/jobs/${_id}/cancel`));
-  return { path: `${KNOWLEDGE_PATH}${at}/${_id}`, by: as, change };
+  return { path: `${KNOWLEDGE_PATH}${at}/${_id}`, caller: as, continueJob: change };
 }
 
-const CONTROL_POLL = { look: /json_array\(/, asks: 'control' } as const;
+const CONTROL_POLL = { pollPattern: /json_array\(/, polledDatabase: 'control' } as const;
 
 const JOB_KINDS: JobKind[] = [
   {
     name: 'an upload job',
     route: '/v1/managed-tables/upload-jobs/{jobId}',
     createJob: createUploadJob,
-    look: /xmin/,
-    asks: 'company',
+    pollPattern: /xmin/,
+    polledDatabase: 'company',
   },
   { name: 'a job of the Data API', route: '/data/jobs/{job_id}', createJob: createDataJob, ...CONTROL_POLL },
   { name: 'an export', route: '/v1/company/exports/{export_id}', createJob: () => createExport(), ...CONTROL_POLL },
@@ -143,8 +143,8 @@ interface WatchedWait {
 
 /** Waits for a version other than the tag's. Runs each of `concurrentChanges` before a poll; the first poll precedes the wait. */
 async function waitDuringChanges(
-  { asks, look }: Pick<JobKind, 'asks' | 'look'>,
-  { path, by }: Pick<TestJob, 'path' | 'by'>,
+  { polledDatabase, pollPattern }: Pick<JobKind, 'polledDatabase' | 'pollPattern'>,
+  { path, caller }: Pick<TestJob, 'path' | 'caller'>,
   tag: string,
   concurrentChanges: (() => Promise<unknown>)[],
   wait = 25,
@@ -155,16 +155,16 @@ async function waitDuringChanges(
     await concurrentChanges[pollCount - 1]?.();
   };
   const headers = { 'if-none-match': tag };
-  if (asks === 'control') {
-    const { env } = createRacingEnv(look, runNextChange, Number.POSITIVE_INFINITY);
-    return { answer: await by.get(makeWaitingPath(path, wait), { headers, env }), pollCount };
+  if (polledDatabase === 'control') {
+    const { env } = createRacingEnv(pollPattern, runNextChange, Number.POSITIVE_INFINITY);
+    return { answer: await caller.get(makeWaitingPath(path, wait), { headers, env }), pollCount };
   }
   const { outcomes } = await runEachBeforeStatement(
     company.id,
-    look,
+    pollPattern,
     concurrentChanges.map(() => runNextChange),
   );
-  const answer = await by.get(makeWaitingPath(path, wait), { headers });
+  const answer = await caller.get(makeWaitingPath(path, wait), { headers });
   await outcomes;
   return { answer, pollCount };
 }
@@ -200,45 +200,45 @@ describe('a GET of a job with `wait`', () => {
   describe.each(JOB_KINDS)('of $name', (kind) => {
     it('is answered at the poll that finds a change', async () => {
       const job = await kind.createJob();
-      const answerBefore = await job.by.get(job.path);
+      const answerBefore = await job.caller.get(job.path);
       const { answer, pollCount } = await waitDuringChanges(kind, job, readTag(answerBefore), [
         doNothing,
         doNothing,
-        job.change,
+        job.continueJob,
       ]);
       expect([answer.status, pollCount]).toEqual([200, 3]);
       expect(answer.body.status).not.toBe(answerBefore.body.status);
       expect(readTag(answer)).not.toBe(readTag(answerBefore));
-      expect(readTag(answer)).toBe(readTag(await job.by.get(job.path)));
+      expect(readTag(answer)).toBe(readTag(await job.caller.get(job.path)));
     });
 
     it('is answered 304 when nothing has changed within the waiting time', async () => {
-      const { path, by, change } = await kind.createJob();
-      const tag = readTag(await by.get(path));
+      const { path, caller, continueJob } = await kind.createJob();
+      const tag = readTag(await caller.get(path));
       const beganAt = Date.now();
-      const answer = await by.get(makeWaitingPath(path, 1), { headers: { 'if-none-match': tag } });
+      const answer = await caller.get(makeWaitingPath(path, 1), { headers: { 'if-none-match': tag } });
       expect([answer.status, readTag(answer), answer.body]).toEqual([304, tag, '']);
       expect(Date.now() - beganAt).toBeGreaterThanOrEqual(999);
-      await change();
+      await continueJob();
     });
 
     it('is answered at once without If-None-Match, or with the version of another job state or "*"', async () => {
-      const { path, by, change } = await kind.createJob();
-      const tag = readTag(await by.get(path));
+      const { path, caller, continueJob } = await kind.createJob();
+      const tag = readTag(await caller.get(path));
       for (const [named, status, looks] of [
         [undefined, 200, 0],
         ['no tag', 200, 1],
         ['"another"', 200, 1],
         ['*', 304, 0],
       ] as const) {
-        const { env, count } = createCountingEnv(kind.look);
+        const { env, count } = createCountingEnv(kind.pollPattern);
         const headers: Record<string, string> = named === undefined ? {} : { 'if-none-match': named };
-        const answer = await by.get(makeWaitingPath(path, 25), { headers, env });
+        const answer = await caller.get(makeWaitingPath(path, 25), { headers, env });
         expect([named, answer.status, readTag(answer)]).toEqual([named, status, tag]);
         // Who waits looks more than once.
-        expect(count()).toBe(kind.asks === 'control' ? looks : 0);
+        expect(count()).toBe(kind.polledDatabase === 'control' ? looks : 0);
       }
-      await change();
+      await continueJob();
     });
 
     it.each([
@@ -278,7 +278,7 @@ describe('a GET of a job with `wait`', () => {
     const next = () => jobRunner.deliver(jobRunner.messages.shift() as JobMessage);
     await next();
     const answerBefore = await as.get(path);
-    const { answer } = await waitDuringChanges(CONTROL_POLL, { path, by: as }, readTag(answerBefore), [
+    const { answer } = await waitDuringChanges(CONTROL_POLL, { path, caller: as }, readTag(answerBefore), [
       doNothing,
       next,
     ]);
@@ -286,13 +286,13 @@ describe('a GET of a job with `wait`', () => {
   });
 
   it('is answered 304 when only the link to the result is new', async () => {
-    const { path, change, by } = await createDataJob();
-    await change();
-    const [first, second] = [await by.get(path), await by.get(path)];
+    const { path, continueJob, caller } = await createDataJob();
+    await continueJob();
+    const [first, second] = [await caller.get(path), await caller.get(path)];
     expect(second.body.url).not.toBe(first.body.url);
     expect(readTag(second)).toBe(readTag(first));
     const headers = { 'if-none-match': readTag(first) };
-    expect((await by.get(makeWaitingPath(path, 1), { headers })).status).toBe(304);
+    expect((await caller.get(makeWaitingPath(path, 1), { headers })).status).toBe(304);
   });
 });
 
@@ -314,7 +314,7 @@ it('the client of the API can wait for a change of a job', async () => {
   const waitForJob = (seconds: number) =>
     client.get('/data/jobs/{job_id}', { params, query: { wait: seconds }, ifNoneMatch: tag });
   expect(await waitForJob(1)).toBeUndefined();
-  const [answer] = await Promise.all([waitForJob(25), job.change()]);
+  const [answer] = await Promise.all([waitForJob(25), job.continueJob()]);
   expect(['running', 'succeeded']).toContain(answer?.status);
 });
 
@@ -331,14 +331,14 @@ describe('a caller who waits for a job', () => {
   it('gets no change that follows the end of the session', async () => {
     const job = await createUploadJob();
     const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
-    const ownJob = { path: job.path, by: as };
+    const ownJob = { path: job.path, caller: as };
     const tag = readTag(await as.get(job.path));
     const end = () => expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     const { answer } = await waitDuringChanges(
       JOB_KINDS[0] as JobKind,
       ownJob,
       tag,
-      makeRevokedChange(end, job.change),
+      makeRevokedChange(end, job.continueJob),
     );
     expect(answer.status).toBe(401);
   });
@@ -348,7 +348,7 @@ describe('a caller who waits for a job', () => {
     const tableId = await createTable(company.as, 'denied_since', [column('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
     const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
-    const ownJob = { path: `/v1/managed-tables/upload-jobs/${jobId}`, by: as };
+    const ownJob = { path: `/v1/managed-tables/upload-jobs/${jobId}`, caller: as };
     const tag = readTag(await as.get(ownJob.path));
     const denyTable = () =>
       denyResource(id, 'managed-tables:list', `arn:svc:managed-tables::${company.id}:table/${tableId}`);
@@ -367,12 +367,12 @@ describe('a caller who waits for a job', () => {
     const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
     const tag = readTag(await as.get(job.path));
     const denyAction = () => denyResource(id, 'managed-tables:list', '*');
-    const ownJob = { path: job.path, by: as };
+    const ownJob = { path: job.path, caller: as };
     const { answer } = await waitDuringChanges(
       JOB_KINDS[0] as JobKind,
       ownJob,
       tag,
-      makeRevokedChange(denyAction, job.change),
+      makeRevokedChange(denyAction, job.continueJob),
     );
     expect(answer.status).toBe(403);
   });
@@ -380,11 +380,11 @@ describe('a caller who waits for a job', () => {
   it.each(['a key', 'a token'])('gets no change that follows the end of %s', async (credential) => {
     const job = await createDataJob();
     const other = await createReader(company, 'data_api:get_job');
-    const ownJob = { path: job.path, by: credential === 'a key' ? other.as : await createTokenCaller(other) };
-    const tag = readTag(await ownJob.by.get(job.path));
+    const ownJob = { path: job.path, caller: credential === 'a key' ? other.as : await createTokenCaller(other) };
+    const tag = readTag(await ownJob.caller.get(job.path));
     const end = () =>
       expectSuccess(createSignedCaller(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
-    const { answer } = await waitDuringChanges(CONTROL_POLL, ownJob, tag, makeRevokedChange(end, job.change));
+    const { answer } = await waitDuringChanges(CONTROL_POLL, ownJob, tag, makeRevokedChange(end, job.continueJob));
     expect(answer.status).toBe(401);
   });
 
@@ -394,7 +394,7 @@ describe('a caller who waits for a job', () => {
     const tag = readTag(await other.as.get(job.path));
     const end = () =>
       expectSuccess(createSignedCaller(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
-    const { answer } = await waitDuringChanges(CONTROL_POLL, { ...job, by: other.as }, tag, [doNothing, end], 2);
+    const { answer } = await waitDuringChanges(CONTROL_POLL, { ...job, caller: other.as }, tag, [doNothing, end], 2);
     expect(answer.status).toBe(401);
   });
 
@@ -415,25 +415,25 @@ describe('a caller who waits for a job', () => {
 
   it('keeps no connection to the database open while waiting', async () => {
     const job = await createUploadJob();
-    const tag = readTag(await job.by.get(job.path));
+    const tag = readTag(await job.caller.get(job.path));
     let isDone = false;
     const concurrentPolls = await runEachBeforeStatement(company.id, /xmin/, [doNothing, doNothing]);
     const headers = { 'if-none-match': tag };
-    const pendingAnswer = job.by.get(makeWaitingPath(job.path, 25), { headers }).finally(() => {
+    const pendingAnswer = job.caller.get(makeWaitingPath(job.path, 25), { headers }).finally(() => {
       isDone = true;
     });
     await concurrentPolls.outcomes;
     await expect.poll(() => countOpenConnections(company.id), { interval: 20 }).toBe(0);
     expect(isDone).toBe(false);
-    await job.change();
+    await job.continueJob();
     expect((await pendingAnswer).status).toBe(200);
   });
 
   it('shares polls with two hundred others, while other requests are answered', async () => {
     const job = await createUploadJob();
     const dataJob = await createDataJob();
-    const tag = readTag(await job.by.get(job.path));
-    const dataTag = readTag(await dataJob.by.get(dataJob.path));
+    const tag = readTag(await job.caller.get(job.path));
+    const dataTag = readTag(await dataJob.caller.get(dataJob.path));
     const { env, count } = createCountingEnv(/json_array\(/);
     let pendingAnswers: Promise<ApiResponse>[] = [];
     let answeredCount = 0;
@@ -441,8 +441,8 @@ describe('a caller who waits for a job', () => {
     const openedConnectionCount = await countOpenedConnections(company.id, async () => {
       const beganAt = Date.now();
       pendingAnswers = Array.from({ length: 100 }, () => [
-        job.by.get(makeWaitingPath(job.path, 25), { headers: { 'if-none-match': tag } }),
-        dataJob.by.get(makeWaitingPath(dataJob.path, 25), { headers: { 'if-none-match': dataTag }, env }),
+        job.caller.get(makeWaitingPath(job.path, 25), { headers: { 'if-none-match': tag } }),
+        dataJob.caller.get(makeWaitingPath(dataJob.path, 25), { headers: { 'if-none-match': dataTag }, env }),
       ]).flat();
       for (const pendingAnswer of pendingAnswers) {
         const end = () => {
@@ -461,7 +461,7 @@ describe('a caller who waits for a job', () => {
     // The same, and one for each of the other requests.
     expect(openedConnectionCount.direct).toBe(0);
     expect(openedConnectionCount.pooled - 100).toBeLessThanOrEqual(seconds + 1 + 2);
-    await Promise.all([job.change(), dataJob.change()]);
+    await Promise.all([job.continueJob(), dataJob.continueJob()]);
     expect((await Promise.all(pendingAnswers)).map(({ status }) => status)).toEqual(pendingAnswers.map(() => 200));
   });
 });

@@ -33,7 +33,7 @@ function startWait(
     readVersions: stamps,
     ctx: { actor: { companyId: COMPANY_ID } } as WaitingRequest['ctx'],
     id,
-    seconds: 10,
+    waitSeconds: 10,
     releaseConnections: async () => {},
     isKnownVersion: async (shownRecord) => (shownRecord as { version: number }).version === 0,
     respond: show,
@@ -120,8 +120,8 @@ describe('a request that waits for a record to change', () => {
 
   it('polls only for records that some request still waits for', async () => {
     const testRecords = createRecords();
-    startWait(testRecords, { id: makeId(1), seconds: 2 });
-    startWait(testRecords, { id: makeId(2), seconds: 5 });
+    startWait(testRecords, { id: makeId(1), waitSeconds: 2 });
+    startWait(testRecords, { id: makeId(2), waitSeconds: 5 });
     await advanceTimers(4_500);
     expect(testRecords.looks.at(-1)).toEqual([makeId(2)]);
     await advanceTimers(20_000);
@@ -135,8 +135,8 @@ describe('a request that waits for a record to change', () => {
       callCount += 1;
       return callCount === 3 ? new Promise(() => {}) : testRecords.stamps(ctx, ids);
     };
-    startWait({ ...testRecords, stamps: readVersions }, { seconds: 25 });
-    const other = startWait({ ...testRecords, stamps: readVersions }, { seconds: 25 });
+    startWait({ ...testRecords, stamps: readVersions }, { waitSeconds: 25 });
+    const other = startWait({ ...testRecords, stamps: readVersions }, { waitSeconds: 25 });
     await advanceTimers(2_000);
     testRecords.versions.set(makeId(0), 1);
     await advanceTimers(8_900);

@@ -9,47 +9,47 @@ import { QUESTIONS_PATH } from './questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
-let concepts: { hidden: string; open: string };
-let items: { hidden: string; built: string; open: string };
-let nodes: { hidden: string; open: string };
+let concepts: { hiddenId: string; openId: string };
+let items: { hiddenId: string; builtId: string; openId: string };
+let nodes: { hiddenId: string; openId: string };
 beforeAll(async () => {
   company = await createProvisionedCompany();
   const { as } = company;
   await createTable(as, 'payments', [column('amount', 'integer'), column('city')]);
   concepts = {
-    hidden: await createConcept(as, { name: 'Salary', status: 'active' }),
-    open: await createConcept(as, { name: 'Turnover', status: 'active' }),
+    hiddenId: await createConcept(as, { name: 'Salary', status: 'active' }),
+    openId: await createConcept(as, { name: 'Turnover', status: 'active' }),
   };
   const { metric } = createItemMaker(
     () => as,
-    () => concepts.open,
+    () => concepts.openId,
   );
   const on = { mapped_tables: ['payments'] };
   items = {
-    hidden: await metric('Payroll', { ...on, formula: 'sum(amount)' }),
-    built: await metric('Share of it', { formula: '{{Payroll}} * 2' }),
-    open: await metric('Income', { ...on, formula: 'sum(amount)' }),
+    hiddenId: await metric('Payroll', { ...on, formula: 'sum(amount)' }),
+    builtId: await metric('Share of it', { formula: '{{Payroll}} * 2' }),
+    openId: await metric('Income', { ...on, formula: 'sum(amount)' }),
   };
   await createItem(as, {
     kind: 'metric',
     name: 'Of salaries',
     formula: 'sum(amount)',
     status: 'active',
-    source_concept_ids: [concepts.hidden],
+    source_concept_ids: [concepts.hiddenId],
     ...on,
   });
   nodes = {
-    hidden: await createNode(as, { name: 'Employee', status: 'active' }),
-    open: await createNode(as, { name: 'Customer', status: 'active' }),
+    hiddenId: await createNode(as, { name: 'Employee', status: 'active' }),
+    openId: await createNode(as, { name: 'Customer', status: 'active' }),
   };
-  const relation = await createRelation(as, nodes.hidden, 'serves', nodes.open);
+  const relation = await createRelation(as, nodes.hiddenId, 'serves', nodes.openId);
   await expectSuccess(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
 });
 
 const listArns = () => [
-  `arn:svc:semantic::${company.id}:item/${items.hidden}`,
-  `arn:svc:concepts::${company.id}:concept/${concepts.hidden}`,
-  `arn:svc:ontology::${company.id}:node/${nodes.hidden}`,
+  `arn:svc:semantic::${company.id}:item/${items.hiddenId}`,
+  `arn:svc:concepts::${company.id}:concept/${concepts.hiddenId}`,
+  `arn:svc:ontology::${company.id}:node/${nodes.hiddenId}`,
 ];
 /** Creates a user who may do everything, but is denied a metric, a concept and a node. */
 const createDeniedUser = () =>
@@ -101,7 +101,7 @@ describe('an item that the caller is denied', () => {
 
   it('cannot be referred to by a new item', async () => {
     const { as } = await createDeniedUser();
-    const json = { kind: 'mapping', name: 'M', description: 'D', source_concept_ids: [concepts.hidden] };
+    const json = { kind: 'mapping', name: 'M', description: 'D', source_concept_ids: [concepts.hiddenId] };
     const { status, body } = await as.post(`${KNOWLEDGE_PATH}/semantic`, { json });
     expect([status, body.details[0].field]).toEqual([422, 'source_concept_ids.0']);
   });

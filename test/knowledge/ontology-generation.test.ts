@@ -392,10 +392,10 @@ describe('a generation of an ontology', () => {
     )
       .bind(body._id, company.id)
       .run();
-    const { env: measuringEnv, longest } = createCountingD1();
+    const { env: measuringEnv, measureLongestAnswer } = createCountingD1();
     await runner.deliver(runner.messages.shift() as never, measuringEnv);
     // 800 nodes with 10,000 characters each.
-    expect(longest()).toBeLessThan(400_000);
+    expect(measureLongestAnswer()).toBeLessThan(400_000);
     expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1 });
     const [asked] = await runner.model.asked();
     expect(asked?.messages[1]?.content).toContain('Node 800');

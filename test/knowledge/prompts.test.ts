@@ -23,7 +23,7 @@ describe('the version of a prompt', () => {
   it('always has the same text, because another text needs another version', async () => {
     const digests: Record<string, string> = {};
     for (const prompt of Object.values(PROMPTS)) {
-      const { system } = composePrompt(prompt, []);
+      const { systemPrompt: system } = composePrompt(prompt, []);
       const [, tag = ''] = /<data-(\w{32}) /.exec(system) ?? [];
       digests[prompt.version] = await computeDigest(system.replaceAll(tag, 'MARK'));
     }

@@ -204,7 +204,7 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
 
 describe('the table of the platform’s limits', () => {
   it('names a document of Cloudflare for each limit', () => {
-    for (const { document } of Object.values(LIMITS))
-      expect(document).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
+    for (const { documentUrl } of Object.values(LIMITS))
+      expect(documentUrl).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
   });
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
       ALLOWED_ORIGINS: '*',
       RATE_LIMIT_IP_PER_SECOND: '1000000',
     },
-    deliver: async () => {},
+    deliverMail: async () => {},
   });
 }, 120_000);
 afterAll(async () => {

@@ -38,7 +38,11 @@ it('jobs of one company do not hold up those of another, though a queue hands ov
   await other.post('/v1/managed-tables/provision');
   const fastEndpoint = await publishEndpoint(other, api_key, 'SELECT 1 AS one');
   const busyClient = await signIn(system.owner.email, system.owner.company_slug);
-  const slowEndpoint = await publishEndpoint(busyClient, system.serviceAccount, 'SELECT pg_sleep(60)::text AS slept');
+  const slowEndpoint = await publishEndpoint(
+    busyClient,
+    system.serviceAccountKey,
+    'SELECT pg_sleep(60)::text AS slept',
+  );
 
   const running = [await slowEndpoint.begin(), await slowEndpoint.begin(), await slowEndpoint.begin()];
   const statuses = async () => Promise.all(running.map(slowEndpoint.statusOf));

@@ -42,7 +42,7 @@ interface Disturbances {
   /** For each client, the number of sent bytes after which it dies. */
   clientAbortOffsets: number[];
   /** The number of sent bytes after which workerd is killed, and the delay in milliseconds. */
-  killPoint?: { bytes: number; delayMs: number };
+  killPoint?: { byteCount: number; delayMs: number };
 }
 
 function makeDisturbances(random: RandomChoices, length: number, isKilled: boolean): Disturbances {
@@ -50,14 +50,14 @@ function makeDisturbances(random: RandomChoices, length: number, isKilled: boole
   return {
     cutOffsets: makeByteCounts(3).map((bytes) => bytes + random.upTo(2_000)),
     clientAbortOffsets: makeByteCounts(2),
-    ...(isKilled && { killPoint: { bytes: random.upTo(length), delayMs: random.upTo(100) } }),
+    ...(isKilled && { killPoint: { byteCount: random.upTo(length), delayMs: random.upTo(100) } }),
   };
 }
 
 let pendingRestart: Promise<void> | undefined;
 
 async function killRuntime(): Promise<void> {
-  process.kill(await system.workerd(), 'SIGKILL');
+  process.kill(await system.findWorkerdPid(), 'SIGKILL');
   await system.restart();
 }
 
@@ -67,7 +67,7 @@ async function sendBytes(
   token: string,
   random: RandomChoices,
   { cutOffsets, clientAbortOffsets, killPoint }: Disturbances,
-  counts: { kills: number; deaths: number },
+  counts: { killCount: number; deathCount: number },
 ): Promise<string> {
   proxy.cutOffsets = cutOffsets;
   let address: string | null = null;
@@ -85,10 +85,10 @@ async function sendBytes(
           address = upload.url;
         },
         onProgress: (sentBytes) => {
-          if (killPoint && sentBytes >= killPoint.bytes) {
+          if (killPoint && sentBytes >= killPoint.byteCount) {
             const { delayMs } = killPoint;
             killPoint = undefined;
-            counts.kills += 1;
+            counts.killCount += 1;
             pendingRestart = sleep(delayMs).then(killRuntime);
           }
           if (clientAbortOffset !== undefined && sentBytes >= clientAbortOffset && address)
@@ -100,7 +100,7 @@ async function sendBytes(
       upload.start();
     });
     if (outcome === 'whole') break;
-    counts.deaths += 1;
+    counts.deathCount += 1;
   }
   await pendingRestart;
   return (address as unknown as string).split('/').at(-1) as string;
@@ -120,7 +120,7 @@ it(
   async () => {
     const seed = inject('seed');
     const failedUploads: string[] = [];
-    const counts = { cuts: 0, kills: 0, deaths: 0 };
+    const counts = { cuts: 0, killCount: 0, deathCount: 0 };
     let token = '';
     let tokenTime = Number.NEGATIVE_INFINITY;
     for (let uploadNumber = 0; uploadNumber < UPLOAD_COUNT; uploadNumber += 1) {

@@ -139,7 +139,7 @@ it(
       if (!isUnfinished) load = await beginLoad(count++, load);
       const pendingFollower = followJob(load).catch(() => undefined);
       await sleep(Math.random() * durationMs);
-      process.kill(await system.workerd(), 'SIGKILL');
+      process.kill(await system.findWorkerdPid(), 'SIGKILL');
       await pendingFollower;
       const status = await readStatus(load.jobId);
       isUnfinished = !hasEnded(status);

@@ -41,7 +41,7 @@ beforeAll(async () => {
   url = `http://localhost:${port}/mcp`;
   // The metadata document of a client is on this machine.
   system = await startSystem(undefined, { ALLOWED_ORIGINS: new URL(url).origin, ALLOW_PRIVATE_ISSUERS: 'true' });
-  const { access_key, secret_key } = system.serviceAccount;
+  const { access_key, secret_key } = system.serviceAccountKey;
   authorization = `Bearer ${access_key}:${secret_key}`;
   proxyServer = openProxy().listen(port);
   await once(proxyServer, 'listening');

@@ -54,11 +54,11 @@ describe('the local Neon', () => {
 
   it('keeps projects, their connection strings and their databases over a restart', async () => {
     const id = await api.createProject(projectInput, getDeadline());
-    const url = await api.connectionString(id, projectInput.database, projectInput.role, getDeadline());
+    const url = await api.getConnectionString(id, projectInput.database, projectInput.role, getDeadline());
     await neon.close();
     await openNeon();
     expect(await api.findProject(projectInput.name, getDeadline())).toBe(id);
-    expect(await api.connectionString(id, projectInput.database, projectInput.role, getDeadline())).toBe(url);
+    expect(await api.getConnectionString(id, projectInput.database, projectInput.role, getDeadline())).toBe(url);
     const sql = openTenantSql(url, { wsProxy: neon.wsProxy });
     try {
       expect(await sql.query('SELECT current_database() AS db')).toEqual([{ db: projectInput.database }]);
@@ -69,7 +69,7 @@ describe('the local Neon', () => {
 
   it('runs statements over HTTP as the driver sends them, and several as one transaction', async () => {
     const id = (await api.findProject(projectInput.name, getDeadline())) as string;
-    const url = await api.connectionString(id, projectInput.database, projectInput.role, getDeadline());
+    const url = await api.getConnectionString(id, projectInput.database, projectInput.role, getDeadline());
     neonConfig.fetchEndpoint = () => neon.sqlUrl;
     const sql = driver(url);
     expect(await sql`SELECT ${7}::int AS seven, ${'a'} AS a, NULL AS nothing, true AS yes`).toEqual([

@@ -22,9 +22,9 @@ const READY_MESSAGE = 'Data Console API is ready.';
 
 interface StartedProcess {
   process: ChildProcess;
-  output(): string;
+  readOutput(): string;
   /** The exit code, once the process has ended. */
-  ended: Promise<number | null>;
+  exitPromise: Promise<number | null>;
 }
 
 describe('npm start', () => {
@@ -71,18 +71,18 @@ describe('npm start', () => {
     }
     return {
       process: child,
-      output: () => output,
-      ended: once(child, 'close').then(([code]) => code as number | null),
+      readOutput: () => output,
+      exitPromise: once(child, 'close').then(([code]) => code as number | null),
     };
   }
 
   async function waitUntilReady(start: StartedProcess): Promise<void> {
     let hasEnded = false;
-    void start.ended.then(() => {
+    void start.exitPromise.then(() => {
       hasEnded = true;
     });
-    while (!start.output().includes(READY_MESSAGE)) {
-      if (hasEnded) throw new Error(start.output());
+    while (!start.readOutput().includes(READY_MESSAGE)) {
+      if (hasEnded) throw new Error(start.readOutput());
       await sleep(50);
     }
   }
@@ -163,13 +163,15 @@ describe('npm start', () => {
     await testDashboardMail(facts);
 
     const secondStart = startSystem({ PORT: String(await findFreePort()) });
-    expect(await secondStart.ended).toBe(1);
-    expect(secondStart.output()).toMatch(/Another start \(process \d+\) runs on .*: stop it, or set LOCAL_STATE_DIR/);
+    expect(await secondStart.exitPromise).toBe(1);
+    expect(secondStart.readOutput()).toMatch(
+      /Another start \(process \d+\) runs on .*: stop it, or set LOCAL_STATE_DIR/,
+    );
 
     const livePids = await listChildren();
     expect(livePids.map(isAlive)).toEqual([true, true]);
     first.process.kill('SIGKILL');
-    await first.ended;
+    await first.exitPromise;
     await waitForProcessExits(livePids);
 
     const thirdStart = startSystem({}, ['npm', 'start']);
@@ -193,7 +195,7 @@ describe('npm start', () => {
     await api.post('/v1/auth/password', { body: passwords });
     // Supervisors signal the process that they have started, and not its group.
     thirdStart.process.kill('SIGTERM');
-    expect(await thirdStart.ended).toBe(0);
+    expect(await thirdStart.exitPromise).toBe(0);
     expect(latePids.map(isAlive)).toEqual([false, false]);
     await testLaterStarts(facts);
   });
@@ -201,12 +203,12 @@ describe('npm start', () => {
   /** Tests a start after the owner has changed the password, without an operator, and one with a variable that is refused. */
   async function testLaterStarts(facts: Demo & DemoDashboard) {
     const refusedStart = startSystem({ PLATFORM_ADMIN_TOKEN: 'short' });
-    expect(await refusedStart.ended).toBe(1);
-    expect(refusedStart.output()).toMatch(/\nThe Worker is not configured: PLATFORM_ADMIN_TOKEN: .*\n$/);
+    expect(await refusedStart.exitPromise).toBe(1);
+    expect(refusedStart.readOutput()).toMatch(/\nThe Worker is not configured: PLATFORM_ADMIN_TOKEN: .*\n$/);
 
     const start = startSystem({ PLATFORM_ADMIN_TOKEN: '', PORT: String(await findFreePort()) });
     await waitUntilReady(start);
-    expect(start.output()).toContain('The demo stays as it is, as its owner cannot sign in: ');
+    expect(start.readOutput()).toContain('The demo stays as it is, as its owner cannot sign in: ');
     const demo: Demo & DemoDashboard = await readDemo();
     expect(demo.owner).toEqual(facts.owner);
     for (const url of [demo.embed_url, demo.public_share_url]) expect(new URL(url).origin).toBe(demo.base_url);
@@ -214,7 +216,7 @@ describe('npm start', () => {
     const headers = { Authorization: 'Bearer ' };
     expect((await fetch(organizationsUrl, { method: 'POST', headers, body: '{}' })).status).toBe(404);
     start.process.kill('SIGINT');
-    expect(await start.ended).toBe(0);
+    expect(await start.exitPromise).toBe(0);
   }
 
   /** Runs operator commands on the databases through the running system; no request finds a locked database. */
@@ -384,13 +386,13 @@ describe('npm start', () => {
     const { port: takenPort } = server.address() as { port: number };
     try {
       const start = startSystem({ PORT: String(takenPort) });
-      expect(await start.ended).toBe(1);
-      expect(start.output().trim()).toMatch(new RegExp(`^Port ${takenPort} is taken by another program: set PORT`));
+      expect(await start.exitPromise).toBe(1);
+      expect(start.readOutput().trim()).toMatch(new RegExp(`^Port ${takenPort} is taken by another program: set PORT`));
     } finally {
       server.close();
     }
     const invalidPortStart = startSystem({ PORT: 'http' });
-    expect(await invalidPortStart.ended).toBe(1);
-    expect(invalidPortStart.output().trim()).toBe('PORT is "http": set it to a number between 1 and 65535.');
+    expect(await invalidPortStart.exitPromise).toBe(1);
+    expect(invalidPortStart.readOutput().trim()).toBe('PORT is "http": set it to a number between 1 and 65535.');
   });
 });

@@ -53,9 +53,9 @@ describe('the local mailbox of npm start', () => {
   it('lists mails newest first, finds them by address case-insensitively, and keeps them over a restart', async () => {
     const file = join(folder, 'mails.ndjson');
     const first = await openMailbox(file);
-    await first.deliver(makeMail('ann@example.test', 'one'));
-    await first.deliver(makeMail('Bob+x@example.test', 'two'));
-    await first.deliver(makeMail('ann@example.test', 'three'));
+    await first.deliverMail(makeMail('ann@example.test', 'one'));
+    await first.deliverMail(makeMail('Bob+x@example.test', 'two'));
+    await first.deliverMail(makeMail('ann@example.test', 'three'));
     expect((await readMails(`${first.url}?to=ANN@example.test`)).map(({ subject }) => subject)).toEqual([
       'three',
       'one',
@@ -76,7 +76,7 @@ describe('the local mailbox of npm start', () => {
       expect(await readMails(`${secondMailbox.url}?to=${encodeURIComponent('bob+x@example.test')}`)).toHaveLength(1);
       expect(await readMails(`${secondMailbox.url}?to=nobody@example.test`)).toEqual([]);
       expect((await fetch(secondMailbox.url, { method: 'POST', body: '{}' })).status).toBe(404);
-      await secondMailbox.deliver(makeMail('ann@example.test', 'four'));
+      await secondMailbox.deliverMail(makeMail('ann@example.test', 'four'));
     } finally {
       await secondMailbox.close();
     }

@@ -53,9 +53,9 @@ describe('a cached result of a company’s data', () => {
   interface ModelChange {
     id: string;
     tables: readonly string[];
-    at: number;
+    beganAt: number;
     isOver: boolean;
-    order: number;
+    stepIndex: number;
   }
 
   const tables = fc.oneof(fc.subarray(TABLE_NAMES, { minLength: 1 }), fc.constant([...UNKNOWN_TABLES]));
@@ -74,17 +74,17 @@ describe('a cached result of a company’s data', () => {
         const ownDatabase = await createDatabase();
         let now = 1_000_000;
         const changes: ModelChange[] = [];
-        const results: { source: ResultSource; order: number }[] = [];
+        const results: { source: ResultSource; stepIndex: number }[] = [];
         const isAffected = (change: ModelChange, readTables: readonly string[]) =>
           [change.tables, readTables].some((names) => names.includes('*')) ||
           change.tables.some((table) => readTables.includes(table));
-        const isOpen = ({ isOver, at }: ModelChange) => !isOver && at + HOUR_MS > now;
+        const isOpen = ({ isOver, beganAt }: ModelChange) => !isOver && beganAt + HOUR_MS > now;
         for (const [order, each] of steps.entries()) {
           if (each.does === 'wait') now += each.minutes * MINUTE_MS;
           if (each.does === 'begin') {
             const id = `change-${order}`;
             await beginDataChange(db, ownDatabase, { id, tables: each.tables, now, until: now + HOUR_MS });
-            changes.push({ id, tables: each.tables, at: now, isOver: false, order });
+            changes.push({ id, tables: each.tables, beganAt: now, isOver: false, stepIndex: order });
           }
           const endedChange = each.does === 'end' ? changes[each.which] : undefined;
           if (endedChange && !endedChange.isOver) {
@@ -95,11 +95,11 @@ describe('a cached result of a company’s data', () => {
           if (each.does === 'read') {
             const source = versions.readVersions(each.tables);
             expect(source === null).toBe(changes.some((change) => isOpen(change) && isAffected(change, each.tables)));
-            if (source) results.push({ source, order });
+            if (source) results.push({ source, stepIndex: order });
           }
-          for (const { source, order: readOrder } of results) {
+          for (const { source, stepIndex: readOrder } of results) {
             const isStale = changes.some(
-              (change) => isAffected(change, source.tables) && (change.order > readOrder || isOpen(change)),
+              (change) => isAffected(change, source.tables) && (change.stepIndex > readOrder || isOpen(change)),
             );
             expect([steps, source, versions.isCurrent(source)]).toEqual([steps, source, !isStale]);
           }

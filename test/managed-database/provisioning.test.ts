@@ -86,11 +86,11 @@ describe('the provisioning of a company’s database', () => {
     let concurrentCall: Promise<TenantConnection> | undefined;
     const slowApi: NeonApi = {
       ...createLocalNeonApi(),
-      connectionString: async (...args) => {
+      getConnectionString: async (...args) => {
         it.ledger.expireLease();
         concurrentCall = it.provision();
         await concurrentCall;
-        return createLocalNeonApi().connectionString(...args);
+        return createLocalNeonApi().getConnectionString(...args);
       },
     };
     await expect(it.provision(slowApi)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_pending' });
@@ -112,7 +112,7 @@ describe('the provisioning of a company’s database', () => {
       createProject: () => Promise.reject(new NeonProblem('create project: no answer', true)),
     };
     await expect(it.provision(silentApi)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_failed' });
-    expect(it.ledger.leased).toBe(true);
+    expect(it.ledger.isLeased).toBe(true);
     await expect(it.provision(createLocalNeonApi(), 500)).rejects.toMatchObject({
       reason: 'tenant_sql.provisioning_pending',
     });
@@ -161,7 +161,7 @@ describe('the provisioning of a company’s database', () => {
       kind: 'unavailable',
       reason: 'tenant_sql.provisioning_failed',
     });
-    expect(it.ledger.leased).toBe(false);
+    expect(it.ledger.isLeased).toBe(false);
     await expectUsable(await it.provision());
     expect((await it.calls()).create_project).toBe(1);
   });
@@ -171,7 +171,7 @@ describe('the provisioning of a company’s database', () => {
     await expect(it.provision(createLocalNeonApi('wrong'))).rejects.toMatchObject({
       reason: 'tenant_sql.provisioning_failed',
     });
-    expect(it.ledger.leased).toBe(false);
+    expect(it.ledger.isLeased).toBe(false);
     expect(await it.calls()).toEqual({});
     await expectUsable(await it.provision());
   });

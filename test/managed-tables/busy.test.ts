@@ -31,7 +31,7 @@ const readOtherTable = (tx: TenantTx) => tx.query('SELECT count(*) FROM console.
 /** Runs `work` while another transaction is open that has first run `firstStep`. */
 const runDuringTransaction = <T>(firstStep: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
   runInCompanyDatabase(company.id, (database) =>
-    database.transaction(
+    database.runInTransaction(
       async (tx) => {
         await firstStep(tx);
         return work();
@@ -108,7 +108,7 @@ describe('an index', () => {
 
   it('is dropped when another transaction keeps its build from ending', async () => {
     await runInCompanyDatabase(company.id, (database) =>
-      database.transaction(
+      database.runInTransaction(
         async (tx) => {
           const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => readOtherTable(tx));
           expectRefused(await awaitAnswerInTime(() => table.index(['n'])));
@@ -122,7 +122,7 @@ describe('an index', () => {
 
   it('is dropped by the sweep when another transaction also kept it from being dropped', async () => {
     await runInCompanyDatabase(company.id, (database) =>
-      database.transaction(
+      database.runInTransaction(
         async (tx) => {
           const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => writeTable(tx));
           expectRefused(await awaitAnswerInTime(() => table.index(['n'])));

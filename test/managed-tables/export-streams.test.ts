@@ -128,7 +128,7 @@ describe('an export of a table', () => {
     const tableLocked = Promise.withResolvers<void>();
     const exportAnswered = Promise.withResolvers<void>();
     const pendingLock = runInCompanyDatabase(company.id, (database) =>
-      database.transaction(async (tx) => {
+      database.runInTransaction(async (tx) => {
         await tx.query(`LOCK TABLE public.${name}`);
         tableLocked.resolve();
         await exportAnswered.promise;
@@ -194,7 +194,7 @@ describe('an export of a table', () => {
     for (let tryCount = 0; tryCount < 5 && !tripCounts.some((tripCount) => tripCount <= 14); tryCount += 1) {
       const exportOutcome = await runWithLatency(company.id, 1, () => table.export());
       expect(countRows(exportOutcome.outcome.body)).toBe(40_000);
-      tripCounts.push(exportOutcome.trips);
+      tripCounts.push(exportOutcome.tripCount);
     }
     // They would be 16, were it never more than fits into memory.
     expect(Math.min(...tripCounts)).toBeLessThanOrEqual(14);

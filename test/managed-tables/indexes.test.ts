@@ -146,7 +146,7 @@ describe('an index', () => {
     async (_when, hasBuildBegun, waitCondition) => {
       const table = await createFilledTable([{ a: 'x' }], column('a'));
       await runInCompanyDatabase(company.id, async (database) => {
-        const buildResult = await database.transaction(async (tx) => {
+        const buildResult = await database.runInTransaction(async (tx) => {
           const writeRow = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
           const isBefore = hasBuildBegun === 'false';
           const concurrentWrite = isBefore

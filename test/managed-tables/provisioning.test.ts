@@ -99,7 +99,7 @@ describe('the provisioning of a company’s database', () => {
     const tryLease = async () => {
       const now = Date.now();
       const db = openControlDb(env.CONTROL_DB);
-      leaseResults.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
+      leaseResults.push(await takeLease(db, company.id, { token: 'of another', now, leaseUntil: now + 60_000 }));
     };
     const answer = await sendDuringRace(/"neon_project_id" = \?/, tryLease, (env) =>
       company.as.post(PROVISION_PATH, { env }),

@@ -25,10 +25,10 @@ it('a page of rows takes one round trip more than the connection, or two when th
   const table = await createNumberedTable('far_pages', 5);
   const first = await runWithDatabaseLatency(() => table.rows('?sort_by=-n&per_page=2'));
   expect(listValues(first.outcome, 'n')).toEqual([5, 4]);
-  expect(first.trips).toBe(5);
+  expect(first.tripCount).toBe(5);
   const secondPage = await runWithDatabaseLatency(() => table.rows('?sort_by=n&per_page=2&page=2'));
   expect(listValues(secondPage.outcome, 'n')).toEqual([3, 4]);
-  expect(secondPage.trips).toBe(4);
+  expect(secondPage.tripCount).toBe(4);
 });
 
 it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
@@ -38,7 +38,7 @@ it('a page of rows with filters and an exact total, or by cursor, takes one roun
     table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'),
   );
   expect([filteredPage.outcome.body.total, listValues(filteredPage.outcome, 'n')]).toEqual([2, [3, 4]]);
-  expect(filteredPage.trips).toBe(4);
+  expect(filteredPage.tripCount).toBe(4);
   const first = await runWithDatabaseLatency(() =>
     table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'),
   );
@@ -48,14 +48,14 @@ it('a page of rows with filters and an exact total, or by cursor, takes one roun
     table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`),
   );
   expect(listValues(next.outcome, 'n')).toEqual([5, 4, 3]);
-  expect([first.trips, next.trips]).toEqual([4, 4]);
+  expect([first.tripCount, next.tripCount]).toEqual([4, 4]);
 });
 
 it('a table, the list of tables and the list of its uploads each take one round trip more than the connection', async () => {
   const table = await createNumberedTable('far_tables', 1);
-  expect((await runWithDatabaseLatency(() => table.get())).trips).toBe(4);
-  expect((await runWithDatabaseLatency(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
-  expect((await runWithDatabaseLatency(() => table.loads())).trips).toBe(4);
+  expect((await runWithDatabaseLatency(() => table.get())).tripCount).toBe(4);
+  expect((await runWithDatabaseLatency(() => company.as.get('/v1/managed-tables'))).tripCount).toBe(4);
+  expect((await runWithDatabaseLatency(() => table.loads())).tripCount).toBe(4);
 });
 
 it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
@@ -77,9 +77,9 @@ it('a change of columns takes as many round trips for a hundred columns as for o
       ),
       previous_name: name,
     }));
-    const { outcome, trips } = await runWithDatabaseLatency(() => table.put({ columns }));
+    const { outcome, tripCount } = await runWithDatabaseLatency(() => table.put({ columns }));
     expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
-    return trips;
+    return tripCount;
   };
   expect(await countChangeTrips(100)).toBe(await countChangeTrips(1));
 });

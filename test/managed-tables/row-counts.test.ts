@@ -160,7 +160,7 @@ describe.each(Object.entries(PREVIOUS_STATEMENTS))(
   'a table in which the previous version of the Worker %s',
   (_what, runStatements) => {
     const runAsPreviousVersion = () =>
-      runInCompanyDatabase(company.id, (database) => database.transaction(runStatements));
+      runInCompanyDatabase(company.id, (database) => database.runInTransaction(runStatements));
 
     it('has an exact row count, even with pending count changes', async () => {
       await runDuringInsert(() => insertNumbers(1, 2, 3));

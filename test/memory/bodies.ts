@@ -17,7 +17,7 @@ export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([title, json]) => ({
   run: async (system) => {
     const costlyJson = json(BODY_BYTES - RESERVED_NAME_BYTES);
     for (const route of await listRoutes(system)) {
-      const paths = [...route.places.values()];
+      const paths = [...route.bodyPaths.values()];
       for (const path of [paths[0], paths.at(-1)]) {
         const answer = await fetch(await makeRequest(system, route, makeBody(path ?? [], costlyJson), token));
         await answer.arrayBuffer();

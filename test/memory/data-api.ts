@@ -30,13 +30,13 @@ function makeJobCase(name: string, sql: string, format: string): MemoryCase {
 }
 
 async function sendSigned(
-  { baseUrl, serviceAccount }: System,
+  { baseUrl, serviceAccountKey }: System,
   method: string,
   path: string,
   body?: object,
   // biome-ignore lint/suspicious/noExplicitAny: answers of several shapes.
 ): Promise<any> {
-  const answer = await fetch(await signedRequest(serviceAccount, method, baseUrl + path, body));
+  const answer = await fetch(await signedRequest(serviceAccountKey, method, baseUrl + path, body));
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
   return JSON.parse(text);

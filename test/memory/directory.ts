@@ -10,11 +10,11 @@ const users: string[] = [];
 /** The ids of two groups, one for each run. */
 const groups: string[] = [];
 
-async function sendScim({ baseUrl, serviceAccount }: System, method: string, path: string, body?: object) {
+async function sendScim({ baseUrl, serviceAccountKey }: System, method: string, path: string, body?: object) {
   const answer = await fetch(`${baseUrl}/scim/v2/${path}`, {
     method,
     headers: {
-      authorization: `Bearer ${serviceAccount.access_key}:${serviceAccount.secret_key}`,
+      authorization: `Bearer ${serviceAccountKey.access_key}:${serviceAccountKey.secret_key}`,
       'content-type': 'application/scim+json',
     },
     body: body && JSON.stringify(body),

@@ -24,9 +24,12 @@ function makeExportCase(format: string): MemoryCase {
       await moveRecords(system, user.company_id);
       await fillLog(system, user.company_id, 1);
     },
-    run: async ({ baseUrl, serviceAccount }) => {
+    run: async ({ baseUrl, serviceAccountKey }) => {
       const url = `${baseUrl}/admin/audit-events/export?format=${format}`;
-      const { lines } = await downloadAnswer(await fetch(await signedRequest(serviceAccount, 'GET', url)), 1_000_000);
+      const { lines } = await downloadAnswer(
+        await fetch(await signedRequest(serviceAccountKey, 'GET', url)),
+        1_000_000,
+      );
       if (lines < 2 * RECORD_COUNT) throw new Error(`${lines} lines were exported`);
     },
   };

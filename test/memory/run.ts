@@ -27,7 +27,8 @@ const selectedCases = MEMORY_CASES.filter(
   ({ name }) => nameFilters.length === 0 || nameFilters.some((nameFilter) => name.includes(nameFilter)),
 );
 
-const formatPeak = ({ heap, total }: MemoryPeak) => `${total.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
+const formatPeak = ({ heapMegabytes, totalMegabytes }: MemoryPeak) =>
+  `${totalMegabytes.toFixed(1).padStart(6)} (${heapMegabytes.toFixed(1)})`;
 const printCheck = (isPassed: boolean, description: string) => {
   console.log(`${isPassed ? '✓' : '✗'} ${description}`);
   if (!isPassed) process.exitCode = 1;
@@ -56,7 +57,7 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
     const emptyPeaks = await measurePeaks(async () => undefined);
     const reportPeaks = (name: string, { api, background }: MemoryPeaks, startedAt: number) =>
       printCheck(
-        api.total < MEMORY_LIMIT_MB && background.total < MEMORY_LIMIT_MB,
+        api.totalMegabytes < MEMORY_LIMIT_MB && background.totalMegabytes < MEMORY_LIMIT_MB,
         `${name.padEnd(64)} ${formatPeak(api)}  ${formatPeak(background)}  ${((Date.now() - startedAt) / 1000).toFixed(0)} s`,
       );
     reportPeaks('nothing', emptyPeaks, Date.now());
@@ -83,7 +84,7 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
 
     // That the above can fail.
     for (const kind of ['heap', 'buffers', 'wasm']) {
-      const extraMegabytes = (await measureAllocation(kind, 40)).api.total - idlePeaks.api.total;
+      const extraMegabytes = (await measureAllocation(kind, 40)).api.totalMegabytes - idlePeaks.api.totalMegabytes;
       printCheck(extraMegabytes > 35, `40 MB of ${kind} more are seen: ${extraMegabytes.toFixed(1)} MB`);
     }
     const outcome = await measureAllocation('heap', HEAP_CAP_MB * 1.5).then(

@@ -36,8 +36,8 @@ interface GarbageCollection {
 
 /** The maximum memory in use, in megabytes: of the heap, and of everything. Zero if no collection ran. */
 export interface MemoryPeak {
-  heap: number;
-  total: number;
+  heapMegabytes: number;
+  totalMegabytes: number;
 }
 
 export type MemoryPeaks = Record<WorkerName, MemoryPeak>;
@@ -143,7 +143,7 @@ function computePeak(collections: GarbageCollection[], isolate: string): MemoryP
   const findMaxMegabytes = (getBytes: (eachCollection: GarbageCollection) => number) =>
     Math.max(0, ...ownCollections.map(getBytes)) / 1e6;
   return {
-    heap: findMaxMegabytes((eachCollection) => eachCollection.end_object_size),
-    total: findMaxMegabytes((one) => one.end_object_size + getBytesOutsideHeap(one)),
+    heapMegabytes: findMaxMegabytes((eachCollection) => eachCollection.end_object_size),
+    totalMegabytes: findMaxMegabytes((one) => one.end_object_size + getBytesOutsideHeap(one)),
   };
 }

@@ -41,7 +41,9 @@ const TEST_ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Pro
   async '/log/fill'(query, { COMPANY_LOG }) {
     const [daysAgo, from, count] = ['days_ago', 'from', 'count'].map((name) => Number(query.get(name)));
     const name = query.get('name') ?? '';
-    return fillDay(COMPANY_LOG.getByName(name), name, { daysAgo, from, count } as Parameters<typeof fillDay>[2]);
+    return fillDay(COMPANY_LOG.getByName(name), name, { daysAgo, firstNumber: from, count } as Parameters<
+      typeof fillDay
+    >[2]);
   },
   async '/log/move'(query, { COMPANY_LOG }) {
     await (COMPANY_LOG as DurableObjectNamespace<CompanyLog>).getByName(query.get('name') ?? '').move();

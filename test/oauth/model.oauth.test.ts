@@ -7,9 +7,9 @@ import { authorizeOauthClient, REDIRECT_URI, refreshTokens, registerClient } fro
 
 /** A token, with its expected client, scopes and state. */
 interface ExpectedToken {
-  client: string;
+  clientId: string;
   scopes: string;
-  refresh: string;
+  refreshToken: string;
   as: Caller;
   isEnded: boolean;
 }
@@ -20,7 +20,7 @@ interface OAuthModel {
   person: { id: string; as: Caller };
   groupId: string;
   isMember: boolean;
-  own: { id: string; clientId: string } | null;
+  ownClient: { id: string; clientId: string } | null;
   dynamicClientId: string;
   expectedTokens: ExpectedToken[];
 }
@@ -43,7 +43,7 @@ async function createModel(): Promise<OAuthModel> {
     person,
     groupId: groupBinding?.group_id as string,
     isMember: true,
-    own: null,
+    ownClient: null,
     expectedTokens: [],
   };
   return { ...model, dynamicClientId: await registerClient() };
@@ -57,8 +57,14 @@ type ModelCommand = (model: OAuthModel, pickInteger: (exclusiveMax: number) => n
 
 async function authorizeClient(model: OAuthModel, client: string, scopes: string): Promise<void> {
   const { tokens, program } = await authorizeOauthClient(model.person.as, { client, scope: scopes });
-  endGrants(model, (expectedToken) => expectedToken.client === client);
-  model.expectedTokens.push({ client, scopes, refresh: tokens.refresh_token, as: program, isEnded: false });
+  endGrants(model, (expectedToken) => expectedToken.clientId === client);
+  model.expectedTokens.push({
+    clientId: client,
+    scopes,
+    refreshToken: tokens.refresh_token,
+    as: program,
+    isEnded: false,
+  });
 }
 
 const makeGroupsPath = (model: OAuthModel) => `/v1/users/${model.person.id}/groups`;
@@ -67,20 +73,21 @@ const COMMANDS: Record<string, ModelCommand> = {
   'let the program in that registered itself': (model, random) =>
     authorizeClient(model, model.dynamicClientId, SCOPES[random(SCOPES.length)] as string),
   'let the registered one in': async (model, random) => {
-    if (model.own) await authorizeClient(model, model.own.clientId, SCOPES[random(SCOPES.length)] as string);
+    if (model.ownClient)
+      await authorizeClient(model, model.ownClient.clientId, SCOPES[random(SCOPES.length)] as string);
   },
   register: async (model) => {
-    if (model.own) return;
+    if (model.ownClient) return;
     const json = { name: 'Ours', redirect_uris: [REDIRECT_URI] };
     const { _id: id, client_id: clientId } = await expectSuccess(model.company.as.post('/v1/oauth-clients', { json }));
-    model.own = { id, clientId };
+    model.ownClient = { id, clientId };
   },
   'delete the registered one': async (model) => {
-    const { own } = model;
-    if (!own) return;
-    expect((await model.company.as.delete(`/v1/oauth-clients/${own.id}`)).status).toBe(204);
-    endGrants(model, ({ client }) => client === own.clientId);
-    model.own = null;
+    const { ownClient } = model;
+    if (!ownClient) return;
+    expect((await model.company.as.delete(`/v1/oauth-clients/${ownClient.id}`)).status).toBe(204);
+    endGrants(model, ({ clientId }) => clientId === ownClient.clientId);
+    model.ownClient = null;
   },
   'end a grant': async (model, random) => {
     const { records } = await expectSuccess(model.company.as.get(`/v1/oauth-grants?user_id=${model.person.id}`));
@@ -88,7 +95,7 @@ const COMMANDS: Record<string, ModelCommand> = {
     const grant = records[random(records.length)];
     const path = `/v1/oauth-grants/${grant._id}?user_id=${model.person.id}`;
     expect((await model.company.as.delete(path)).status).toBe(204);
-    endGrants(model, ({ client }) => client === grant.client.id);
+    endGrants(model, ({ clientId }) => clientId === grant.client.id);
   },
   'leave the group': async (model) => {
     await expectSuccess(model.company.as.delete(makeGroupsPath(model), { json: { group_ids: [model.groupId] } }));
@@ -102,10 +109,10 @@ const COMMANDS: Record<string, ModelCommand> = {
   refresh: async (model, random) => {
     const expectedToken = model.expectedTokens[random(model.expectedTokens.length)];
     if (!expectedToken) return;
-    const { status, body } = await refreshTokens(expectedToken.client, expectedToken.refresh);
+    const { status, body } = await refreshTokens(expectedToken.clientId, expectedToken.refreshToken);
     expect(status).toBe(expectedToken.isEnded ? 400 : 200);
     if (!expectedToken.isEnded)
-      Object.assign(expectedToken, { refresh: body.refresh_token, as: createCaller(body.access_token) });
+      Object.assign(expectedToken, { refreshToken: body.refresh_token, as: createCaller(body.access_token) });
   },
   'be deactivated and come back': async (model) => {
     await expectSuccess(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));

@@ -121,10 +121,14 @@ interface ClientTransport {
 /** The official clients, by version. The older version receives only the code: it does not check who answers. */
 const OFFICIAL_CLIENTS: Record<
   '1.x' | '2.x',
-  { client(): OfficialClient; createTransport(by: OAuthClientProvider): ClientTransport; refused: RegExp | null }
+  {
+    createClient(): OfficialClient;
+    createTransport(by: OAuthClientProvider): ClientTransport;
+    refusalPattern: RegExp | null;
+  }
 > = {
   '1.x': {
-    client: () => new Client1(CLIENT_INFO) as unknown as OfficialClient,
+    createClient: () => new Client1(CLIENT_INFO) as unknown as OfficialClient,
     createTransport: (authProvider) => {
       const transport = new Transport1(new URL(MCP_URL), { authProvider, fetch: fetchFromWorker as never });
       const finishByCode = transport.finishAuth.bind(transport);
@@ -132,17 +136,17 @@ const OFFICIAL_CLIENTS: Record<
         finishAuth: (redirectParameters: URLSearchParams) => finishByCode(redirectParameters.get('code') as string),
       });
     },
-    refused: null,
+    refusalPattern: null,
   },
   '2.x': {
-    client: () =>
+    createClient: () =>
       new Client(CLIENT_INFO, { versionNegotiation: { mode: { pin: '2026-07-28' } } }) as unknown as OfficialClient,
     createTransport: (authProvider) =>
       new StreamableHTTPClientTransport(new URL(MCP_URL), {
         authProvider: authProvider as never,
         fetch: fetchFromWorker as never,
       }),
-    refused: /issuer/i,
+    refusalPattern: /issuer/i,
   },
 };
 const CLIENT_INFO = { name: 'test', version: '1' };
@@ -178,22 +182,22 @@ it.each(['1.x', '2.x'] as const)(
       },
       discoveryState: () => storedDiscovery as never,
     } satisfies OAuthClientProvider;
-    const { client, createTransport, refused } = OFFICIAL_CLIENTS[of];
+    const { createClient, createTransport, refusalPattern } = OFFICIAL_CLIENTS[of];
     const first = createTransport(provider);
-    await expect(client().connect(first)).rejects.toThrow(/Unauthorized/);
+    await expect(createClient().connect(first)).rejects.toThrow(/Unauthorized/);
     expect(authorizationUrl?.searchParams.get('resource')).toBe(MCP_URL);
     const pageData = readPageData(await authorize([...(authorizationUrl as URL).searchParams]));
     expect(pageData.asked).toMatchObject({ resource: 'mcp', only_reads: true, client: { name: 'An agent' } });
     const redirectParameters = await giveConsent(owner, pageData.asked.request);
-    if (refused) {
+    if (refusalPattern) {
       const foreignParameters = new URLSearchParams({
         ...Object.fromEntries(redirectParameters),
         iss: 'https://evil.example',
       });
-      await expect(first.finishAuth(foreignParameters)).rejects.toThrow(refused);
+      await expect(first.finishAuth(foreignParameters)).rejects.toThrow(refusalPattern);
     }
     await first.finishAuth(redirectParameters);
-    const connectedClient = client();
+    const connectedClient = createClient();
     await connectedClient.connect(createTransport(provider));
     expect((await connectedClient.listTools()).tools.length).toBeGreaterThan(5);
     await connectedClient.close();

@@ -18,7 +18,7 @@ interface PendingAttempt {
 interface TestLimiter {
   begin(id: string, limit: number): Promise<PendingAttempt>;
   settle(id: string, hasFailed: boolean): Promise<void>;
-  pass(ms: number): Promise<void>;
+  advanceClock(ms: number): Promise<void>;
 }
 
 let limiterCount = 0;
@@ -32,7 +32,7 @@ function runInLimiter(work: (limiter: TestLimiter) => Promise<void>): Promise<vo
       await vi.advanceTimersByTimeAsync(ms);
     };
     await work({
-      pass: advanceClock,
+      advanceClock,
       async begin(id, limit) {
         const attempt: PendingAttempt = {};
         void object.begin(id, limit, WINDOW_MS).then((answer) => {
@@ -70,16 +70,16 @@ describe('attempts counted by the limiter of failed attempts', () => {
     }));
 
   it('are refused at once beyond the limit of failures, until the window of the first failure has ended', () =>
-    runInLimiter(async ({ begin, settle, pass }) => {
+    runInLimiter(async ({ begin, settle, advanceClock }) => {
       await begin('one', 2);
       await settle('one', true);
-      await pass(60_000);
+      await advanceClock(60_000);
       await begin('two', 2);
       await settle('two', true);
       expect(await begin('three', 2)).toEqual(makeRefusal(WINDOW_MS - 60_000));
-      await pass(WINDOW_MS - 60_001);
+      await advanceClock(WINDOW_MS - 60_001);
       expect(await begin('four', 2)).toEqual(makeRefusal(1));
-      await pass(1);
+      await advanceClock(1);
       expect(await begin('five', 2)).toEqual(ALLOWED_ANSWER);
       await settle('five', true);
       // The failures of the window before are forgotten.
@@ -95,14 +95,14 @@ describe('attempts counted by the limiter of failed attempts', () => {
     }));
 
   it('that are not settled within their lease count as failed once, whatever is reported later', () =>
-    runInLimiter(async ({ begin, settle, pass }) => {
+    runInLimiter(async ({ begin, settle, advanceClock }) => {
       await begin('slow', 2);
       await begin('quick', 2);
       const waitingAttempt = await begin('waiting', 2);
-      await pass(LEASE_MS - 1);
+      await advanceClock(LEASE_MS - 1);
       await settle('quick', false);
       expect(waitingAttempt).toEqual(ALLOWED_ANSWER);
-      await pass(1);
+      await advanceClock(1);
       await settle('waiting', false);
       await settle('slow', true);
       expect(await begin('next', 2)).toEqual(ALLOWED_ANSWER);
@@ -110,17 +110,17 @@ describe('attempts counted by the limiter of failed attempts', () => {
     }));
 
   it('that are not settled within their lease count as failed for the attempts that wait for them', () =>
-    runInLimiter(async ({ begin, pass }) => {
+    runInLimiter(async ({ begin, advanceClock }) => {
       await begin('lost', 1);
       const waitingAttempt = await begin('waiting', 1);
-      await pass(LEASE_MS);
+      await advanceClock(LEASE_MS);
       expect(waitingAttempt).toEqual(makeRefusal(WINDOW_MS));
     }));
 
   it('that succeed after their window has ended do not allow another attempt', () =>
-    runInLimiter(async ({ begin, settle, pass }) => {
+    runInLimiter(async ({ begin, settle, advanceClock }) => {
       await begin('slow', 1);
-      await pass(LEASE_MS + WINDOW_MS);
+      await advanceClock(LEASE_MS + WINDOW_MS);
       await settle('slow', false);
       await begin('wrong', 1);
       await settle('wrong', true);

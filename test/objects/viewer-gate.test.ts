@@ -10,7 +10,7 @@ afterEach(() => {
 interface SlotRequest {
   id: string;
   /** Whether the request was admitted; undefined while it waits. */
-  admitted?: boolean;
+  isAdmitted?: boolean;
 }
 
 interface TestGate {
@@ -36,7 +36,7 @@ function runInGate(work: (gate: TestGate) => Promise<void>): Promise<void> {
     const requestSlot = (id: string, viewer: string): SlotRequest => {
       const slotRequest: SlotRequest = { id };
       void object.enter({ id, viewer }).then((isAdmitted) => {
-        slotRequest.admitted = isAdmitted;
+        slotRequest.isAdmitted = isAdmitted;
       });
       return slotRequest;
     };
@@ -62,7 +62,7 @@ function runInGate(work: (gate: TestGate) => Promise<void>): Promise<void> {
   });
 }
 
-const listAdmissions = (requests: SlotRequest[]) => requests.map(({ admitted }) => admitted);
+const listAdmissions = (requests: SlotRequest[]) => requests.map(({ isAdmitted }) => isAdmitted);
 const repeatViewer = (count: number, viewer: string): string[] => Array(count).fill(viewer);
 
 describe('the gate that gives viewers slots for executions', () => {
@@ -91,14 +91,14 @@ describe('the gate that gives viewers slots for executions', () => {
       const runningRequests = await requestSlots(...repeatViewer(8, 'ana'));
       const [waiting, gone] = await requestSlots('ana', 'ana');
       await releaseSlot(gone);
-      expect([waiting?.admitted, gone?.admitted]).toEqual([undefined, false]);
+      expect([waiting?.isAdmitted, gone?.isAdmitted]).toEqual([undefined, false]);
       await advanceClock(11_999);
-      expect(waiting?.admitted).toBeUndefined();
+      expect(waiting?.isAdmitted).toBeUndefined();
       const [later] = await requestSlots('ana');
       await advanceClock(1);
-      expect([waiting?.admitted, later?.admitted]).toEqual([false, undefined]);
+      expect([waiting?.isAdmitted, later?.isAdmitted]).toEqual([false, undefined]);
       await releaseSlot(runningRequests[0]);
-      expect(later?.admitted).toBe(true);
+      expect(later?.isAdmitted).toBe(true);
     }));
 
   it('ends a slot that is never released, after forty-five seconds', () =>
@@ -106,13 +106,13 @@ describe('the gate that gives viewers slots for executions', () => {
       await requestSlots(...repeatViewer(8, 'ana'));
       await advanceClock(44_999);
       const [early] = await requestSlots('ana');
-      expect(early?.admitted).toBeUndefined();
+      expect(early?.isAdmitted).toBeUndefined();
       await advanceClock(1);
       expect(listAdmissions(await requestSlots(...repeatViewer(8, 'ana')))).toEqual([
         ...Array(7).fill(true),
         undefined,
       ]);
-      expect(early?.admitted).toBe(true);
+      expect(early?.isAdmitted).toBe(true);
     }));
 
   it('lets at most 250 requests of a viewer wait, and at most 500 of all viewers', () =>
@@ -127,11 +127,11 @@ describe('the gate that gives viewers slots for executions', () => {
   it('gives a repeated request no second slot, and no second place in the queue', () =>
     runInGate(async ({ requestSlots, repeatRequest, releaseSlot }) => {
       const runningRequests = await requestSlots(...repeatViewer(8, 'ana'));
-      expect((await repeatRequest(runningRequests[0] as SlotRequest, 'ana')).admitted).toBe(true);
+      expect((await repeatRequest(runningRequests[0] as SlotRequest, 'ana')).isAdmitted).toBe(true);
       const [waiting] = await requestSlots('ana');
       const repeatedRequest = await repeatRequest(waiting as SlotRequest, 'ana');
       await releaseSlot(runningRequests[0]);
-      expect(repeatedRequest.admitted).toBe(true);
+      expect(repeatedRequest.isAdmitted).toBe(true);
       expect(listAdmissions(await requestSlots('ana'))).toEqual([undefined]);
       await releaseSlot(repeatedRequest);
       await releaseSlot(runningRequests[1]);

@@ -9,13 +9,13 @@ const HISTORY_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** The history that D1 keeps of a database: its content after each query, by bookmark. */
 export class TimeTravel {
-  readonly #moments: { at: number; bookmark: string; file: Buffer }[] = [];
+  readonly #moments: { savedAt: number; bookmark: string; file: Buffer }[] = [];
 
   saveSnapshot(sqlite: DatabaseSync): void {
     const folder = mkdtempSync(join(tmpdir(), 'd1-'));
     const file = join(folder, 'copy');
     sqlite.exec(`VACUUM INTO '${file}'`);
-    this.#moments.push({ at: Date.now(), bookmark: makeBookmark(this.#moments.length), file: readFileSync(file) });
+    this.#moments.push({ savedAt: Date.now(), bookmark: makeBookmark(this.#moments.length), file: readFileSync(file) });
     rmSync(folder, { recursive: true });
   }
 
@@ -23,13 +23,13 @@ export class TimeTravel {
   findBookmark(moment: string | null): string {
     const until = moment === null ? Date.now() : Date.parse(moment);
     if (!(until > Date.now() - HISTORY_MS)) throw new RefusedError(400, 7500, 'timestamp is outside of the retention');
-    const foundMoment = this.#moments.findLast(({ at }) => at <= until);
+    const foundMoment = this.#moments.findLast(({ savedAt }) => savedAt <= until);
     if (!foundMoment) throw new RefusedError(400, 7500, 'no bookmark was found for that timestamp');
     return foundMoment.bookmark;
   }
 
   /** Returns the database as it was at a bookmark. */
-  at(bookmark: string): DatabaseSync {
+  restoreDatabase(bookmark: string): DatabaseSync {
     const foundMoment = this.#moments.find((one) => one.bookmark === bookmark);
     if (!foundMoment) throw new RefusedError(400, 7500, 'invalid bookmark');
     const folder = mkdtempSync(join(tmpdir(), 'd1-'));

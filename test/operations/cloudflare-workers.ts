@@ -15,10 +15,10 @@ export interface UploadedWorker {
   metadata: WorkerMetadata;
   secrets: Map<string, string>;
   schedules: unknown[];
-  uploads: number;
+  uploadCount: number;
   migrationTag?: string;
   /** The `VERSION` of the Worker that runs after a rollback, which is not the one uploaded last. */
-  rolledBackTo?: string;
+  rollbackVersion?: string;
 }
 
 /** An empty token in the form of a JWT, because wrangler parses it. */
@@ -60,7 +60,7 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
       // An upload never deletes secrets.
       secrets: new Map([...(previousWorker?.secrets ?? []), ...givenSecrets]),
       schedules: previousWorker?.schedules ?? [],
-      uploads: (previousWorker?.uploads ?? 0) + 1,
+      uploadCount: (previousWorker?.uploadCount ?? 0) + 1,
       ...(migrationTag !== undefined && { migrationTag }),
     });
     const id = crypto.randomUUID();
@@ -79,7 +79,7 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   /** Returns a Worker whose secrets may change: only those of the version uploaded last, as at Cloudflare. */
   const findChangeableWorker = (name: string) => {
     const foundWorker = findWorker(name);
-    if (foundWorker.rolledBackTo === undefined) return foundWorker;
+    if (foundWorker.rollbackVersion === undefined) return foundWorker;
     throw new RefusedError(
       400,
       10215,
@@ -103,12 +103,12 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
     [/^POST \/workers\/scripts\/([^/]+)\/versions$/, async ([name = ''], body) => upload(name, await body.form())],
     [
       /^GET \/workers\/scripts\/([^/]+)\/versions$/,
-      ([name = '']) => ({ items: findWorker(name).rolledBackTo === undefined ? [] : [{ id: 'newest' }] }),
+      ([name = '']) => ({ items: findWorker(name).rollbackVersion === undefined ? [] : [{ id: 'newest' }] }),
     ],
     [
       /^GET \/workers\/scripts\/([^/]+)\/versions\/rolled-back-to$/,
       ([name = '']) => {
-        const binding = { name: 'VERSION', type: 'plain_text', text: findWorker(name).rolledBackTo };
+        const binding = { name: 'VERSION', type: 'plain_text', text: findWorker(name).rollbackVersion };
         return { id: 'rolled-back-to', resources: { bindings: [{ name: 'FILES', type: 'r2_bucket' }, binding] } };
       },
     ],
@@ -116,7 +116,7 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
       /^GET \/workers\/scripts\/([^/]+)\/deployments$/,
       ([name = '']) => {
         const versions = [{ version_id: 'rolled-back-to', percentage: 100 }];
-        return { deployments: findWorker(name).rolledBackTo === undefined ? [] : [{ id: 'deployment', versions }] };
+        return { deployments: findWorker(name).rollbackVersion === undefined ? [] : [{ id: 'deployment', versions }] };
       },
     ],
     [/^POST \/workers\/scripts\/([^/]+)\/deployments$/, () => ({ id: crypto.randomUUID() })],

@@ -24,7 +24,7 @@ export interface LocalCloudflare {
   /** The uploaded Workers by name. */
   workers: Map<string, UploadedWorker>;
   /** Domains of the account, with the names that mail is sent from. */
-  zones: Map<string, { status: string; plan: string; sending: { name: string; enabled: boolean }[] }>;
+  zones: Map<string, { status: string; plan: string; sendingDomains: { name: string; enabled: boolean }[] }>;
   /** The account's part of workers.dev addresses. */
   subdomain: string | null;
   /** Requests that the token is not permitted to make: `GET /queues`. */
@@ -254,7 +254,7 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
         const { name, timeTravel: past } = findDatabase(id);
         const bookmark = url.searchParams.get('bookmark') ?? '';
         const previous_bookmark = past.findBookmark(null);
-        Object.assign(databases.get(name) ?? {}, { sqlite: past.at(bookmark) });
+        Object.assign(databases.get(name) ?? {}, { sqlite: past.restoreDatabase(bookmark) });
         return { bookmark, previous_bookmark, message: 'The database was restored.' };
       },
     ],
@@ -309,7 +309,7 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
     ],
     [
       /^GET \/zones\/zone-of-([^/]+)\/email\/sending\/subdomains$/,
-      ([name = '']) => state.zones.get(name)?.sending ?? [],
+      ([name = '']) => state.zones.get(name)?.sendingDomains ?? [],
     ],
     [
       /^GET \/queues$/,

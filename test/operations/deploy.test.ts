@@ -35,7 +35,7 @@ beforeAll(async () => {
   cloudflare.zones.set('console.test', {
     status: 'active',
     plan: 'free',
-    sending: [{ name: 'console.test', enabled: true }],
+    sendingDomains: [{ name: 'console.test', enabled: true }],
   });
   neon = await startNeonAccount(join(folder, 'neon'), { organizationKey: 'neon' });
   const vars = {
@@ -219,7 +219,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
     it('creates no resource again and overwrites no secret', () => {
       expect(cloudflare.unansweredRequests).toEqual([]);
       expect(listCreations()).toEqual(creationsBefore);
-      expect([getWorker()?.secrets, getWorker()?.uploads, getBackgroundWorker()?.uploads]).toEqual([
+      expect([getWorker()?.secrets, getWorker()?.uploadCount, getBackgroundWorker()?.uploadCount]).toEqual([
         secretsBefore,
         2,
         2,

@@ -111,8 +111,8 @@ describe('npm run dead-letters', () => {
 
 it('npm run rotate-keys changes nothing after a rollback, and says which commit to deploy first', async () => {
   const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
-  const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploads: 2 };
-  cloudflare.workers.set('data-console-staging-api', { ...worker, rolledBackTo: '0.1.0+d7363db' });
+  const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploadCount: 2 };
+  cloudflare.workers.set('data-console-staging-api', { ...worker, rollbackVersion: '0.1.0+d7363db' });
   const secretCopyPath = join(folder, 'safe');
   for (const options of [
     ['embed', '--settle', '0', '--copy-secrets-to', secretCopyPath],

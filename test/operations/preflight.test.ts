@@ -19,7 +19,7 @@ beforeEach(async () => {
   cloudflare.zones.set('console.test', {
     status: 'active',
     plan: 'business',
-    sending: [{ name: 'mail.console.test', enabled: true }],
+    sendingDomains: [{ name: 'mail.console.test', enabled: true }],
   });
 });
 afterEach(async () => {
@@ -86,11 +86,11 @@ it('the preflight checks the values of wrangler.toml that the environment does n
 });
 
 describe('the preflight of a deployment that cannot succeed', () => {
-  it.each<[string, PreflightCase & { before?: () => void }, RegExp]>([
+  it.each<[string, PreflightCase & { prepare?: () => void }, RegExp]>([
     [
       'R2 is off',
       {
-        before: () => {
+        prepare: () => {
           cloudflare.hasR2 = false;
         },
       },
@@ -98,7 +98,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     [
       'the token may not use queues',
-      { before: () => cloudflare.refusedRequests.push('GET /queues') },
+      { prepare: () => cloudflare.refusedRequests.push('GET /queues') },
       /let CLOUDFLARE_API_TOKEN edit Queues/,
     ],
     [
@@ -108,7 +108,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     [
       'the zone is not active',
-      { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { status: 'pending' }) },
+      { prepare: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { status: 'pending' }) },
       /The zone console.test is pending/,
     ],
     [
@@ -129,8 +129,8 @@ describe('the preflight of a deployment that cannot succeed', () => {
     [
       'the mail domain waits for its DNS records',
       {
-        before: () =>
-          cloudflare.zones.get('console.test')?.sending.forEach((it) => {
+        prepare: () =>
+          cloudflare.zones.get('console.test')?.sendingDomains.forEach((it) => {
             it.enabled = false;
           }),
       },
@@ -138,7 +138,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     [
       'the token may not see mail',
-      { before: () => cloudflare.refusedRequests.push('GET /zones/zone-of-console.test/email/sending/subdomains') },
+      { prepare: () => cloudflare.refusedRequests.push('GET /zones/zone-of-console.test/email/sending/subdomains') },
       /let CLOUDFLARE_API_TOKEN read Zone and Email Sending/,
     ],
     ['Neon does not know the key', { env: { NEON_API_KEY: 'wrong' } }, /Neon does not know NEON_API_KEY/],
@@ -167,8 +167,8 @@ describe('the preflight of a deployment that cannot succeed', () => {
       { neon: { projectCount: 100 } },
       /100 of the 100 projects .*no further company could get a database/,
     ],
-  ])('says what has to be done when %s', async (_, { before, ...given }, message) => {
-    before?.();
+  ])('says what has to be done when %s', async (_, { prepare, ...given }, message) => {
+    prepare?.();
     const { isReady, text } = await checkSettings(given);
     expect(text).toMatch(message);
     expect(isReady).toBe(false);
@@ -182,10 +182,10 @@ describe('the preflight of a deployment that cannot succeed', () => {
 });
 
 describe('the preflight of a deployment that can succeed', () => {
-  it.each<[string, PreflightCase & { before?: () => void }, string]>([
+  it.each<[string, PreflightCase & { prepare?: () => void }, string]>([
     [
       'a zone that allows smaller bodies than an upload has',
-      { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { plan: 'pro' }) },
+      { prepare: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { plan: 'pro' }) },
       'console.test (plan pro) lets bodies of 100 MB through',
     ],
     ['production under workers.dev', { settings: { domain: null } }, 'Warning: production has no "domain"'],
@@ -199,13 +199,13 @@ describe('the preflight of a deployment that can succeed', () => {
     [
       'a mail domain covered by a wildcard',
       {
-        before: () =>
-          cloudflare.zones.get('console.test')?.sending.splice(0, 1, { name: '*.console.test', enabled: true }),
+        prepare: () =>
+          cloudflare.zones.get('console.test')?.sendingDomains.splice(0, 1, { name: '*.console.test', enabled: true }),
       },
       '',
     ],
-  ])('passes, with a warning where one is due, with %s', async (_, { before, ...given }, message) => {
-    before?.();
+  ])('passes, with a warning where one is due, with %s', async (_, { prepare, ...given }, message) => {
+    prepare?.();
     const { isReady, text } = await checkSettings(given);
     expect(text).toContain(message);
     expect(isReady).toBe(true);

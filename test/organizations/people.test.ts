@@ -66,7 +66,7 @@ interface StoredPerson {
   outsiderId: string;
   name: string;
   ip: string;
-  agent: string;
+  userAgent: string;
 }
 
 /** Creates a person with data everywhere: as administrator, creator, inviter, invited, member, recipient and outsider. */
@@ -132,7 +132,7 @@ async function storePerson(company: Company): Promise<StoredPerson> {
     `dead-letters/data-console-audit/1-${createdCount}.json`,
     JSON.stringify({ id: 'x', body: letter }),
   );
-  return { company, id, email, outsiderId, name, ip, agent };
+  return { company, id, email, outsiderId, name, ip, userAgent: agent };
 }
 
 afterEach(resetClock);
@@ -246,7 +246,7 @@ describe('the erasure of a person', () => {
     const company = await createProvisionedCompany();
     const otherCompany = await createOwnedCompany();
     const person = await storePerson(company);
-    const { id, email, outsiderId, name, ip: personIp, agent } = person;
+    const { id, email, outsiderId, name, ip: personIp, userAgent } = person;
     // Another one, whose address ends alike; and the same address in another company.
     const otherUser = await createAllowedUser(company);
     const similarEmail = `x${email}`;
@@ -271,7 +271,7 @@ describe('the erasure of a person', () => {
       expect([kind, erased[kind] > 0]).toEqual([kind, true]);
     }
     // Of the other company, which has the address still, and of no other place.
-    const remainingPlaces = await findStoredPlaces([id, outsiderId, name, personIp, agent]);
+    const remainingPlaces = await findStoredPlaces([id, outsiderId, name, personIp, userAgent]);
     const platformLogId = env.COMPANY_LOG.idFromName('platform').toString();
     expect(
       remainingPlaces.filter(
@@ -365,9 +365,9 @@ describe('the erasure of a person', () => {
     await expectSuccess(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [group] } }));
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     await expect
-      .poll(async () => (await other.received()).map(({ event }) => event.type))
+      .poll(async () => (await other.readReceivedRequests()).map(({ event }) => event.type))
       .toContain('user.deactivated');
-    expect(JSON.stringify(await receiver.received())).toContain('Petra Pending');
+    expect(JSON.stringify(await receiver.readReceivedRequests())).toContain('Petra Pending');
     const kinds = (await expectSuccess(company.as.get(makePath(email)))).records.map(
       ({ kind }: { kind: string }) => kind,
     );
@@ -379,13 +379,13 @@ describe('the erasure of a person', () => {
     expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
     expect(await countRows("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
     expect(await findStoredPlaces([id, email, 'Petra Pending'])).toEqual([]);
-    const countBefore = (await other.received()).length;
+    const countBefore = (await other.readReceivedRequests()).length;
     await receiver.setBehaviour('ok');
     await expectSuccess(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
     await expect
-      .poll(async () => (await other.received()).map(({ event }) => event.type))
+      .poll(async () => (await other.readReceivedRequests()).map(({ event }) => event.type))
       .toContain('group.member_removed');
-    const deliveredText = JSON.stringify((await other.received()).slice(countBefore));
+    const deliveredText = JSON.stringify((await other.readReceivedRequests()).slice(countBefore));
     expect(deliveredText).not.toContain(id);
     expect(deliveredText).not.toContain(email);
     const { records } = await expectSuccess(

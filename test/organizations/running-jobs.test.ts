@@ -148,7 +148,7 @@ describe('when a company is suspended meanwhile,', () => {
     await deliverUntilEmpty(queue);
     const { status, url } = await getExport(company, id);
     expect(status).toBe('succeeded');
-    expect((await downloadArchive(url)).records('records/users.ndjson')).toHaveLength(1);
+    expect((await downloadArchive(url)).readRecords('records/users.ndjson')).toHaveLength(1);
   });
 });
 

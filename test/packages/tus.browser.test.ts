@@ -97,7 +97,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
   }
 
   const uploadByNode = (options: Partial<UploadOptions> = {}, rows = ROW_COUNT) =>
-    new Promise<{ at: string; told: number }>((resolve, reject) => {
+    new Promise<{ uploadAddress: string; reportCount: number }>((resolve, reject) => {
       let progressCount = 0;
       const upload = new Upload(Buffer.from(makeCsv(rows)), {
         endpoint: makeEndpoint(),
@@ -108,7 +108,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
           progressCount += 1;
         },
         onError: reject,
-        onSuccess: () => resolve({ at: upload.url ?? '', told: progressCount }),
+        onSuccess: () => resolve({ uploadAddress: upload.url ?? '', reportCount: progressCount }),
         ...options,
       });
       upload.start();
@@ -120,7 +120,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
   it('by tus-js-client in Node is complete despite cut connections', async () => {
     proxy.cutOffsets = listCutOffsets();
     const offsets: number[] = [];
-    const { at, told } = await uploadByNode({
+    const { uploadAddress, reportCount } = await uploadByNode({
       onAfterResponse: (sentRequest, answer) => {
         if (sentRequest.getMethod() === 'HEAD') offsets.push(Number(answer.getHeader('Upload-Offset')));
       },
@@ -128,8 +128,8 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     expect(proxy.cutOffsets).toEqual([]);
     // What had come of a piece was kept.
     expect(offsets.some((offset) => offset % 8_388_608 > 0)).toBe(true);
-    expect(told).toBeGreaterThan(2);
-    await expectCompleteUpload(at);
+    expect(reportCount).toBeGreaterThan(2);
+    await expectCompleteUpload(uploadAddress);
   });
 
   it.each<[string, Partial<UploadOptions>]>([
@@ -138,8 +138,8 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     ['by POST instead of PATCH', { overridePatchMethod: true, chunkSize: 5_000_000 }],
   ])('by tus-js-client in Node is complete when it is sent %s', async (_, options) => {
     proxy.cutOffsets = [2_000_000, 3_000_000];
-    const { at } = await uploadByNode(options, 60_000);
-    await expectCompleteUpload(at, 60_000);
+    const { uploadAddress } = await uploadByNode(options, 60_000);
+    await expectCompleteUpload(uploadAddress, 60_000);
   });
 
   it('by tus-js-client in Node is complete when three run at once', async () => {
@@ -149,7 +149,7 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
       uploadByNode({}, 100_000),
       uploadByNode({ chunkSize: 2_000_000 }, 100_000),
     ]);
-    for (const { at } of uploads) await expectCompleteUpload(at, 100_000);
+    for (const { uploadAddress } of uploads) await expectCompleteUpload(uploadAddress, 100_000);
   });
 
   it('by tus-js-client can be aborted and deleted by the client', async () => {
@@ -176,14 +176,14 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
       const { page } = await openPage(address, { origins: [address, proxy.url] });
       proxy.cutOffsets = listCutOffsets();
       const pageUpload = { endpoint: makeEndpoint(), token, rows: ROW_COUNT, chunkSize: 6_000_000 };
-      const { at, told } = (await page.evaluate(`${name}(${JSON.stringify(pageUpload)})`)) as {
-        at: string;
-        told: number;
+      const { uploadAddress, reportCount } = (await page.evaluate(`${name}(${JSON.stringify(pageUpload)})`)) as {
+        uploadAddress: string;
+        reportCount: number;
       };
       expect(proxy.cutCount).toBeGreaterThan(0);
-      expect(told).toBeGreaterThan(2);
+      expect(reportCount).toBeGreaterThan(2);
       await page.context().close();
-      await expectCompleteUpload(at);
+      await expectCompleteUpload(uploadAddress);
     },
   );
 
@@ -216,11 +216,11 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     const { page } = await openPage(address, { origins: [address, proxy.url] });
     proxy.cutOffsets = listLargeCutOffsets();
     const pageUpload = { endpoint: makeEndpoint(), token, rows: LARGE_ROW_COUNT, chunkSize: 0 };
-    const { at, told } = (await page.evaluate(`byClient(${JSON.stringify(pageUpload)})`)) as {
-      at: string;
-      told: number;
+    const { uploadAddress, reportCount } = (await page.evaluate(`byClient(${JSON.stringify(pageUpload)})`)) as {
+      uploadAddress: string;
+      reportCount: number;
     };
     await page.context().close();
-    await expectSent(at, told);
+    await expectSent(uploadAddress, reportCount);
   });
 });

@@ -96,7 +96,7 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     const host = await startHostSite();
     const embed = await createEmbed(dashboard);
     const { page, problems } = await openPage(
-      host.page(`<data-console-embed src="${url}${embed}"></data-console-embed>`),
+      host.addPage(`<data-console-embed src="${url}${embed}"></data-console-embed>`),
       {
         origins: [host.origin],
       },
@@ -169,7 +169,7 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     const host = await startHostSite();
     const src = `${url}${await createEmbed(dashboard)}`;
     const { page } = await openPage(
-      host.page(`<data-console-embed id="one" src="${src}" theme="dark"></data-console-embed>`),
+      host.addPage(`<data-console-embed id="one" src="${src}" theme="dark"></data-console-embed>`),
       {
         origins: [host.origin],
       },

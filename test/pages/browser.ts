@@ -24,14 +24,14 @@ export type AnswerSubstitute = (
 export interface OpenOptions extends BrowserContextOptions {
   /** Origins other than ours whose pages may be loaded. */
   origins?: string[];
-  instead?: AnswerSubstitute;
+  answerSubstitute?: AnswerSubstitute;
 }
 
 /** A page in a real browser, with the requests that it made and every problem on it. */
 export interface OpenPage {
   page: Page;
   /** The parameters of every execution that the page requested. */
-  executed: unknown[];
+  executedParameters: unknown[];
   /** The searches for filter options that the page sent. */
   optionSearches: string[];
   /** Errors, warnings and violations of the page's security policy, and requests to foreign hosts. */
@@ -80,7 +80,10 @@ export function useBrowser() {
   });
 
   /** Opens a path of the running system, or another address. */
-  return async (address: string, { origins = [], instead, ...options }: OpenOptions = {}): Promise<OpenPage> => {
+  return async (
+    address: string,
+    { origins = [], answerSubstitute, ...options }: OpenOptions = {},
+  ): Promise<OpenPage> => {
     const context = await (await launchBrowser()).newContext({
       locale: 'en-US',
       viewport: { width: 1280, height: 900 },
@@ -91,7 +94,7 @@ export function useBrowser() {
     contexts.push(context);
     context.setDefaultTimeout(60_000);
     const page = await context.newPage();
-    const openedPage: OpenPage = { page, executed: [], optionSearches: [], problems: [] };
+    const openedPage: OpenPage = { page, executedParameters: [], optionSearches: [], problems: [] };
     page.on('console', (message) => {
       // Some tests expect a refusal.
       const isRefusedLoad = message.text().startsWith('Failed to load resource');
@@ -103,10 +106,10 @@ export function useBrowser() {
       if (![url, ...origins].includes(origin) && !['data:', 'blob:'].includes(protocol)) {
         openedPage.problems.push(`foreign: ${request.url()}`);
       }
-      if (pathname.endsWith('/execute')) openedPage.executed.push(request.postDataJSON().parameters);
+      if (pathname.endsWith('/execute')) openedPage.executedParameters.push(request.postDataJSON().parameters);
       if (pathname.endsWith('/options')) openedPage.optionSearches.push(searchParams.get('search') ?? '');
     });
-    if (instead) await page.route(`${url}/api/**`, (route) => fulfilRoute(route, instead));
+    if (answerSubstitute) await page.route(`${url}/api/**`, (route) => fulfilRoute(route, answerSubstitute));
     await page.goto(new URL(address, url).href);
     return openedPage;
   };

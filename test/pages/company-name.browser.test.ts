@@ -74,13 +74,13 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
     const emptyDashboardPath = (await createLink(await createDashboard([]))).path;
     for (const [width, colorScheme] of VIEWPORT_SIZES) {
       const options = { viewport: { width, height: 800 }, colorScheme };
-      const { page, executed, problems } = await openPage(`${path}?n=7&locale=${locale}`, options);
+      const { page, executedParameters, problems } = await openPage(`${path}?n=7&locale=${locale}`, options);
       const card = page.getByRole('region', { name: 'None', exact: true });
       await card.getByText(texts.noRows).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);
       await card.getByRole('button', { name: texts.reset }).press('Enter');
       await card.getByText(texts.noData).waitFor();
-      expect([executed[0], executed.at(-1)]).toEqual([{ n: '7' }, {}]);
+      expect([executedParameters[0], executedParameters.at(-1)]).toEqual([{ n: '7' }, {}]);
       await page.locator('.picker').click();
       await page.getByText(texts.noOptions).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);

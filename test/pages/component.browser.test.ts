@@ -37,15 +37,15 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
   afterAll(() => host?.close());
   beforeEach(() => {
     host.tokenRequestCount = 0;
-    host.token = async () => ({ body: { token: await signHostToken(3600, claims) } });
+    host.answerTokenRequest = async () => ({ body: { token: await signHostToken(3600, claims) } });
   });
 
   const openHostPage = (body = EMBED_ELEMENT, options = {}) =>
-    openPage(host.page(body), { origins: [host.origin], ...options });
+    openPage(host.addPage(body), { origins: [host.origin], ...options });
   const findEmbedFrame = (page: Page) => page.frames().find((frame) => frame.url().startsWith(url));
 
   it('fetches a token, is as high as the dashboard that it shows, and dispatches events about both', async () => {
-    const { page, executed, problems } = await openHostPage();
+    const { page, executedParameters, problems } = await openHostPage();
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     await expect
       .poll(() => waitForEvents(page, 'ready'))
@@ -55,7 +55,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await readInnerHeight())).toBe(true);
     expect((await waitForEvents(page, 'height')).at(-1)).toMatchObject({ height: await readInnerHeight() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
-    expect([host.tokenRequestCount, executed, problems]).toEqual([1, [{}], []]);
+    expect([host.tokenRequestCount, executedParameters, problems]).toEqual([1, [{}], []]);
   });
 
   it('is as high as its dashboard, also for parts far below the visible area, which the browser does not draw', async () => {
@@ -76,28 +76,30 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
 
   it("takes filter values from the host and reports the viewer's filter values, without an endless loop", async () => {
     const parametersSet = Promise.withResolvers<void>();
-    const { token } = host;
-    host.token = async () => {
+    const { answerTokenRequest: token } = host;
+    host.answerTokenRequest = async () => {
       await parametersSet.promise;
       return token();
     };
-    const { page, executed, problems } = await openHostPage();
+    const { page, executedParameters, problems } = await openHostPage();
     // Before the page is there.
     await page.evaluate("one.setParameters({ state: ['Texas'] })");
     parametersSet.resolve();
-    await expect.poll(() => executed).toEqual([{ state: ['Texas'] }]);
+    await expect.poll(() => executedParameters).toEqual([{ state: ['Texas'] }]);
     await expect.poll(() => waitForEvents(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
       one.setParameters({ state: null, unknown: 1 })`);
     await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
     await expect.poll(() => readStrikeCount(page)).toBe('954');
-    expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
-    expect((await waitForEvents(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
+    expect(executedParameters.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
+    expect((await waitForEvents(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(
+      executedParameters.slice(1),
+    );
     expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
     // Moved within the page it begins anew, and knows its values yet.
     await page.evaluate("document.body.append(one, document.createElement('p'))");
     await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(2);
-    expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
+    expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-737-300' });
     expect(problems).toEqual([]);
   });
 
@@ -131,13 +133,13 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
   it('ignores messages of another page to which its frame navigates', async () => {
     const other = await startHostSite();
     const site = await startHostSite([other.origin]);
-    site.token = async () => ({
+    site.answerTokenRequest = async () => ({
       body: { token: await signHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
     });
-    const { page } = await openPage(site.page(EMBED_ELEMENT), { origins: [site.origin, other.origin] });
+    const { page } = await openPage(site.addPage(EMBED_ELEMENT), { origins: [site.origin, other.origin] });
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // The frame comes to show somebody else.
-    const address = other.page('<p>Another page</p>');
+    const address = other.addPage('<p>Another page</p>');
     await page.evaluate(`one.shadowRoot.querySelector('iframe').src = '${address}'`);
     await findFrame(page).getByText('Another page').waitFor();
     const eventCountBefore = await page.evaluate('told.length');
@@ -161,7 +163,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
   });
 
   it('speaks the language of its attribute, and keeps the filter values when that changes', async () => {
-    const { page, executed } = await openHostPage(
+    const { page, executedParameters } = await openHostPage(
       EMBED_ELEMENT.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'),
     );
     const findRoot = () => findFrame(page).locator('html');
@@ -173,7 +175,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.evaluate("one.setAttribute('locale', 'es')");
     await expect.poll(() => findRoot().getAttribute('lang')).toBe('es');
     await expect.poll(() => readStrikeCount(page)).toBe('954');
-    expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
+    expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-737-300' });
   });
 
   it('takes tokens from a function of the host, whether it is set early or late, and can show the link of a share', async () => {

@@ -49,19 +49,19 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
     ];
     const { path } = await createLink(dashboard, { share_filter_policies });
     const openedPage = await openPage(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
-    const { page, executed } = openedPage;
+    const { page, executedParameters } = openedPage;
     expect(await readStates(openedPage)).toEqual(['Ohio']);
     expect(await page.getByRole('button', { name: /^(State|Phase)/ }).count()).toBe(0);
-    expect(executed).toEqual([{ period: { from: '1990-01-01' } }]);
+    expect(executedParameters).toEqual([{ period: { from: '1990-01-01' } }]);
   });
 
   it('says that filter values in the address are forbidden, and shows no rows', async () => {
     const share_filter_policies = [makePolicy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await createLink(dashboard, { share_filter_policies });
     const openedPage = await openPage(`${path}?state=Texas&state=Alaska`);
-    const { page, executed, problems } = openedPage;
+    const { page, executedParameters, problems } = openedPage;
     await page.getByRole('alert').first().waitFor();
-    expect(executed).toEqual([{ state: ['Texas', 'Alaska'] }]);
+    expect(executedParameters).toEqual([{ state: ['Texas', 'Alaska'] }]);
     expect(await page.getByRole('cell').count()).toBe(0);
     await page.getByRole('button', { name: 'Reset filters' }).click();
     await expect.poll(() => readStates(openedPage)).toEqual(['Ohio', 'Texas']);
@@ -76,14 +76,14 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
       required_params: ['phase'],
     });
     const openedPage = await openPage(`${path}?state=Alaska`);
-    const { page, executed, problems } = openedPage;
+    const { page, executedParameters, problems } = openedPage;
     await page.getByText('Phase of flight: Choose a value to see the data.').first().waitFor();
-    expect(executed).toEqual([]);
+    expect(executedParameters).toEqual([]);
     expect(await page.getByRole('form', { name: 'Filters' }).locator('.filter').count()).toBe(2);
     await page.getByRole('button', { name: /^Phase/ }).click();
     await page.getByRole('option', { name: 'Climb' }).click();
     expect(await readStates(openedPage)).toEqual(['Ohio', 'Texas']);
-    expect(executed).toEqual([{ phase: 'Climb' }]);
+    expect(executedParameters).toEqual([{ phase: 'Climb' }]);
     expect(problems).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
     const embedOptions = { allowed_params: ['state', 'period'] };
     const path = await createEmbed(demo.visualization_id, embedOptions, 'visualizations');
     const { name } = await requestApi<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
-    const { page, executed, problems } = await openPage(path);
+    const { page, executedParameters, problems } = await openPage(path);
     await page.getByRole('heading', { level: 1, name }).waitFor();
     const chart = page.getByRole('img', { name: `${name}: line chart.` });
     await chart.waitFor();
@@ -105,7 +105,7 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
     await page.keyboard.press('Enter');
     await page.keyboard.press('Escape');
     await page.getByLabel('Date of flight, from').fill('2001-01-01');
-    await expect.poll(() => executed.at(-1)).toEqual({ state: ['Ohio'], period: { from: '2001-01-01' } });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ state: ['Ohio'], period: { from: '2001-01-01' } });
     await waitUntilSettled(page);
     expect(await countValues()).toBeLessThan(allValues);
     expect(await findAxeViolations(page)).toEqual([]);

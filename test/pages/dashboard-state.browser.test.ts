@@ -49,7 +49,9 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
       'pt-BR': 'Atualizado há 2 minutos',
       es: 'Actualizado hace 2 minutos',
     }[locale];
-    const { page, executed, problems } = await openPage('/p/none', { colorScheme: locale === 'es' ? 'dark' : 'light' });
+    const { page, executedParameters, problems } = await openPage('/p/none', {
+      colorScheme: locale === 'es' ? 'dark' : 'light',
+    });
     const now = new Date();
     await page.clock.install({ time: now });
     let ageMs = 125_000;
@@ -81,7 +83,7 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     await waitUntilSettled(page);
     // What is kept from before is not enough then.
     expect(headers).toEqual([undefined, 'no-cache']);
-    expect(executed.length).toBe(2);
+    expect(executedParameters.length).toBe(2);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
@@ -90,7 +92,7 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     const wideColumns = Array.from({ length: 12 }, (_, at) => `n + ${at} AS column_${at}`).join(', ');
     const sql = `SELECT ${wideColumns} FROM generate_series(1, 250) AS n`;
     const wideLink = await createLink(await createDashboard([{ name: 'Wide', sql, place: [0, 0, 12, 4] }]));
-    const { page, executed } = await openPage(wideLink.path, { viewport: { width: 360, height: 740 } });
+    const { page, executedParameters } = await openPage(wideLink.path, { viewport: { width: 360, height: 740 } });
     await waitUntilSettled(page);
     const scrollArea = page.getByRole('group', { name: 'Wide' });
     await page.getByRole('button', { name: 'column_3' }).click();
@@ -105,9 +107,9 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     await scrollArea.evaluate((element) => (element as unknown as ScrollArea).scrollTo(300, 3000));
     const chosenPosition = await readScrollPosition();
     expect(chosenPosition).toEqual([expect.toSatisfy((leftPosition) => leftPosition > 200), 3000]);
-    const executionCountBefore = executed.length;
+    const executionCountBefore = executedParameters.length;
     await page.getByRole('button', { name: 'Run again' }).click();
-    await expect.poll(() => executed.length).toBeGreaterThan(executionCountBefore);
+    await expect.poll(() => executedParameters.length).toBeGreaterThan(executionCountBefore);
     await waitUntilSettled(page);
     expect(await page.getByRole('columnheader', { name: 'column_3' }).getAttribute('aria-sort')).toBe('descending');
     expect(await scrollArea.locator('tbody td').first().innerText()).toBe('250');
@@ -191,7 +193,7 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     await page.getByRole('button', { name: 'Copy link' }).click();
     await page.getByRole('button', { name: 'The link could not be copied' }).waitFor();
     const other = await openPage(copiedAddress);
-    await expect.poll(() => other.executed).toEqual([parameters]);
+    await expect.poll(() => other.executedParameters).toEqual([parameters]);
     await expect.poll(() => readCardNumber(other.page, 'Strikes')).toBe(expectedStrikeCount);
   });
 });

@@ -86,7 +86,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
   });
 
   it('lets viewers choose among filter options that the server searches, with the keyboard alone', async () => {
-    const { page, executed, optionSearches, problems } = await openPage(link);
+    const { page, executedParameters, optionSearches, problems } = await openPage(link);
     const labels = await readOptionLabels(link, 'state', 'or');
     await page.getByRole('button', { name: /^State/ }).focus();
     await page.keyboard.press('Enter');
@@ -107,7 +107,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
         .getByRole('button', { name: `State ${state.join(', ')}` })
         .evaluate('document.activeElement.textContent'),
     ).toBe(state.join(', '));
-    await expect.poll(() => executed.at(-1)).toEqual({ state });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ state });
     const fewerStrikeCount = await countStrikes(link, { state });
     expect(fewerStrikeCount).not.toBe('10,000');
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(fewerStrikeCount);
@@ -117,7 +117,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
   });
 
   it('sends every kind of filter value, keeps them in the address, and resets to the defaults', async () => {
-    const { page, executed } = await openPage(link);
+    const { page, executedParameters } = await openPage(link);
     await page.getByRole('button', { name: /^Phase/ }).click();
     await page.getByRole('option', { name: 'Approach' }).click();
     await page.getByLabel('Period, from').fill('1995-03-01');
@@ -131,18 +131,18 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
       cost: '1.5',
       since: '1995-02-03',
     };
-    await expect.poll(() => executed.at(-1)).toEqual(chosenValues);
+    await expect.poll(() => executedParameters.at(-1)).toEqual(chosenValues);
     const remainingStrikes = await countStrikes(link, chosenValues);
     expect(Number(remainingStrikes)).toBeGreaterThan(0);
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(remainingStrikes);
 
     await page.reload();
     await waitUntilSettled(page);
-    expect(executed.at(-1)).toEqual(chosenValues);
+    expect(executedParameters.at(-1)).toEqual(chosenValues);
     expect(await readCardNumber(page, 'Strikes')).toBe(remainingStrikes);
     expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     await page.getByRole('button', { name: 'Reset filters' }).click();
-    await expect.poll(() => executed.at(-1)).toEqual({});
+    await expect.poll(() => executedParameters.at(-1)).toEqual({});
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
     expect(new URL(page.url()).search).toBe('');
     expect(await page.getByLabel('Period, from').inputValue()).toBe('');
@@ -170,15 +170,15 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
       'SELECT count(*) AS strikes FROM birdstrikes WHERE cost_total >= {{cost}} [[AND aircraft_make_model = {{aircraft}}]]';
     const chart = { name: 'Strikes', sql, chart: { type: 'number' } };
     const { path } = await createLink(await createDashboard([chart], { filters }));
-    const { page, executed } = await openPage(path);
+    const { page, executedParameters } = await openPage(path);
     await page.getByRole('alert').filter({ hasText: 'Lowest cost: Choose a value to see the data.' }).first().waitFor();
-    expect(executed).toEqual([]);
+    expect(executedParameters).toEqual([]);
     expect(await page.getByLabel('Lowest cost').getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('Lowest cost').fill('100');
-    await expect.poll(() => executed).toEqual([{ aircraft: 'B-737-300', cost: '100' }]);
+    await expect.poll(() => executedParameters).toEqual([{ aircraft: 'B-737-300', cost: '100' }]);
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(await countStrikes(path, { cost: 100 }));
     await page.getByLabel('Aircraft').fill('');
-    await expect.poll(() => executed.at(-1)).toEqual({ aircraft: null, cost: '100' });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ aircraft: null, cost: '100' });
     const totalStrikeCount = await countStrikes(path, { cost: 100, aircraft: null });
     expect(Number(totalStrikeCount)).toBeGreaterThan(Number(await countStrikes(path, { cost: 100 })));
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(totalStrikeCount);

@@ -34,7 +34,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
     'offers ranges in the time zone of the viewer, written in the language of the page: %s, %s',
     async (timezoneId, locale, today, lastWeek) => {
       const texts = PAGE_TEXTS[locale];
-      const { page, executed, problems } = await openPage('/p/none', { timezoneId });
+      const { page, executedParameters, problems } = await openPage('/p/none', { timezoneId });
       await at(page, '2026-12-31T11:30:00Z');
       await page.goto(new URL(`${link}?locale=${locale}`, page.url()).href);
       await waitUntilSettled(page);
@@ -51,7 +51,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
         texts.ownDates,
       ]);
       await preset.selectOption(texts.presets[7]);
-      await expect.poll(() => executed.at(-1)).toEqual({ period: lastWeek });
+      await expect.poll(() => executedParameters.at(-1)).toEqual({ period: lastWeek });
       const [from, to] = [page.getByLabel(texts.rangeStart('Period')), page.getByLabel(texts.rangeEnd('Period'))];
       expect(await to.inputValue()).toBe(today);
       expect(await from.getAttribute('placeholder')).toBe(locale === 'en' ? 'mm/dd/yyyy' : 'dd/mm/aaaa');
@@ -62,14 +62,14 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
       await waitUntilSettled(page);
       expect(await preset.locator('option:checked').innerText()).toBe(texts.presets[7]);
       await to.fill(locale === 'en' ? '12/30/2026' : '30/12/2026');
-      await expect.poll(() => executed.at(-1)).toEqual({ period: { from: lastWeek.from, to: '2026-12-30' } });
+      await expect.poll(() => executedParameters.at(-1)).toEqual({ period: { from: lastWeek.from, to: '2026-12-30' } });
       expect(await preset.locator('option:checked').innerText()).toBe(texts.ownDates);
       await preset.selectOption('');
-      await expect.poll(() => executed.at(-1)).toEqual({});
+      await expect.poll(() => executedParameters.at(-1)).toEqual({});
       expect([await from.inputValue(), await to.inputValue()]).toEqual(['', '']);
       const sinceField = page.getByLabel('Since');
       await sinceField.fill(locale === 'en' ? '1/31/1995' : '31/1/1995');
-      await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
+      await expect.poll(() => executedParameters.at(-1)).toEqual({ since: '1995-01-31' });
       await page.reload();
       await waitUntilSettled(page);
       expect(await sinceField.inputValue()).toBe(locale === 'en' ? '01/31/1995' : '31/01/1995');
@@ -85,7 +85,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
         [360, 'dark'],
         [1280, 'light'],
       ] as const) {
-        const { page, executed, problems } = await openPage(
+        const { page, executedParameters, problems } = await openPage(
           `${link}?period.from=2001-05-01&period.to=1999-05-01&locale=${locale}`,
           { viewport: { width, height: 900 }, colorScheme },
         );
@@ -95,7 +95,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
           .filter({ hasText: texts.backwards('Period') })
           .waitFor();
         await page.getByRole('group', { name: 'Period' }).getByText(texts.backwards('Period')).waitFor();
-        expect(executed).toEqual([]);
+        expect(executedParameters).toEqual([]);
         expect(await findAxeViolations(page)).toEqual([]);
         const from = page.getByLabel(texts.rangeStart('Period'));
         expect(await from.getAttribute('aria-invalid')).toBe('true');
@@ -104,10 +104,10 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
         const [, day = ''] =
           /(\d\d\/\d\d\/\d{4})/.exec(texts.noDate(locale === 'en' ? '12/31/2026' : '31/12/2026')) ?? [];
         await page.getByText(texts.noDate(day)).waitFor();
-        expect(executed).toEqual([]);
+        expect(executedParameters).toEqual([]);
         expect(await findAxeViolations(page)).toEqual([]);
         await from.fill(locale === 'en' ? '02/28/1998' : '28/02/1998');
-        await expect.poll(() => executed).toEqual([{ period: { from: '1998-02-28', to: '1999-05-01' } }]);
+        await expect.poll(() => executedParameters).toEqual([{ period: { from: '1998-02-28', to: '1999-05-01' } }]);
         await waitUntilSettled(page);
         expect(await page.getByRole('alert').filter({ visible: true }).filter({ hasText: /./ }).count()).toBe(0);
         // Nothing of it stands out of the page.
@@ -119,13 +119,13 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
   );
 
   it('keeps a text that is not a date marked while another filter changes, and prints the dates that are applied', async () => {
-    const { page, executed } = await openPage(link);
+    const { page, executedParameters } = await openPage(link);
     await waitUntilSettled(page);
     const [since, to] = [page.getByLabel('Since'), page.getByLabel('Period, to')];
     await since.fill('soon');
     await since.press('Tab');
     await page.getByLabel('Period, from').fill('05/01/1999');
-    await expect.poll(() => executed.at(-1)).toEqual({ period: { from: '1999-05-01' } });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ period: { from: '1999-05-01' } });
     await waitUntilSettled(page);
     expect(await since.getAttribute('aria-invalid')).toBe('true');
     await to.fill('soon');
@@ -135,7 +135,9 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
   });
 
   it('opens the calendar of the browser at its icon, also within an embed', async () => {
-    const { page, executed } = await openPage(await createEmbed(dashboard, { allowed_params: ['since', 'period'] }));
+    const { page, executedParameters } = await openPage(
+      await createEmbed(dashboard, { allowed_params: ['since', 'period'] }),
+    );
     await waitUntilSettled(page);
     const field = page.getByLabel('Since');
     const box = (await field.boundingBox()) as { x: number; y: number; width: number; height: number };
@@ -151,7 +153,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
     expect(typeUnderIcon).toBe('date');
     // What is chosen there is written as the page's language does.
     await page.locator('input[type=date]').last().fill('1995-01-31');
-    await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ since: '1995-01-31' });
     expect(await field.inputValue()).toBe('01/31/1995');
   });
 });

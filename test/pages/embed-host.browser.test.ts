@@ -35,10 +35,10 @@ describe.skipIf(!isBrowserInstalled)('the example of a host app with an embed', 
   afterAll(() => server?.kill());
 
   it('shows each user the data of their own, and an anonymous visitor none', async () => {
-    const { page, problems, executed } = await openPage(site, { origins: [site] });
+    const { page, problems, executedParameters } = await openPage(site, { origins: [site] });
     const frame = page.locator('iframe').contentFrame();
     await page.getByText('You have no access to this.').waitFor();
-    expect([executed, await page.locator('iframe').count()]).toEqual([[], 0]);
+    expect([executedParameters, await page.locator('iframe').count()]).toEqual([[], 0]);
     await page.getByRole('link', { name: 'I am Anna' }).click();
     await expect.poll(() => readCardNumber(frame, 'Amount').catch(() => '')).toBe('3');
     await frame.getByLabel('Least').fill('2');

@@ -67,7 +67,11 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   const readStrikeCount = (page: Page) => readCardNumber(findFrame(page), 'Strikes').catch(() => '');
 
   it('is shown within allowed origins, as high as its content', async () => {
-    const { page, executed, problems } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
+    const {
+      page,
+      executedParameters: executed,
+      problems,
+    } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     const readInnerHeight = () =>
       findFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
@@ -83,7 +87,11 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   });
 
   it('takes filter values from the host page, and ignores all other messages', async () => {
-    const { page, executed, problems } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
+    const {
+      page,
+      executedParameters: executed,
+      problems,
+    } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     await page.evaluate(
       `show({ state: ['Texas'], aircraft: 'B-737-300', phase: 'Climb', unknown: 'x', __proto__: { phase: 'Climb' } })`,
@@ -109,7 +117,10 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   });
 
   it('takes filter values and tokens only from its direct parent page', async () => {
-    const { page, executed } = await openHostedPage(ownSite, await createEmbedPath([ownSite.origin]));
+    const { page, executedParameters: executed } = await openHostedPage(
+      ownSite,
+      await createEmbedPath([ownSite.origin]),
+    );
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // Another frame of the host, of a foreign origin, that has found ours.
     const message = JSON.stringify({ type: 'data-console:parameters', parameters: { aircraft: 'B-737-300' } });
@@ -139,7 +150,7 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   });
 
   it('sends no messages to a host page of a disallowed origin, and accepts no filter values from it', async () => {
-    const { page, executed } = await openPage(`${other.origin}/`, { origins: [other.origin] });
+    const { page, executedParameters: executed } = await openPage(`${other.origin}/`, { origins: [other.origin] });
     // A browser that shows it there all the same.
     await page.route(`${url}/embed/**`, async (route) => {
       const response = await route.fetch();
@@ -177,7 +188,7 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
       '/embed/d/none',
     ];
     for (const path of paths) {
-      const { page, executed } = await openHostedPage(other, path);
+      const { page, executedParameters: executed } = await openHostedPage(other, path);
       await expect.poll(() => page.frames()[1]?.url(), { message: path }).toBe('chrome-error://chromewebdata/');
       expect(executed).toEqual([]);
       await page.context().close();

@@ -20,9 +20,9 @@ export interface HostSite {
   /** The number of requests for a token. */
   tokenRequestCount: number;
   /** Returns the answer to the next request for a token. */
-  token: () => Promise<TokenAnswer> | TokenAnswer;
+  answerTokenRequest: () => Promise<TokenAnswer> | TokenAnswer;
   /** Adds a page with this body. @returns its address */
-  page(body: string): string;
+  addPage(body: string): string;
   close(): void;
 }
 
@@ -54,7 +54,7 @@ export async function startHostSite(framedOrigins: readonly string[] = []): Prom
     if (pathname === '/main.js') return response.setHeader('Content-Type', 'text/javascript').end(PAGE_SCRIPT);
     if (pathname === '/token') {
       site.tokenRequestCount += 1;
-      const { status = 200, body, type = 'application/json' } = await site.token();
+      const { status = 200, body, type = 'application/json' } = await site.answerTokenRequest();
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       return response.writeHead(status, { 'Content-Type': type }).end(text);
     }
@@ -67,8 +67,8 @@ export async function startHostSite(framedOrigins: readonly string[] = []): Prom
   const site: HostSite = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     tokenRequestCount: 0,
-    token: () => ({ status: 404, body: {} }),
-    page(body) {
+    answerTokenRequest: () => ({ status: 404, body: {} }),
+    addPage(body) {
       const path = `/page-${pages.size}`;
       pages.set(path, body);
       return site.origin + path;

@@ -52,7 +52,7 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
   let dashboard: string;
   let page: Page;
   let frame: Frame;
-  let executed: unknown[];
+  let executedParameters: unknown[];
 
   beforeAll(async () => {
     host = await startHostSite();
@@ -61,7 +61,7 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
     });
     const path = await createEmbed(dashboard, { allowed_params: ['any'] });
     const body = `<data-console-embed id="one" src="${url}${path}"></data-console-embed><button>After</button>`;
-    ({ page, executed } = await openPage(host.page(body), { origins: [host.origin] }));
+    ({ page, executedParameters } = await openPage(host.addPage(body), { origins: [host.origin] }));
     await findFrame(page).locator('.points button').nth(3).waitFor();
     frame = page.frames()[1] as Frame;
   });
@@ -196,7 +196,7 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
   it.each(['Bars', 'Table', 'Strikes'])('keep the focus in their card when the results change: %s', async (name) => {
     await findCard(name).locator('.points button, td button, dd button').first().focus();
     await page.evaluate(`one.setParameters({ any: '${name}' })`);
-    await expect.poll(() => executed.at(-1)).toEqual({ any: name });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ any: name });
     await waitUntilSettled(frame);
     await expect.poll(() => findCard(name).locator('button:focus').count()).toBe(1);
   });

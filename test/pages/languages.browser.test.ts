@@ -153,7 +153,7 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
   it.each(LOCALES)('is used for all its texts, numbers and dates: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
     const openedPage = await openPage(`${link}?locale=${locale}`, { locale: 'de-DE' });
-    const { page, executed, problems } = openedPage;
+    const { page, executedParameters, problems } = openedPage;
     await waitUntilSettled(page);
     expect(await page.locator('html').getAttribute('lang')).toBe(locale);
     expect(await readCardNumber(page, 'ΩNumber')).toBe((1234567.5).toLocaleString(locale));
@@ -164,7 +164,7 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     expect(texts.truncated(10_000)).toContain((10_000).toLocaleString(locale));
 
     await page.getByLabel('ΩCost').fill(locale === 'en' ? '1,234.5' : '1.234,5');
-    await expect.poll(() => executed.at(-1)).toEqual({ cost: '1234.5' });
+    await expect.poll(() => executedParameters.at(-1)).toEqual({ cost: '1234.5' });
     // The language stays in the address beside what is chosen.
     expect(new URL(page.url()).searchParams.get('locale')).toBe(locale);
     await page.reload();
@@ -239,7 +239,9 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
       }),
     );
     let answer: ReturnType<AnswerSubstitute>;
-    const { page } = await openPage(link, { instead: (path) => (path.endsWith('/execute') ? answer : undefined) });
+    const { page } = await openPage(link, {
+      answerSubstitute: (path) => (path.endsWith('/execute') ? answer : undefined),
+    });
     await markTexts(page);
     for (const [status, code] of [
       [429, 'RateLimitExceeded'],

@@ -36,7 +36,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
   it('leads from an e-mail address through a mailed code to a dashboard and back, without a cookie', async () => {
     const email = 'ana@example.com';
     await createContext([dashboard], email);
-    const { page, problems, executed } = await openPage(portal);
+    const { page, problems, executedParameters } = await openPage(portal);
     expect(await findAxeViolations(page)).toEqual([]);
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send me a code' }).click();
@@ -70,7 +70,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     await page.reload();
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
     expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737-300');
-    expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
+    expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-737-300' });
     await page.getByRole('link', { name: 'All dashboards' }).click();
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
     expect(await page.context().cookies()).toEqual([]);

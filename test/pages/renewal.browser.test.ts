@@ -46,7 +46,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
 
   /** Lets the host answer token requests with these in turn; the last one is repeated. */
   const answerInTurn = (...tokenAnswers: (() => Promise<TokenAnswer> | TokenAnswer)[]) => {
-    host.token = () =>
+    host.answerTokenRequest = () =>
       (tokenAnswers.length > 1 ? tokenAnswers.shift() : tokenAnswers[0])?.() ?? { status: 500, body: '' };
   };
   const makeTokenAnswer =
@@ -59,7 +59,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     () => ({ status, body, type: 'text/html' });
 
   const openHostedPage = (body = EMBED_ELEMENT, origins: string[] = []) =>
-    openPage(host.page(body), { origins: [host.origin, ...origins] });
+    openPage(host.addPage(body), { origins: [host.origin, ...origins] });
   const findInnerFrame = (page: Page) => {
     const innerFrame = page.frames().find((frame) => frame.url().startsWith(url));
     if (!innerFrame) throw new Error('There is no frame of ours.');
@@ -115,7 +115,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
       answerInTurn(makeTokenAnswer(SHORT_LIFETIME_S), makeTokenAnswer(LONG_LIFETIME_S, {}, 50));
       const { page } = await openHostedPage('');
       await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewerOffset * 1000}`);
-      await page.goto(host.page(EMBED_ELEMENT));
+      await page.goto(host.addPage(EMBED_ELEMENT));
       await expect.poll(() => readStrikeCount(page)).toBe('10,000');
       await expect.poll(() => host.tokenRequestCount).toBe(2);
       await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
@@ -157,7 +157,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     const { page } = await openHostedPage('');
     await page.addInitScript(FAST_TIMERS_SCRIPT);
     answerInTurn(...brokenAnswers, answerSlowly);
-    await page.goto(host.page(EMBED_ELEMENT));
+    await page.goto(host.addPage(EMBED_ELEMENT));
     await page.getByRole('status').filter({ hasText: RETRYING_TEXT }).waitFor();
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     expect(await page.getByText(RETRYING_TEXT).count()).toBe(0);
@@ -177,7 +177,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     );
     const { page } = await openHostedPage('');
     await page.addInitScript(FAST_TIMERS_SCRIPT);
-    await page.goto(host.page(EMBED_ELEMENT));
+    await page.goto(host.addPage(EMBED_ELEMENT));
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     // Once the token has ended.
     await findFrame(page).getByRole('status').filter({ hasText: LATE_RENEWAL_TEXT }).waitFor();
@@ -220,7 +220,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
         elementWithoutEndpoint.replace('></', ' token-endpoint="/token"></'),
       ]) {
         answerInTurn(makeFailingAnswer(403));
-        const { page, executed } = await openHostedPage(
+        const { page, executedParameters } = await openHostedPage(
           body.replace(path, await createEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
         );
         await expect.poll(() => readStrikeCount(page)).toBe('10,000');
@@ -228,10 +228,10 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
         await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
         await expectEndedAccess(page);
         expect((await waitForEvents(page, 'error')).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
-        const executionCount = executed.length;
+        const executionCount = executedParameters.length;
         await page.evaluate("one.setParameters({ aircraft: 'B-737-400' })");
         await page.waitForTimeout(200);
-        expect(executed).toHaveLength(executionCount);
+        expect(executedParameters).toHaveLength(executionCount);
         await page.context().close();
       }
     });
@@ -252,7 +252,7 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   it('is ignored if it is for another dashboard or origin, and messages of other windows are ignored', async () => {
     answerInTurn(makeTokenAnswer(LONG_LIFETIME_S, {}, 2));
     const other = await startHostSite();
-    const { page, executed } = await openHostedPage();
+    const { page, executedParameters } = await openHostedPage();
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     const tokens = recordTokens(page);
     const otherDashboardToken = await signHostToken(
@@ -276,12 +276,12 @@ describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
     expect(tokens[0]).toBe(await findInnerFrame(page).evaluate('location.pathname.split("/").at(-1)'));
     // The host's page hears its own frame alone.
     const height = await page.evaluate('one.offsetHeight');
-    const executionCount = executed.length;
+    const executionCount = executedParameters.length;
     await page.evaluate(`postMessage({ type: 'data-console:height', height: 7 }, '*');
       postMessage({ type: 'data-console:click', values: {} }, '*');
       postMessage({ type: 'data-console:token-wanted' }, '*')`);
     await page.waitForTimeout(100);
-    expect([await page.evaluate('one.offsetHeight'), host.tokenRequestCount, executed.length]).toEqual([
+    expect([await page.evaluate('one.offsetHeight'), host.tokenRequestCount, executedParameters.length]).toEqual([
       height,
       1,
       executionCount,

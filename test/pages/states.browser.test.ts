@@ -245,10 +245,10 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     const dashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
     const context = await createContext([dashboard], 'someone@example.com');
     const { path } = await createLink(dashboard, { share_context_id: context.id });
-    const { page, executed } = await openPage(path);
+    const { page, executedParameters } = await openPage(path);
     expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(`/portal/${demo.company.slug}`);
     expect(await findAxeViolations(page)).toEqual([]);
-    expect(executed).toEqual([]);
+    expect(executedParameters).toEqual([]);
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('E-mail').waitFor();
   });
@@ -288,7 +288,7 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
     let callCount = 0;
     const { page } = await openPage(path, {
-      instead: (calledPath) => {
+      answerSubstitute: (calledPath) => {
         if (!calledPath.endsWith('/execute')) return undefined;
         callCount++;
         const headers = { 'Retry-After': '1' };

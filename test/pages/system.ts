@@ -67,7 +67,7 @@ export async function startSystem(): Promise<RunningSystem> {
         RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1000000',
         RATE_LIMIT_TOKEN_PER_MINUTE: '1000000',
       },
-      deliver: mailbox.deliver,
+      deliverMail: mailbox.deliverMail,
     });
     stopActions.push(worker.stop);
     const demo = await runDemo({

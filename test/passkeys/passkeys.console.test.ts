@@ -70,12 +70,12 @@ describe('options for a new passkey', () => {
       400,
       'INVALID_2FA_CODE',
     ]);
-    const { secret, code } = await enrolAuthenticator(as);
+    const { secret, makeCode } = await enrolAuthenticator(as);
     expect(readStatusAndCode(await requestRegistrationOptions(as, { totp_token: makeWrongCode(secret) }))).toEqual([
       400,
       'INVALID_2FA_CODE',
     ]);
-    const usedCode = { totp_token: code() };
+    const usedCode = { totp_token: makeCode() };
     expect((await requestRegistrationOptions(as, usedCode)).status).toBe(200);
     expect(readStatusAndCode(await requestRegistrationOptions(as, usedCode))).toEqual([400, 'INVALID_2FA_CODE']);
     expect((await requestRegistrationOptions(as, { ...usedCode, password: PASSWORD })).status).toBe(422);

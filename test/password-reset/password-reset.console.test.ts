@@ -66,10 +66,10 @@ describe('a link to reset a password', () => {
 
   it('ends a sign-in that waits for the second factor', async () => {
     const { email, as } = await createAllowedUser(company);
-    const { code } = await enrolAuthenticator(as);
+    const { makeCode } = await enrolAuthenticator(as);
     const { body } = await logIn(company.slug, email, company.owner.password);
     await confirmReset(await requestToken(email));
-    const json = { pending_2fa_token: body.pending_2fa_token, totp_token: code() };
+    const json = { pending_2fa_token: body.pending_2fa_token, totp_token: makeCode() };
     expect((await callApi('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });

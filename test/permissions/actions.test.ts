@@ -85,7 +85,7 @@ describe('the catalogue of actions', () => {
     ['dashboards:share', null],
     ['company:update_sso', null],
   ] as const)('grants %s by the legacy verbs %j', (action, verbs) => {
-    expect(getActionEntry(action).legacy).toEqual(verbs);
+    expect(getActionEntry(action).legacyVerbs).toEqual(verbs);
   });
 });
 

@@ -6,9 +6,9 @@ import { BASE_URL } from '../support/api.ts';
 const makeAddress = (name: string) => `${BASE_URL}/.edge-cache/${name}`;
 
 it('a text is cached together with its metadata', async () => {
-  await putCached('tests', makeAddress('text'), 'tëxt', { seconds: 60, about: '{"de":"São"}' });
+  await putCached('tests', makeAddress('text'), 'tëxt', { seconds: 60, metadata: '{"de":"São"}' });
   const cachedText = await findCached('tests', makeAddress('text'));
-  expect([await readText(cachedText?.body ?? null), cachedText?.about]).toEqual(['tëxt', '{"de":"São"}']);
+  expect([await readText(cachedText?.body ?? null), cachedText?.metadata]).toEqual(['tëxt', '{"de":"São"}']);
 });
 
 it('a text that another release cached in another form is ignored', async () => {

@@ -46,7 +46,7 @@ describe('rotating the encryption key', () => {
       },
     });
     const signingKey = await createSigningKey(company);
-    const { code, backupCodes } = await enrolAuthenticator(company.as);
+    const { makeCode, backupCodes } = await enrolAuthenticator(company.as);
     const variables = makeRotatedVariables('ENCRYPTION_KEYS');
 
     await runScheduled();
@@ -65,7 +65,7 @@ describe('rotating the encryption key', () => {
       return (await callApi('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...json }, ...settings }))
         .status;
     };
-    expect(await signInWithFactor({ totp_token: code() }, newOnlyOptions)).toBe(200);
+    expect(await signInWithFactor({ totp_token: makeCode() }, newOnlyOptions)).toBe(200);
     // Backup codes are digests: they work for as long as their key is there.
     goToNextStep();
     expect(await signInWithFactor({ backup_code: backupCodes[0] }, { env: variables })).toBe(200);

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { Semaphore } from '../../src/platform/semaphore.ts';
 
-const semaphoreLimits = { permits: 2, maxWaiting: 2, waitMs: 100, holdMs: 60_000 };
+const semaphoreLimits = { permitCount: 2, maxWaiting: 2, waitMs: 100, holdMs: 60_000 };
 type AcquiredPermit = Awaited<ReturnType<Semaphore['acquire']>>;
 afterEach(() => {
   vi.useRealTimers();
@@ -58,7 +58,7 @@ it('a permit that is never released is freed after its maximum hold time', async
 });
 
 it('work under a permit releases the permit, also when the work fails, and is not done if too many wait', async () => {
-  const semaphore = new Semaphore({ ...semaphoreLimits, permits: 1, maxWaiting: 0 });
+  const semaphore = new Semaphore({ ...semaphoreLimits, permitCount: 1, maxWaiting: 0 });
   const createFullError = () => new Error('full');
   const { promise: mayEnd, resolve: allowEnd } = Promise.withResolvers<void>();
   const work = semaphore.runWithPermit(async () => mayEnd.then(() => 'done'), createFullError);

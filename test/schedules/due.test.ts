@@ -29,7 +29,7 @@ async function storeSchedules(start: string, countsPerCompany: number[], cron = 
 /** Enqueues due schedules as the scheduled run does, and counts its database calls. */
 async function enqueueDueSchedules(
   changedEnv: Record<string, unknown> = {},
-): Promise<{ queue: TestQueue; calls: number }> {
+): Promise<{ queue: TestQueue; callCount: number }> {
   const queue = createTestQueue();
   const countingD1 = createCountingD1();
   const origin = {
@@ -42,7 +42,7 @@ async function enqueueDueSchedules(
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   await createDueRuns(context);
   await close();
-  return { queue, calls: countingD1.calls() };
+  return { queue, callCount: countingD1.countCalls() };
 }
 
 const clearSchedules = () => env.CONTROL_DB.prepare('delete from schedules').run();
@@ -59,11 +59,11 @@ describe('ten thousand schedules that are due in one minute', () => {
     const COMPANY_COUNT = 1000;
     await storeSchedules('a0', Array<number>(COMPANY_COUNT).fill(10));
     stopClockAt(DUE_AT + 1000);
-    const { queue, calls } = await enqueueDueSchedules();
+    const { queue, callCount } = await enqueueDueSchedules();
     expect(await countRows(`schedule_runs where status = 'queued' and occurrence = ?`, DUE_AT)).toBe(10_000);
     expect(await countRows('schedule_runs')).toBe(10_000);
     // One read and one unit of work for a thousand, and a last look.
-    expect(calls).toBe(21);
+    expect(callCount).toBe(21);
     // Each company has its runs done by four messages side by side.
     const messagesByCompany = Map.groupBy(listCompanies(queue), (id) => id);
     expect([messagesByCompany.size, new Set([...messagesByCompany.values()].map(({ length }) => length))]).toEqual([
@@ -74,7 +74,7 @@ describe('ten thousand schedules that are due in one minute', () => {
     expect(findLastStart(queue, new Map([...messagesByCompany.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
 
     const repeatedRun = await enqueueDueSchedules();
-    expect([repeatedRun.queue.messages, repeatedRun.calls]).toEqual([[], 1]);
+    expect([repeatedRun.queue.messages, repeatedRun.callCount]).toEqual([[], 1]);
     expect(await countRows('schedule_runs')).toBe(10_000);
     const next = await selectRow<{ at: number; kinds: number }>(
       'select min(next_run_at) as at, count(distinct next_run_at) as kinds from schedules',
@@ -86,8 +86,8 @@ describe('ten thousand schedules that are due in one minute', () => {
   it('of one company do not delay the schedules of other companies', async () => {
     await storeSchedules('a0', [9_000, ...Array<number>(1000).fill(1)]);
     stopClockAt(DUE_AT + 1000);
-    const { queue, calls } = await enqueueDueSchedules();
-    expect(calls).toBe(21);
+    const { queue, callCount } = await enqueueDueSchedules();
+    expect(callCount).toBe(21);
     expect(await countRows('schedule_runs')).toBe(10_000);
     const order = listCompanies(queue);
     expect(order.filter((id) => id === makeCompanyId(0))).toHaveLength(4);

@@ -108,8 +108,8 @@ describe('a service token', () => {
     const serviceAccount = await createAllowedAccount(company, makeAllow('users:list'));
     const as = await createTokenCaller(serviceAccount);
     const countQueries = async () => {
-      const { env, calls } = createCountingD1();
-      return [(await as.get(LISTED_PATH, { env })).status, calls()];
+      const { env, countCalls } = createCountingD1();
+      return [(await as.get(LISTED_PATH, { env })).status, countCalls()];
     };
     forgetPrincipals();
     expect([await countQueries(), await countQueries(), await countQueries()]).toEqual([
@@ -117,9 +117,9 @@ describe('a service token', () => {
       [403, 0],
       [403, 0],
     ]);
-    const { env, calls } = createCountingD1();
+    const { env, countCalls } = createCountingD1();
     expect((await serviceAccount.as.get('/accounts', { env })).status).toBe(403);
-    expect(calls()).toBe(0);
+    expect(countCalls()).toBe(0);
   });
 
   it('is recorded in the audit trail with its service account and key', async () => {

@@ -17,7 +17,7 @@ import { EVENTS_PATH, expectTypes } from './support.ts';
 
 let company: Company;
 let hiddenDashboard: { _id: string };
-let shares: { hidden: { id: string; token: string }; open: { id: string; token: string } };
+let shares: { hiddenShare: { id: string; token: string }; openShare: { id: string; token: string } };
 beforeAll(async () => {
   company = await createProvisionedCompany();
   await createSalesTable(company);
@@ -25,8 +25,8 @@ beforeAll(async () => {
   hiddenDashboard = await postDashboard(company.as, [visualization], { name: 'Hidden' });
   const openDashboard = await postDashboard(company.as, [visualization], { name: 'Open' });
   shares = {
-    hidden: await createShare(company, hiddenDashboard._id),
-    open: await createShare(company, openDashboard._id),
+    hiddenShare: await createShare(company, hiddenDashboard._id),
+    openShare: await createShare(company, openDashboard._id),
   };
   for (const { token } of Object.values(shares)) await createShareClient(token).execute();
   const context = await createShareContext(company, [
@@ -50,10 +50,10 @@ describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on 
     const body = await expectSuccess(as.get(`${EVENTS_PATH}?per_page=100`));
     expect(body.total).toBe(2);
     expect(body.records.map(({ share_id }: { share_id: string }) => share_id)).toEqual([
-      shares.open.id,
-      shares.open.id,
+      shares.openShare.id,
+      shares.openShare.id,
     ]);
-    const first = allEvents.find(({ share_id }: { share_id: string }) => share_id === shares.hidden.id);
+    const first = allEvents.find(({ share_id }: { share_id: string }) => share_id === shares.hiddenShare.id);
     expect((await as.get(`${EVENTS_PATH}/${first.id}`)).status).toBe(404);
   });
 
@@ -62,7 +62,7 @@ describe.each(['dashboards:get', 'dashboards:share'])('events of a dashboard on 
     const body = await expectSuccess(as.get('/api/v1/share-analytics'));
     expect(body.totals.executed).toBe(1);
     expect(body.top.dashboards.map(({ label }: { label: string }) => label)).toEqual(['Open']);
-    expect(body.top.shares.map(({ key }: { key: string }) => key)).toEqual([shares.open.id]);
+    expect(body.top.shares.map(({ key }: { key: string }) => key)).toEqual([shares.openShare.id]);
     expect(JSON.stringify(body)).not.toContain(hiddenDashboard._id);
   });
 });

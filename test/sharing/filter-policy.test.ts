@@ -23,10 +23,10 @@ describe('the validation of filter policies and embeds', () => {
   });
 
   it.each([
-    [{ fixed: { region: 'a', must: 'b' } }, []],
-    [{ fixed: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
-    [{ fixed: { other: 'a', must: 'b' } }, ['fixed_params.other']],
-    [{ fixed: { must: 'b' }, allowedSlugs: ['must'] }, ['allowed_params.0']],
+    [{ fixedValues: { region: 'a', must: 'b' } }, []],
+    [{ fixedValues: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
+    [{ fixedValues: { other: 'a', must: 'b' } }, ['fixed_params.other']],
+    [{ fixedValues: { must: 'b' }, allowedSlugs: ['must'] }, ['allowed_params.0']],
     [{ allowedSlugs: ['must', 'other'] }, ['allowed_params.1']],
     [{ allowedSlugs: ['must'], requiredSlugs: ['region'] }, ['required_params.0']],
     [{ allowedSlugs: ['region'] }, ['allowed_params']],

@@ -29,7 +29,7 @@ const arbitrarySentValues = fc.oneof(
 );
 const arbitraryEmbed = fc.option(
   fc.record({
-    fixed: fc.dictionary(fc.constantFrom(...FILTER_SLUGS), arbitraryValues, { maxKeys: 1 }),
+    fixedValues: fc.dictionary(fc.constantFrom(...FILTER_SLUGS), arbitraryValues, { maxKeys: 1 }),
     allowedSlugs: fc.subarray(FILTER_SLUGS),
     requiredSlugs: fc.constant([] as string[]),
   }),
@@ -104,7 +104,11 @@ const arbitraryDashboard = fc
       }
       const appliesTo = widgetsWithSlug.filter((id) => filteredWidgets.includes(id));
       return [
-        input(slug, { kind: kinds[at], appliesTo, skips: widgetsWithSlug.filter((id) => !appliesTo.includes(id)) }),
+        input(slug, {
+          kind: kinds[at],
+          appliesTo,
+          skippedIds: widgetsWithSlug.filter((id) => !appliesTo.includes(id)),
+        }),
       ];
     });
     return { parametersOf: parametersByWidget, inputs };
@@ -140,7 +144,7 @@ describe('the filter rules of a viewer', () => {
             throw error;
           }
           refusedCount += rules.refusedIds.size;
-          const fixedValues = Object.entries(embedTerms?.fixed ?? {})
+          const fixedValues = Object.entries(embedTerms?.fixedValues ?? {})
             .filter(([, given]) => given.length > 0)
             .map(([filter_slug, allowed_values]) => ({ filter_slug, allowed_values }));
           for (const [id, parameters] of parametersByWidget) {
@@ -196,7 +200,7 @@ describe('the filter rules of a viewer', () => {
           const visibleRows = ROWS.filter((listedRow) => isRowSelected(values, listedRow));
           rowCount += visibleRows.length;
           decidedCount += visibleRows.length * decidingAttributes.flat().length;
-          const fixedValues = Object.entries(embedTerms?.fixed ?? {}).filter(
+          const fixedValues = Object.entries(embedTerms?.fixedValues ?? {}).filter(
             ([slug, given]) =>
               given.length > 0 && inputs.find((listedInput) => listedInput.slug === slug)?.kind === 'multi_select',
           );

@@ -38,10 +38,10 @@ const makeAreaTerms = (value: string | number | string[]): ViewerTerms => ({ att
 const makeSelectablePolicy = (...values: string[]) => policy('region', 'selectable', ...values);
 const makeLockedPolicy = (...values: string[]) => policy('region', 'locked', ...values);
 const makeTerms = (...policies: FilterPolicy[]): ViewerTerms => ({ policies });
-const makeFixedTerms = (value: unknown) => embed({ fixed: { region: value } });
+const makeFixedTerms = (value: unknown) => embed({ fixedValues: { region: value } });
 const allowedEmbedTerms = embed({ allowedSlugs: ['region'] });
 const requiredEmbedTerms = embed({ allowedSlugs: ['region'], requiredSlugs: ['region'] });
-const fixedCityTerms = embed({ fixed: { region: ['a'] }, allowedSlugs: ['city'] });
+const fixedCityTerms = embed({ fixedValues: { region: ['a'] }, allowedSlugs: ['city'] });
 
 describe('a filter value in the request of a viewer', () => {
   const cases: [title: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
@@ -60,7 +60,7 @@ describe('a filter value in the request of a viewer', () => {
     ['without rules: an unknown parameter', {}, { other: 1 }, INVALID_CODE],
     [
       'an embed: an unknown parameter',
-      { embed: { fixed: {}, allowedSlugs: [], requiredSlugs: [] } },
+      { embed: { fixedValues: {}, allowedSlugs: [], requiredSlugs: [] } },
       { other: 1 },
       VIOLATION_CODE,
     ],
@@ -301,9 +301,9 @@ describe('the filters that a viewer may use', () => {
 
 describe('a visualization that the rules of its viewer do not filter', () => {
   const inputWithWidgets = input('region', { appliesTo: ['v', 'w'] });
-  const narrowedInput = input('region', { appliesTo: ['v'], skips: ['w'] });
+  const narrowedInput = input('region', { appliesTo: ['v'], skippedIds: ['w'] });
   const removedInput = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
-  const textInput = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
+  const textInput = input('region', { appliesTo: ['v'], skippedIds: ['w'], kind: 'text' });
   const fixedTerms = makeFixedTerms(['a']);
   const cases: [title: string, terms: ViewerTerms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no rules', {}, [narrowedInput], [], []],
@@ -399,7 +399,7 @@ describe('the SQL of filter options', () => {
 
 describe('a filter that a viewer attribute decides', () => {
   const attributes = { area: ['a'] };
-  const attributeInput = input('region', { viewerAttributes: ['area'], appliesTo: ['v'], skips: ['w'] });
+  const attributeInput = input('region', { viewerAttributes: ['area'], appliesTo: ['v'], skippedIds: ['w'] });
 
   it('is not shown, and is enforced on the options of other filters', () => {
     const rules = makeViewerRules([attributeInput, input('city')], { attributes });
@@ -421,7 +421,7 @@ describe('a filter that a viewer attribute decides', () => {
   it('refuses the visualizations that it does not apply to', () => {
     expect([...makeViewerRules([attributeInput], { attributes }).refusedIds]).toEqual(['w']);
     expect([...makeViewerRules([attributeInput], {}).refusedIds].sort()).toEqual(['v', 'w']);
-    const partlyBoundInput = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unboundIds: ['w'] });
+    const partlyBoundInput = input('region', { appliesTo: ['v'], skippedIds: ['w', 'u'], unboundIds: ['w'] });
     expect([...makeViewerRules([partlyBoundInput], { attributes }).refusedIds]).toEqual(['w']);
     expect([...makeViewerRules([partlyBoundInput, attributeInput], { isInsider: true }).refusedIds]).toEqual([]);
   });

@@ -10,7 +10,7 @@ export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
   origin: 'filter',
   takesList: true,
   appliesTo: [],
-  skips: [],
+  skippedIds: [],
   viewerAttributes: [],
   unboundIds: [],
   ...overrides,
@@ -26,7 +26,7 @@ export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string
 
 /** Creates the terms of an embed, empty except for `terms`. */
 export const embed = (terms: Partial<NonNullable<ViewerTerms['embed']>>) => ({
-  embed: { fixed: {}, allowedSlugs: [], requiredSlugs: [], ...terms },
+  embed: { fixedValues: {}, allowedSlugs: [], requiredSlugs: [], ...terms },
 });
 
 /** Creates a bound list of values. */

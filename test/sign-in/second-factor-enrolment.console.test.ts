@@ -78,14 +78,14 @@ describe('the disabling of a second factor', () => {
   const isFactorRequired = async (email: string) => 'requires_2fa' in (await logInByPassword(email)).body;
 
   it.each(['totp_token', 'backup_code'])('accepts an unused code: %s', async (kind) => {
-    const { as, email, secret, code, backupCodes } = await createEnrolledUser(company);
+    const { as, email, secret, makeCode, backupCodes } = await createEnrolledUser(company);
     const wrongProof = { totp_token: makeWrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
     await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] });
-    const spentCode = { totp_token: code(-1), backup_code: backupCodes[0] }[kind];
+    const spentCode = { totp_token: makeCode(-1), backup_code: backupCodes[0] }[kind];
     expect(readStatusAndCode(await disableFactor(as, { [kind]: wrongProof }))).toEqual(WRONG_CODE_ERROR);
     expect(readStatusAndCode(await disableFactor(as, { [kind]: spentCode }))).toEqual(WRONG_CODE_ERROR);
     expect(await isFactorRequired(email)).toBe(true);
-    const right = { totp_token: code(), backup_code: backupCodes[3] }[kind];
+    const right = { totp_token: makeCode(), backup_code: backupCodes[3] }[kind];
     expect((await disableFactor(as, { [kind]: right })).status).toBe(200);
     expect(await isFactorRequired(email)).toBe(false);
   });

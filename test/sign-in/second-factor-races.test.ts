@@ -36,11 +36,11 @@ const changePassword = (as: Caller) =>
 
 describe('a sign-in that waits for the second factor', () => {
   it('begins one session, and uses up one code, when a second valid code comes meanwhile', async () => {
-    const { email, code, backupCodes } = await createEnrolledUser(company);
+    const { email, makeCode, backupCodes } = await createEnrolledUser(company);
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
     const [one, other] = backupCodes;
     for (const [pending, late] of [
-      [first, { totp_token: code() }],
+      [first, { totp_token: makeCode() }],
       [second, { backup_code: other }],
     ] as const) {
       const finishConcurrently = () =>
@@ -54,31 +54,35 @@ describe('a sign-in that waits for the second factor', () => {
   });
 
   it('accepts a code once, and continues after a wrong code', async () => {
-    const { email, code, secret } = await createEnrolledUser(company);
+    const { email, makeCode, secret } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
     expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeWrongCode(secret) }))).toEqual(
       WRONG_CODE_ERROR,
     );
-    expect((await finishSignIn(pendingToken, { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(pendingToken, { totp_token: makeCode() })).status).toBe(200);
     expect(
-      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code() })),
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() })),
     ).toEqual(WRONG_CODE_ERROR);
     goToNextStep();
-    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(ENDED_SESSION_ERROR);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeCode() }))).toEqual(
+      ENDED_SESSION_ERROR,
+    );
   });
 
   it('ends after five wrong codes or five minutes', async () => {
-    const { email, code, secret } = await createEnrolledUser(company);
+    const { email, makeCode, secret } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
     for (let attempt = 0; attempt < 5; attempt += 1) {
       expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeWrongCode(secret) }))).toEqual(
         WRONG_CODE_ERROR,
       );
     }
-    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(ENDED_SESSION_ERROR);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeCode() }))).toEqual(
+      ENDED_SESSION_ERROR,
+    );
     const next = await readPendingToken(company, email);
     for (let step = 0; step < 11; step += 1) goToNextStep();
-    expect(readStatusAndCode(await finishSignIn(next, { totp_token: code() }))).toEqual(ENDED_SESSION_ERROR);
+    expect(readStatusAndCode(await finishSignIn(next, { totp_token: makeCode() }))).toEqual(ENDED_SESSION_ERROR);
   });
 });
 
@@ -176,15 +180,15 @@ describe('the enabling of a second factor', () => {
 
 describe('the disabling of a second factor', () => {
   it('changes nothing with a wrong code', async () => {
-    const { id, email, as, secret, code, backupCodes } = await createEnrolledUser(company);
-    await expectSuccess(finishSignIn(await readPendingToken(company, email), { totp_token: code() }));
+    const { id, email, as, secret, makeCode, backupCodes } = await createEnrolledUser(company);
+    await expectSuccess(finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() }));
     const stateBefore = await readState(id);
     const answer = await postFactor(as, 'disable', { totp_token: makeWrongCode(secret) });
     expect(readStatusAndCode(answer)).toEqual(WRONG_CODE_ERROR);
     expect([await readState(id), listMailsTo(email).length]).toEqual([stateBefore, 1]);
     // A used code stays used, and an unused one can be used.
     expect(
-      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code() })),
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() })),
     ).toEqual(WRONG_CODE_ERROR);
     expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })).status).toBe(
       200,
@@ -192,9 +196,9 @@ describe('the disabling of a second factor', () => {
   });
 
   it('deletes its secret and all codes', async () => {
-    const { id, as, code } = await createEnrolledUser(company);
+    const { id, as, makeCode } = await createEnrolledUser(company);
     const factor = await selectRow<{ id: string }>('select id from second_factors where user_id = ?', id);
-    await expectSuccess(postFactor(as, 'disable', { totp_token: code() }));
+    await expectSuccess(postFactor(as, 'disable', { totp_token: makeCode() }));
     expect(await readState(id)).toMatchObject({ mfa_enabled: 0, factors: 0 });
     expect(await countRows('backup_codes where factor_id = ?', factor?.id)).toBe(0);
     expect(await countRows('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
@@ -227,8 +231,8 @@ describe('the disabling of a second factor', () => {
 
 describe('new backup codes', () => {
   it('replace the old ones', async () => {
-    const { email, as, code, backupCodes } = await createEnrolledUser(company);
-    const { backup_codes } = await expectSuccess(postFactor(as, 'backup-codes', { totp_token: code() }));
+    const { email, as, makeCode, backupCodes } = await createEnrolledUser(company);
+    const { backup_codes } = await expectSuccess(postFactor(as, 'backup-codes', { totp_token: makeCode() }));
     expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backup_codes[0] })).status).toBe(
       200,
     );

@@ -27,44 +27,44 @@ const WRONG_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
 
 describe('a sign-in with a second factor', () => {
   it('asks for a code after the password, and then begins a session', async () => {
-    const { id, email, code } = await createEnrolledUser(company);
+    const { id, email, makeCode } = await createEnrolledUser(company);
     const first = await logInByPassword(email);
     expect([first.status, first.body]).toEqual([
       200,
       { requires_2fa: true, pending_2fa_token: expect.any(String), expires_in: 300, methods: ['totp', 'backup_code'] },
     ]);
-    const { status, body } = await finishSignIn(first.body.pending_2fa_token, { totp_token: code() });
+    const { status, body } = await finishSignIn(first.body.pending_2fa_token, { totp_token: makeCode() });
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, refresh_expires_in: 604_800, user: { _id: id, email } });
     expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
   it('asks for a code of the second factor after a mailed code', async () => {
-    const { email, code } = await createEnrolledUser(company);
+    const { email, makeCode } = await createEnrolledUser(company);
     await callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
     const json = { company_slug: company.slug, email, code: readCode(readNewestMail(email)) };
     const { body } = await callApi('POST', '/v1/auth/passwordless/verify', { json });
     expect(body).toMatchObject({ requires_2fa: true });
-    expect((await finishSignIn(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(body.pending_2fa_token, { totp_token: makeCode() })).status).toBe(200);
   });
 
   it('accepts the codes of one time step before and after only', async () => {
-    const { email, code } = await createEnrolledUser(company);
+    const { email, makeCode } = await createEnrolledUser(company);
     goToNextStep();
     expect(
-      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-2) })),
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode(-2) })),
     ).toEqual(WRONG_CODE_ERROR);
     expect(
-      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(2) })),
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode(2) })),
     ).toEqual(WRONG_CODE_ERROR);
-    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(1) })).status).toBe(200);
-    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })).status).toBe(200);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode(1) })).status).toBe(200);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode(-1) })).status).toBe(200);
   });
 
   it('accepts a code once, even when it is used with another pending token meanwhile', async () => {
-    const { email, code } = await createEnrolledUser(company);
+    const { email, makeCode } = await createEnrolledUser(company);
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
-    const usedCode = { totp_token: code() };
+    const usedCode = { totp_token: makeCode() };
     expect(
       readStatusAndCode(
         await finishSignInDuringRace(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode),
@@ -74,13 +74,13 @@ describe('a sign-in with a second factor', () => {
       WRONG_CODE_ERROR,
     );
     goToNextStep();
-    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() })).status).toBe(200);
   });
 
   it('refuses the code that enabled the factor', async () => {
-    const { email, code } = await createEnrolledUser(company);
+    const { email, makeCode } = await createEnrolledUser(company);
     expect(
-      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })),
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode(-1) })),
     ).toEqual(WRONG_CODE_ERROR);
   });
 
@@ -104,16 +104,18 @@ describe('a sign-in with a second factor', () => {
   it('refuses the code of another user', async () => {
     const [one, other] = [await createEnrolledUser(company), await createEnrolledUser(company)];
     const pendingToken = await readPendingToken(company, one.email);
-    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: other.code() }))).toEqual(WRONG_CODE_ERROR);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: other.makeCode() }))).toEqual(
+      WRONG_CODE_ERROR,
+    );
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
       expect(readStatusAndCode(await finishSignIn(pendingToken, { backup_code: code }))).toEqual(WRONG_CODE_ERROR);
     }
   });
 
   it('accepts codes with spaces, hyphens and line ends around and within', async () => {
-    const { email, as, code, backupCodes } = await createEnrolledUser(company);
+    const { email, as, makeCode, backupCodes } = await createEnrolledUser(company);
     for (const [index] of makePastedCodes('123456').entries()) {
-      const totp_token = makePastedCodes(code())[index] as string;
+      const totp_token = makePastedCodes(makeCode())[index] as string;
       const { status } = await finishSignIn(await readPendingToken(company, email), { totp_token });
       expect([totp_token, status]).toEqual([totp_token, 200]);
       goToNextStep();
@@ -124,7 +126,7 @@ describe('a sign-in with a second factor', () => {
       expect([backup_code, status]).toEqual([backup_code, 200]);
     }
     const { status } = await postFactor(as, 'backup-codes', {
-      totp_token: ` ${code().slice(0, 3)} ${code().slice(3)}`,
+      totp_token: ` ${makeCode().slice(0, 3)} ${makeCode().slice(3)}`,
     });
     expect(status).toBe(200);
   });
@@ -156,7 +158,7 @@ describe('the pending token of a sign-in with a second factor', () => {
   });
 
   it('stops working after five wrong codes, also for a concurrent request with the right code', async () => {
-    const { email, secret, code } = await createEnrolledUser(company);
+    const { email, secret, makeCode } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
     const guessCodes = async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -165,17 +167,17 @@ describe('the pending token of a sign-in with a second factor', () => {
         );
       }
     };
-    expect(readStatusAndCode(await finishSignInDuringRace(guessCodes, pendingToken, { totp_token: code() }))).toEqual(
-      UNAUTHORIZED_ERROR,
-    );
-    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
+    expect(
+      readStatusAndCode(await finishSignInDuringRace(guessCodes, pendingToken, { totp_token: makeCode() })),
+    ).toEqual(UNAUTHORIZED_ERROR);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() })).status).toBe(200);
   });
 
   it('stops working when the user is deactivated', async () => {
-    const { id, email, code } = await createEnrolledUser(company);
+    const { id, email, makeCode } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
-    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: code() }))).toEqual(UNAUTHORIZED_ERROR);
+    expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeCode() }))).toEqual(UNAUTHORIZED_ERROR);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
@@ -193,7 +195,7 @@ describe('the pending token of a sign-in with a second factor', () => {
 
 describe('the eleventh wrong code of a user', () => {
   it('is refused with any pending token, and so is the right code from then on', async () => {
-    const { email, secret, code } = await createEnrolledUser(company);
+    const { email, secret, makeCode } = await createEnrolledUser(company);
     const pendingTokens = await Promise.all(Array.from({ length: 3 }, () => readPendingToken(company, email)));
     const guesses = await Promise.all(
       pendingTokens.flatMap((token) =>
@@ -201,7 +203,7 @@ describe('the eleventh wrong code of a user', () => {
       ),
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
-    const refusedSignIn = await finishSignIn(await readPendingToken(company, email), { totp_token: code() });
+    const refusedSignIn = await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() });
     expect(readStatusAndCode(refusedSignIn)).toEqual([429, 'RateLimitExceeded']);
     expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
   });

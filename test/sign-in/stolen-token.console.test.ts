@@ -110,21 +110,21 @@ describe('a change of the second factor', () => {
     ['disable', 'Your second factor was disabled'],
     ['backup-codes', 'You have new backup codes'],
   ])('is mailed to the user and ends their other sessions: %s', async (action, subject) => {
-    const { as, email, backupCodes, code } = await createEnrolledUser(company);
+    const { as, email, backupCodes, makeCode } = await createEnrolledUser(company);
     const other = await signInElsewhere(email, backupCodes[0]);
     const pendingToken = await readPendingToken(company, email);
     expect((await postFactor(as, action, { password: PASSWORD })).status).toBe(200);
     expect([await isSessionLive(as), await isSessionLive(other)]).toEqual([true, false]);
     expect(listMailSubjects(email)[0]).toBe(subject);
-    const json = { pending_2fa_token: pendingToken, totp_token: code() };
+    const json = { pending_2fa_token: pendingToken, totp_token: makeCode() };
     expect((await callApi('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
   });
 
   it('is accepted with a code in place of the password when it makes backup codes', async () => {
-    const { as, backupCodes, code } = await createEnrolledUser(company);
-    const first = await postFactor(as, 'backup-codes', { totp_token: code() });
+    const { as, backupCodes, makeCode } = await createEnrolledUser(company);
+    const first = await postFactor(as, 'backup-codes', { totp_token: makeCode() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
-    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE_ERROR);
+    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { totp_token: makeCode() }))).toEqual(NO_CODE_ERROR);
     expect(readStatusAndCode(await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(
       NO_CODE_ERROR,
     );
@@ -154,10 +154,10 @@ describe('a user without a password', () => {
   });
 
   it('must send a code of the second factor where one is enabled', async () => {
-    const { id, as, code } = await createEnrolledUser(company);
+    const { id, as, makeCode } = await createEnrolledUser(company);
     await setColumn(id, 'password_hash = NULL');
     expect(readStatusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE_ERROR);
-    expect((await postFactor(as, 'disable', { totp_token: code() })).status).toBe(200);
+    expect((await postFactor(as, 'disable', { totp_token: makeCode() })).status).toBe(200);
   });
 });
 

@@ -1,14 +1,17 @@
 /**
  * Follows redirects and fills in the provider's forms as a person's browser would, cookies included, until the provider
- * sends the person to an address that begins with `until`.
+ * sends the person to an address that begins with `endAddress`.
  * @returns that address, not visited
  */
-export async function signInAtProvider(start: URL, { login, until }: { login: string; until: string }): Promise<URL> {
+export async function signInAtProvider(
+  start: URL,
+  { login, endAddress }: { login: string; endAddress: string },
+): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = start;
   let form: URLSearchParams | undefined;
   for (let step = 0; step < 20; step += 1) {
-    if (url.href.startsWith(until)) return url;
+    if (url.href.startsWith(endAddress)) return url;
     const response: Response = await fetch(url, {
       method: form ? 'POST' : 'GET',
       headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },

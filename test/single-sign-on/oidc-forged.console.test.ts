@@ -31,7 +31,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
   interface TokenForgery {
     claims?: Record<string, unknown>;
-    without?: string[];
+    missingClaims?: string[];
     sign?: (token: SignJWT) => Promise<string>;
     kind?: string;
   }
@@ -42,7 +42,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
   /** Creates an ID token as the provider should issue it, except for the given changes. */
   async function createIdToken(
     nonce: string | null,
-    { claims, without = [], sign = signToken, kind = 'plain' }: TokenForgery,
+    { claims, missingClaims = [], sign = signToken, kind = 'plain' }: TokenForgery,
   ) {
     const now = Math.floor(Date.now() / 1000);
     const allClaims = {
@@ -56,7 +56,9 @@ describe('an OpenID Provider whose answers may be forged', () => {
       email_verified: true,
       ...claims,
     };
-    return sign(new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !without.includes(name)))));
+    return sign(
+      new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !missingClaims.includes(name)))),
+    );
   }
 
   async function answerWithForgery(forgery: TokenForgery): Promise<ApiResponse> {
@@ -81,13 +83,13 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
   it.each<[string, TokenForgery]>([
     ['another nonce', { claims: { nonce: 'another' } }],
-    ['no nonce', { without: ['nonce'] }],
+    ['no nonce', { missingClaims: ['nonce'] }],
     ['another audience', { claims: { aud: 'another-client' } }],
     ['several audiences and another authorized party', { claims: { aud: [CLIENT_ID, 'other'], azp: 'other' } }],
     ['another issuer', { claims: { iss: 'https://elsewhere.test' } }],
     ['a time long past', { claims: { iat: 1_600_000_000, exp: 1_600_000_300 } }],
-    ['no expiry', { without: ['exp'] }],
-    ['no subject', { without: ['sub'] }],
+    ['no expiry', { missingClaims: ['exp'] }],
+    ['no subject', { missingClaims: ['sub'] }],
     [
       'another key',
       {
@@ -114,7 +116,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
   it.each<[string, TokenForgery, string]>([
     ['not verified', { claims: { email_verified: false } }, 'email_not_verified'],
-    ['not said to be verified', { without: ['email_verified'] }, 'email_not_verified'],
+    ['not said to be verified', { missingClaims: ['email_verified'] }, 'email_not_verified'],
     ['that is invalid', { claims: { email: 'not an address' } }, 'email_missing'],
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
@@ -153,7 +155,11 @@ describe('an OpenID Provider whose answers may be forged', () => {
       async (_what, expectedOutcome, kind, trust_email, claims) => {
         await configureSso(company, { ...makeConfiguration(kind()), trust_email });
         const { code } = readRedirect(
-          await answerWithForgery({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
+          await answerWithForgery({
+            kind: kind(),
+            claims,
+            missingClaims: claims.email_verified ? [] : ['email_verified'],
+          }),
         );
         expect(code !== null).toBe(expectedOutcome);
       },
@@ -161,7 +167,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
     it('is refused with the name of the setting trust_email', async () => {
       await configureSso(company, makeConfiguration('plain'));
-      const { headers } = await answerWithForgery({ without: ['email_verified'] });
+      const { headers } = await answerWithForgery({ missingClaims: ['email_verified'] });
       const sentParameters = new URL(headers.get('location') as string).searchParams;
       expect(sentParameters.get('error')).toBe('email_not_verified');
       expect(sentParameters.get('error_description')).toContain('`trust_email`');

@@ -47,7 +47,10 @@ describe('a sign-in with an OpenID Provider', () => {
 
   /** Signs in at the provider as a person would. @returns the answer of our callback */
   async function signInByProvider(as: string, to = company): Promise<ApiResponse> {
-    const callbackAddress = await signInAtProvider(await startSignIn(to), { login: as, until: makeCallbackUrl(to) });
+    const callbackAddress = await signInAtProvider(await startSignIn(to), {
+      login: as,
+      endAddress: makeCallbackUrl(to),
+    });
     return answerByRedirect(to, Object.fromEntries(callbackAddress.searchParams));
   }
 
@@ -115,7 +118,7 @@ describe('a sign-in with an OpenID Provider', () => {
   it('accepts a response of the provider once, even when it is replayed at the same time', async () => {
     const callbackAddress = await signInAtProvider(await startSignIn(company), {
       login: company.owner.email,
-      until: makeCallbackUrl(company),
+      endAddress: makeCallbackUrl(company),
     });
     const sendCallback = (env?: Record<string, string>) =>
       answerByRedirect(company, Object.fromEntries(callbackAddress.searchParams), env);
@@ -163,14 +166,14 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('continues with the second factor where the company requires single sign-on', async () => {
     const { email, as } = await createAllowedUser(company);
-    const { code } = await enrolAuthenticator(as);
+    const { makeCode } = await enrolAuthenticator(as);
     const { pending_2fa_token } = await expectSuccess(
       exchangeCode(readRedirect(await signInByProvider(email)).code as string),
     );
     const setSsoOnly = (sso_only: boolean) =>
       expectSuccess(company.as.put('/v1/company/settings', { json: { sso_only } }));
     await setSsoOnly(true);
-    expect((await finishSignIn(pending_2fa_token, { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(pending_2fa_token, { totp_token: makeCode() })).status).toBe(200);
     await setSsoOnly(false);
   });
 
@@ -220,7 +223,7 @@ describe('a sign-in with an OpenID Provider', () => {
     const createCallback = async () => {
       const { searchParams } = await signInAtProvider(await startSignIn(openCompany), {
         login,
-        until: makeCallbackUrl(openCompany),
+        endAddress: makeCallbackUrl(openCompany),
       });
       return Object.fromEntries(searchParams);
     };

@@ -33,13 +33,13 @@ beforeAll(async () => {
 
 interface TokenChanges {
   claims?: Record<string, unknown>;
-  without?: string[];
+  missingClaims?: string[];
   header?: Record<string, unknown>;
   key?: CryptoKey | Uint8Array;
 }
 
 /** Creates an ID token as the provider should issue it, except for the given changes. */
-async function createIdToken({ claims, without = [], header, key }: TokenChanges = {}): Promise<string> {
+async function createIdToken({ claims, missingClaims = [], header, key }: TokenChanges = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const allClaims = {
     iss: makeForgerUrl('plain'),
@@ -52,7 +52,7 @@ async function createIdToken({ claims, without = [], header, key }: TokenChanges
     email_verified: true,
     ...claims,
   };
-  return new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !without.includes(name))))
+  return new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !missingClaims.includes(name))))
     .setProtectedHeader({ alg: 'RS256', kid: 'forger-1', ...header })
     .sign(key ?? (await importJWK(inject('forgerKey'), 'RS256')));
 }
@@ -84,21 +84,21 @@ describe('an ID token of an identity provider', () => {
 
   it.each<[string, TokenChanges]>([
     ['another issuer', { claims: { iss: 'https://elsewhere.test' } }],
-    ['no issuer', { without: ['iss'] }],
+    ['no issuer', { missingClaims: ['iss'] }],
     ['another audience', { claims: { aud: 'unknown-app' } }],
     ['an expiry long past', { claims: { iat: 1_600_000_000, exp: 1_600_000_300 } }],
-    ['no expiry', { without: ['exp'] }],
+    ['no expiry', { missingClaims: ['exp'] }],
     ['a not-before time to come', { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }],
-    ['no subject', { without: ['sub'] }],
+    ['no subject', { missingClaims: ['sub'] }],
     ['an empty subject', { claims: { sub: '' } }],
     ['a subject that is no text', { claims: { sub: 7 } }],
     ['a subject of 256 characters', { claims: { sub: 'x'.repeat(256) } }],
     ['an issue time more than ten minutes ago', { claims: { iat: Math.floor(Date.now() / 1000) - 602 } }],
     ['an issue time to come', { claims: { iat: Math.floor(Date.now() / 1000) + 300 } }],
-    ['no address', { without: ['email'] }],
+    ['no address', { missingClaims: ['email'] }],
     ['an address that is no text', { claims: { email: [1] } }],
     ['an address that is not verified', { claims: { email_verified: false } }],
-    ['an address without email_verified', { without: ['email_verified'] }],
+    ['an address without email_verified', { missingClaims: ['email_verified'] }],
     ['the type of an access token', { header: { typ: 'at+jwt' } }],
     ['an unknown key id', { header: { kid: 'unknown' } }],
   ])('is refused with %s', async (_what, token) => {

@@ -63,23 +63,26 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 function createProvider(): RequestListener {
-  const scripts = new Map<string, { steps: ScriptStep[]; asked: ReceivedRequest[] }>();
+  const scripts = new Map<string, { steps: ScriptStep[]; receivedRequests: ReceivedRequest[] }>();
   return async (request, response) => {
     const [, name = '', ...rest] = (request.url ?? '').split('/');
     const path = rest.join('/');
     if (path === '_script') {
-      scripts.set(name, { steps: JSON.parse(await readText(request)), asked: scripts.get(name)?.asked ?? [] });
+      scripts.set(name, {
+        steps: JSON.parse(await readText(request)),
+        receivedRequests: scripts.get(name)?.receivedRequests ?? [],
+      });
       return sendJson(response, 200, {});
     }
     const script = scripts.get(name);
     if (!script) return sendJson(response, 404, { error: { message: 'no script of this name' } });
-    if (path === '_asked') return sendJson(response, 200, script.asked);
+    if (path === '_asked') return sendJson(response, 200, script.receivedRequests);
     if (path !== 'v1/chat/completions') return sendJson(response, 404, { error: { message: 'unknown route' } });
 
     const body = JSON.parse(await readText(request)) as ReceivedRequest;
     const refusal = findRefusal(request, body);
     if (refusal) return sendJson(response, refusal.status, { error: { message: refusal.message } });
-    script.asked.push({ ...body, at: Date.now() });
+    script.receivedRequests.push({ ...body, at: Date.now() });
     const step = script.steps.length > 1 ? (script.steps.shift() as ScriptStep) : script.steps[0];
     await performStep(step as ScriptStep, body, response);
   };

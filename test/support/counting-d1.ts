@@ -4,7 +4,11 @@ import { env } from 'cloudflare:test';
  * Creates an environment that counts every query to the control database, a batch as one, and measures the characters of the
  * longest answer as JSON.
  */
-export function createCountingD1(): { env: Record<string, string>; calls(): number; longest(): number } {
+export function createCountingD1(): {
+  env: Record<string, string>;
+  countCalls(): number;
+  measureLongestAnswer(): number;
+} {
   let callCount = 0;
   let longestAnswer = 0;
   const measureAnswer = async (answer: unknown) => {
@@ -31,7 +35,7 @@ export function createCountingD1(): { env: Record<string, string>; calls(): numb
   };
   return {
     env: { CONTROL_DB } as unknown as Record<string, string>,
-    calls: () => callCount,
-    longest: () => longestAnswer,
+    countCalls: () => callCount,
+    measureLongestAnswer: () => longestAnswer,
   };
 }

@@ -64,7 +64,7 @@ function createFileServer(): RequestListener {
         headers: Object.keys(request.headers),
       },
     ]);
-    sendFile(request, response, { behaviour, rows: Number(rows), earlierCount: earlierRequests.length });
+    sendFile(request, response, { behaviour, rowCount: Number(rows), earlierCount: earlierRequests.length });
   };
 }
 
@@ -94,7 +94,7 @@ async function storeFile(
 
 interface FileRequest {
   behaviour: string;
-  rows: number;
+  rowCount: number;
   /** The number of earlier requests for the file. */
   earlierCount: number;
 }
@@ -102,7 +102,7 @@ interface FileRequest {
 function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
-  { behaviour, rows, earlierCount }: FileRequest,
+  { behaviour, rowCount, earlierCount }: FileRequest,
 ): void {
   const [kind, detail = ''] = behaviour.split('.') as [string, string?];
   if (kind === 'mute' || (kind === 'stuck' && earlierCount > 0)) return;
@@ -115,7 +115,7 @@ function sendFile(
     return void response.writeHead(307, { location: request.url ?? '' }).end();
   }
   if (kind === 'huge') return void response.writeHead(200, { 'content-length': 6 * 1024 * MIB_BYTES }).write('a,b\n');
-  const wholeFile = Buffer.from(makeCsv(rows));
+  const wholeFile = Buffer.from(makeCsv(rowCount));
   if (kind === 'packed') {
     const headers = { 'content-encoding': 'gzip', etag: '"packed"' };
     return void response.writeHead(200, headers).end(gzipSync(wholeFile));

@@ -3,14 +3,14 @@ import type { Mail } from '../../src/platform/mail.ts';
 
 const sentMails: Mail[] = [];
 let isMailDown = false;
-let mailRefusal: { code: string; tries: number } | undefined;
+let mailRefusal: { code: string; tryCount: number } | undefined;
 
 /** The mail binding of the tests: the real binding, which also stores a copy of every mail sent. */
 export const EMAIL = {
   async send(message: Parameters<SendEmail['send']>[0]) {
     if (isMailDown) throw new Error('the mail service is down');
     if (mailRefusal) {
-      mailRefusal.tries += 1;
+      mailRefusal.tryCount += 1;
       throw Object.assign(new Error('The mail was refused.'), { code: mailRefusal.code });
     }
     const result = await env.EMAIL.send(message);
@@ -55,11 +55,11 @@ export async function runWhileMailIsDown<T>(work: () => Promise<T>): Promise<T> 
 
 /** Runs `work` while every mail is refused with a code of the platform's. @returns the number of mails tried */
 export async function runWhileMailIsRefused(code: string, work: () => Promise<unknown>): Promise<number> {
-  const refusal = { code, tries: 0 };
+  const refusal = { code, tryCount: 0 };
   mailRefusal = refusal;
   try {
     await work();
-    return refusal.tries;
+    return refusal.tryCount;
   } finally {
     mailRefusal = undefined;
   }

@@ -11,7 +11,7 @@ export interface AuthenticatorApp {
   secret: string;
   backupCodes: string[];
   /** Returns the code of the Worker's present time step, or of the step that is `steps` steps later. */
-  code(steps?: number): string;
+  makeCode(steps?: number): string;
 }
 
 export const computeCode = (secret: string, steps = 0): string =>
@@ -29,7 +29,7 @@ export async function enrolAuthenticator(as: Caller): Promise<AuthenticatorApp> 
   });
   if (status !== 200) throw new Error(`Enabling answered ${status}: ${JSON.stringify(body)}`);
   goToNextStep();
-  return { secret, backupCodes: body.backup_codes, code: (steps) => computeCode(secret, steps) };
+  return { secret, backupCodes: body.backup_codes, makeCode: (steps) => computeCode(secret, steps) };
 }
 
 /** Moves the clock to the next time step, whose code is unused. */

@@ -17,7 +17,7 @@ export const makeTunnelOptions = () => ({ wsProxy: inject('neonWsProxy') });
 export class MemoryLedger {
   connection: TenantConnection | null = null;
   #password: string | undefined;
-  #lease: { token: object; until: number } | undefined;
+  #lease: { token: object; endsAt: number } | undefined;
 
   /** Returns the record as one call of the provisioning reads and writes it. */
   record(): ProvisioningRecord {
@@ -25,8 +25,8 @@ export class MemoryLedger {
     return {
       readFinishedConnection: async () => this.connection,
       acquireLease: async (milliseconds) => {
-        if (this.#lease !== undefined && this.#lease.until > Date.now()) return false;
-        this.#lease = { token, until: Date.now() + milliseconds };
+        if (this.#lease !== undefined && this.#lease.endsAt > Date.now()) return false;
+        this.#lease = { token, endsAt: Date.now() + milliseconds };
         return true;
       },
       storeReaderPassword: async (candidate) => {
@@ -49,7 +49,7 @@ export class MemoryLedger {
     this.#lease = undefined;
   }
 
-  get leased(): boolean {
+  get isLeased(): boolean {
     return this.#lease !== undefined;
   }
 }
@@ -57,8 +57,8 @@ export class MemoryLedger {
 /** Creates a provisioned Postgres for a company, with both its logins. Callers close what they open. */
 export async function createTenant(companyId: string): Promise<{
   connection: TenantConnection;
-  owner(): TenantSql;
-  reader(): TenantSql;
+  openOwnerSql(): TenantSql;
+  openReaderSql(): TenantSql;
 }> {
   const connection = await provisionTenant(new MemoryLedger().record(), {
     companyId,
@@ -67,7 +67,7 @@ export async function createTenant(companyId: string): Promise<{
   });
   return {
     connection,
-    owner: () => openTenantSql(connection.ownerConnectionString, makeTunnelOptions()),
-    reader: () => openTenantSql(connection.readonlyConnectionString, makeTunnelOptions()),
+    openOwnerSql: () => openTenantSql(connection.ownerConnectionString, makeTunnelOptions()),
+    openReaderSql: () => openTenantSql(connection.readonlyConnectionString, makeTunnelOptions()),
   };
 }

@@ -32,12 +32,12 @@ export async function runWithLatency<T>(
   companyId: string,
   milliseconds: number,
   work: () => Promise<T>,
-): Promise<{ outcome: T; trips: number }> {
+): Promise<{ outcome: T; tripCount: number }> {
   await setLatency(companyId, milliseconds);
   const outcome = await work();
   const { trips } = (await controlTunnel('trips', companyId)) as { trips: number };
   await setLatency(companyId, 0);
-  return { outcome, trips };
+  return { outcome, tripCount: trips };
 }
 
 /** Suspends the company's compute: the next connection wakes it, which takes the given number of milliseconds. */

@@ -93,7 +93,7 @@ describe('statements of the client of a company’s Postgres', () => {
 
 describe('a transaction in a company’s Postgres', () => {
   it('commits its statements and returns the result of its callback', async () => {
-    const result = await openClient().transaction(async (tx) => {
+    const result = await openClient().runInTransaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (1)');
       return 'done';
     });
@@ -103,7 +103,7 @@ describe('a transaction in a company’s Postgres', () => {
 
   it('rolls back when its callback throws, and throws the same error', async () => {
     const sql = openClient();
-    const failingTransaction = sql.transaction(async (tx) => {
+    const failingTransaction = sql.runInTransaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (2)');
       throw new RangeError('no');
     });
@@ -112,7 +112,7 @@ describe('a transaction in a company’s Postgres', () => {
   });
 
   it('fails when its callback swallows the error of a statement', async () => {
-    const failingTransaction = openClient().transaction(async (tx) => {
+    const failingTransaction = openClient().runInTransaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (3)');
       await tx.query('SELECT 1/0').catch(() => undefined);
     });
@@ -121,22 +121,24 @@ describe('a transaction in a company’s Postgres', () => {
   });
 
   it('limits the time of a statement and of a wait for a lock', async () => {
-    const slowTransaction = openClient().transaction((tx) => tx.query('SELECT pg_sleep(5)'), {
+    const slowTransaction = openClient().runInTransaction((tx) => tx.query('SELECT pg_sleep(5)'), {
       statementTimeoutMs: 100,
     });
     await expect(slowTransaction).rejects.toMatchObject({ code: '57014' });
-    await openClient().transaction(async (lockHolder) => {
+    await openClient().runInTransaction(async (lockHolder) => {
       await lockHolder.query('LOCK TABLE t');
-      const waitingTransaction = openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 100 });
+      const waitingTransaction = openClient().runInTransaction((tx) => tx.query('SELECT * FROM t'), {
+        lockTimeoutMs: 100,
+      });
       await expect(waitingTransaction).rejects.toMatchObject({ code: '55P03' });
     });
   });
 
   it('can be read-only or serializable, and leaves no setting on the connection', async () => {
     const sql = openClient();
-    const pendingWrite = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
+    const pendingWrite = sql.runInTransaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
     await expect(pendingWrite).rejects.toMatchObject({ code: '25006' });
-    const isolationLevel = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), {
+    const isolationLevel = await sql.runInTransaction((tx) => tx.query('SHOW transaction_isolation'), {
       isolation: 'serializable',
     });
     expect(isolationLevel).toEqual([{ transaction_isolation: 'serializable' }]);
@@ -145,7 +147,7 @@ describe('a transaction in a company’s Postgres', () => {
 
   it('can run several statements in one message, and runs none after a statement that fails', async () => {
     const sql = openClient();
-    const bothResults = await sql.transaction((tx) =>
+    const bothResults = await sql.runInTransaction((tx) =>
       tx.queryAll<[{ a: number }, { b: string[] }]>([
         { text: 'SELECT $1::int AS a', values: [1] },
         { text: 'SELECT $1::text[] AS b', values: [['x', '"y"']] },
@@ -163,16 +165,16 @@ describe('a transaction in a company’s Postgres', () => {
   it('can end in the same message as its last statements', async () => {
     const sql = openClient();
     const finishRead = (tx: TenantTx) => tx.finish<[{ n: number }]>([{ text: 'SELECT 1 AS n', values: [] }]);
-    expect(await sql.transaction(finishRead, { readOnly: true })).toEqual([[{ n: 1 }]]);
+    expect(await sql.runInTransaction(finishRead, { readOnly: true })).toEqual([[{ n: 1 }]]);
     expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
     const finishFailing = (tx: TenantTx) => tx.finish([{ text: 'SELECT 1 / $1::int', values: [0] }]);
-    await expect(sql.transaction(finishFailing, { readOnly: true })).rejects.toMatchObject({ code: '22012' });
+    await expect(sql.runInTransaction(finishFailing, { readOnly: true })).rejects.toMatchObject({ code: '22012' });
     expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
   });
 
   it('runs no statement when it cannot begin', async () => {
     const sql = openClient();
-    const blockedTransaction = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES ($1)', [6]), {
+    const blockedTransaction = sql.runInTransaction((tx) => tx.execute('INSERT INTO t (n) VALUES ($1)', [6]), {
       lockTimeoutMs: -1,
     });
     await expect(blockedTransaction).rejects.toMatchObject({ code: '22023' });
@@ -181,7 +183,7 @@ describe('a transaction in a company’s Postgres', () => {
 
   it('cannot be nested in another transaction', async () => {
     const sql = openClient();
-    const nestedTransaction = sql.transaction(() => sql.transaction(async () => undefined));
+    const nestedTransaction = sql.runInTransaction(() => sql.runInTransaction(async () => undefined));
     await expect(nestedTransaction).rejects.toThrow('nest');
   });
 });
@@ -203,13 +205,13 @@ describe('a connection to a company’s Postgres', () => {
     const sql = openClient();
     await sql.query('BEGIN; LOCK TABLE t');
     await sql.close();
-    await openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
+    await openClient().runInTransaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE_FAILURE);
   });
 
   it('fails as unavailable once it is lost, also for all later statements', async () => {
     const sql = openClient();
-    const lostTransaction = sql.transaction(async (tx) => {
+    const lostTransaction = sql.runInTransaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await openClient().query('SELECT pg_terminate_backend($1)', [row?.pid]);
       await tx.query('SELECT pg_sleep(1)');
@@ -229,7 +231,7 @@ describe('a connection to a company’s Postgres', () => {
     await expect(sql.runBounded(waitForever, 0)).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     expect(endCount).toBe(1);
     // Although nobody has closed it.
-    await openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 10_000 });
+    await openClient().runInTransaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 10_000 });
     await sql.close();
   });
 
@@ -245,7 +247,7 @@ describe('a connection to a company’s Postgres', () => {
     ['outside a transaction', (sql: TenantSql) => sql.executeOutsideTransaction('SELECT 1 AS dead', 100)],
     [
       'inside a transaction',
-      (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
+      (sql: TenantSql) => sql.runInTransaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
     ],
     ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
   ])('fails after the grace period when its socket falls silent, %s', async (_, run) => {
@@ -268,7 +270,7 @@ describe('a connection to a company’s Postgres', () => {
   it('fails with an unknown result when the answer to COMMIT is lost', async () => {
     const UNKNOWN_RESULT_FAILURE = { kind: 'unavailable', reason: 'tenant_sql.result_unknown' };
     await disturbTunnel(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
-    const pendingInsert = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
+    const pendingInsert = openClient().runInTransaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
     await expect(pendingInsert).rejects.toMatchObject(UNKNOWN_RESULT_FAILURE);
     await disturbTunnel(companyId, { statement: 'VALUES .51', effect: 'lose_answer' });
     await expect(openClient().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(UNKNOWN_RESULT_FAILURE);
@@ -278,13 +280,13 @@ describe('a connection to a company’s Postgres', () => {
 
   it('fails as unavailable when it is lost before COMMIT or while reading', async () => {
     await disturbTunnel(companyId, { statement: 'VALUES .52', effect: 'lose_answer' });
-    const lostTransaction = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
+    const lostTransaction = openClient().runInTransaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
     await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     await disturbTunnel(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
-    const pendingRead = openClient().transaction((tx) => tx.query('SELECT 1'), { readOnly: true });
+    const pendingRead = openClient().runInTransaction((tx) => tx.query('SELECT 1'), { readOnly: true });
     await expect(pendingRead).rejects.toMatchObject(UNAVAILABLE_FAILURE);
     const sql = openClient();
-    const disconnectedTransaction = sql.transaction(async (tx) => {
+    const disconnectedTransaction = sql.runInTransaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await openClient().query('SELECT pg_terminate_backend($1)', [row?.pid]);
       await new Promise((resolve) => setTimeout(resolve, 300));

@@ -12,10 +12,10 @@ describe('the database role that runs user SQL', () => {
 
   beforeAll(async () => {
     tenant = await createTenant(companyId);
-    owner = tenant.owner();
+    owner = tenant.openOwnerSql();
     await owner.query('CREATE TABLE public.sales (n integer); INSERT INTO public.sales VALUES (1)');
     await owner.query('CREATE TABLE public.gone (n integer)');
-    reader = tenant.reader();
+    reader = tenant.openReaderSql();
   });
   afterAll(async () => {
     await reader?.close();
@@ -68,7 +68,7 @@ describe('the database role that runs user SQL', () => {
   for (const statement of refusedStatements) {
     it(`cannot run: ${statement}`, async () => {
       // Also after the session has lifted its own default: grants refuse, not the setting.
-      const writableReader = tenant.reader();
+      const writableReader = tenant.openReaderSql();
       try {
         await writableReader.query('SET default_transaction_read_only = off');
         await expect(writableReader.query(statement)).rejects.toMatchObject({ code: '42501' });
@@ -83,9 +83,9 @@ describe('the database role that runs user SQL', () => {
   });
 
   it('cannot write in a read-only transaction, not even large objects', async () => {
-    const readOnlyWrite = reader.transaction((tx) => tx.query('SELECT lo_create(0)'), { readOnly: true });
+    const readOnlyWrite = reader.runInTransaction((tx) => tx.query('SELECT lo_create(0)'), { readOnly: true });
     await expect(readOnlyWrite).rejects.toMatchObject({ code: '25006' });
-    const writableAttempt = reader.transaction(
+    const writableAttempt = reader.runInTransaction(
       (tx) => tx.query("SELECT set_config('transaction_read_only', 'off', true)"),
       {
         readOnly: true,

@@ -28,7 +28,7 @@ describe('attacks by user SQL', () => {
   });
 
   it('do not change a setting for the next statement of the connection', async () => {
-    const reader = testTenant.tenant.reader();
+    const reader = testTenant.tenant.openReaderSql();
     const settings = {
       text: "SELECT current_user, current_setting('statement_timeout'), current_setting('transaction_read_only')",
       values: [],

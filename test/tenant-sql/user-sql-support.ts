@@ -9,13 +9,13 @@ import { createTenant } from '../support/tenant.ts';
 export async function createTenantWithTables() {
   const companyId = newId(Date.now());
   const tenant = await createTenant(companyId);
-  const owner: TenantSql = tenant.owner();
+  const owner: TenantSql = tenant.openOwnerSql();
   await owner.query('CREATE TABLE public.sales (n integer); INSERT INTO public.sales VALUES (1), (2), (3)');
   await owner.query('CREATE TABLE public.gone (n integer); ALTER TABLE public.gone SET SCHEMA trash');
   await owner.query('CREATE TABLE console.secret (n integer); INSERT INTO console.secret VALUES (42)');
 
   async function runSql(text: string, values: (string | null)[] = [], limits: Partial<UserSqlLimits> = {}) {
-    const reader = tenant.reader();
+    const reader = tenant.openReaderSql();
     try {
       return await runUserSql(reader, { text, values }, { ...STANDARD_LIMITS, ...limits });
     } finally {

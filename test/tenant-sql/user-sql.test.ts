@@ -160,7 +160,7 @@ describe('user SQL under limits', () => {
   });
 
   it('succeeds after a failure on the same connection, but not after a result that was too large', async () => {
-    const reader = testTenant.tenant.reader();
+    const reader = testTenant.tenant.openReaderSql();
     try {
       await expect(runUserSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({
         reason: 'user_sql.failed',
@@ -181,7 +181,7 @@ describe('user SQL under limits', () => {
 
 describe('user SQL statements that are sent together', () => {
   async function listOutcomes(texts: string[], limits = {}): Promise<unknown[]> {
-    const sql = testTenant.tenant.reader();
+    const sql = testTenant.tenant.openReaderSql();
     const statements = texts.map((text) => ({
       statement: { text, values: [] },
       limits: { ...STANDARD_LIMITS, ...limits },

@@ -153,7 +153,7 @@ describe('an upload job', () => {
         `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'`,
       );
       // The COPY that waits for this lock is under way when its connection is cut.
-      const outcome = await database.transaction(async (tx) => {
+      const outcome = await database.runInTransaction(async (tx) => {
         await tx.execute(`LOCK TABLE console."${staging?.name}"`);
         const delivery = deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
         let killedCount = 0;

@@ -251,7 +251,7 @@ describe('an upload from a URL', () => {
   async function fetchUnderLimits(jobId: string, limits: Partial<FetchLimits>): Promise<void> {
     const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
     const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
-    const allLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000, ...limits };
+    const allLimits = { maxBytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000, ...limits };
     try {
       await workOnJob<FetchState>(context, { type: 'upload.analyse', jobId }, 'analisando', (work) =>
         fetchSource(work, allLimits),
@@ -263,7 +263,7 @@ describe('an upload from a URL', () => {
 
   it('fails when more bytes arrive than the limit, without an announced length', async () => {
     const { jobId } = await beginUpload({ url: createSource('chunked', 100_000).url });
-    await fetchUnderLimits(jobId, { bytes: 9_000_000 });
+    await fetchUnderLimits(jobId, { maxBytes: 9_000_000 });
     expect((await readJob(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 

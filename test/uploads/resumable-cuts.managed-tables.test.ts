@@ -72,7 +72,7 @@ describe('resumable uploads whose client, network, Worker, store and database fa
       pieces: [],
     };
     const limits = { maxUploads: 1_000, since: at, at };
-    await database.transaction((tx) => uploads.insertUpload(tx, upload, limits));
+    await database.runInTransaction((tx) => uploads.insertUpload(tx, upload, limits));
     return upload.id;
   }
 
@@ -144,9 +144,9 @@ describe('resumable uploads whose client, network, Worker, store and database fa
     let isKilled = false;
     const makeBody = () =>
       streamSlowly(slice, {
-        chunk,
+        chunkSize: chunk,
         ...(cutOffset !== undefined && { cutOffset }),
-        before: async (at) => {
+        beforeChunk: async (at) => {
           if (failureKind !== 'killed early' || isKilled || at < failureOffset) return;
           isKilled = true;
           await killIsolate();

@@ -71,8 +71,8 @@ describe('two requests at once for one resumable upload', () => {
       path,
       0,
       streamSlowly(bytes, {
-        chunk: PIECE_BYTES / 2,
-        before: async (at) => {
+        chunkSize: PIECE_BYTES / 2,
+        beforeChunk: async (at) => {
           if (at === 0) return;
           // What came so far is in no piece yet; then one is there.
           refusedStatuses.push((await sendPart(company.as, path, 0, makeCsvBytes(10, 1))).status);
@@ -108,8 +108,8 @@ describe('two requests at once for one resumable upload', () => {
     const [late, bytes] = [makeCsvBytes(20, 1), makeCsvBytes(30, 2)];
     const path = await beginUpload(company.as, bytes.length);
     const body = streamSlowly(late, {
-      chunk: 10,
-      before: async (at) => {
+      chunkSize: 10,
+      beforeChunk: async (at) => {
         if (at !== 10) return;
         await endLease(path);
         await sendPart(company.as, path, 0, bytes.subarray(0, 15));
@@ -124,7 +124,7 @@ describe('two requests at once for one resumable upload', () => {
   it('let the first one continue after its lease expired, if no other request has written', async () => {
     const bytes = makeCsvBytes(PIECE_BYTES + 10);
     const path = await beginUpload(company.as, bytes.length);
-    const body = streamSlowly(bytes, { chunk: PIECE_BYTES, before: () => endLease(path).then(() => {}) });
+    const body = streamSlowly(bytes, { chunkSize: PIECE_BYTES, beforeChunk: () => endLease(path).then(() => {}) });
     expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
@@ -134,8 +134,8 @@ describe('two requests at once for one resumable upload', () => {
     let refusedCount = 0;
     try {
       const body = streamSlowly(makeCsvBytes(30), {
-        chunk: 10,
-        before: async (at) => {
+        chunkSize: 10,
+        beforeChunk: async (at) => {
           if (at === 10) {
             await endLease(path);
             stopClockAt(Date.now() + 4_000);
@@ -358,7 +358,7 @@ describe('a complete resumable upload whose job was not created', () => {
     const tableId = await createTable(company.as, 'busy', [column('codigo', 'integer')]);
     const path = await beginUpload(company.as, 10, { metadata: { table_id: tableId } });
     await queryDatabase(company, (database) =>
-      database.transaction(async (tx) => {
+      database.runInTransaction(async (tx) => {
         await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
         expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() })).status).toBe(423);
       }),
@@ -387,7 +387,7 @@ describe('an expired resumable upload', () => {
     await runSql(`UPDATE ${row} - interval '25 h' ${whereClause}`);
     let pendingSweep: Promise<void> | undefined;
     await queryDatabase(company, (database) =>
-      database.transaction(async (tx) => {
+      database.runInTransaction(async (tx) => {
         await tx.execute(`UPDATE ${row} + interval '1 h' ${whereClause}`);
         pendingSweep = runSweep(createTestQueue(), 120_000);
         await expect.poll(countLockWaits).toBe(1);

@@ -309,7 +309,7 @@ describe('a resumable upload', () => {
       expect(await sendAndRead(String(2 ** 53), bytes)).toEqual([400, 'UPLOAD_HEADER']);
       expect(await sendAndRead('5', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
       expect(await sendAndRead('0', makeCsvBytes(11))).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
-      expect(await sendAndRead('0', streamSlowly(makeCsvBytes(11), { chunk: 10 }))).toEqual([
+      expect(await sendAndRead('0', streamSlowly(makeCsvBytes(11), { chunkSize: 10 }))).toEqual([
         413,
         'UPLOAD_BEYOND_LENGTH',
       ]);
@@ -350,7 +350,7 @@ describe('a resumable upload', () => {
         company.as,
         path,
         0,
-        streamSlowly(makeCsvBytes(PIECE_BYTES + 1), { chunk: PIECE_BYTES }),
+        streamSlowly(makeCsvBytes(PIECE_BYTES + 1), { chunkSize: PIECE_BYTES }),
       );
       expect(refusedPart.status).toBe(413);
       const offsetAfter = await readOffset(company.as, path);

@@ -72,28 +72,28 @@ export const parseUploadId = (path: string): string => path.split('/').at(-1) as
 export function streamSlowly(
   bytes: Uint8Array,
   {
-    chunk = 65_536,
+    chunkSize = 65_536,
     cutOffset = Number.POSITIVE_INFINITY,
-    before,
+    beforeChunk,
   }: {
-    chunk?: number;
+    chunkSize?: number;
     cutOffset?: number;
     /** Called before each chunk, with the number of bytes already sent. */
-    before?: (at: number) => Promise<void> | void;
+    beforeChunk?: (at: number) => Promise<void> | void;
   } = {},
 ): ReadableStream<Uint8Array> {
   let at = 0;
   const source: UnderlyingByteSource = {
     type: 'bytes',
     async pull(controller) {
-      await before?.(at);
+      await beforeChunk?.(at);
       if (at >= cutOffset) return controller.error(new Error('the connection is cut'));
       if (at >= bytes.length) {
         controller.close();
         controller.byobRequest?.respond(0);
         return;
       }
-      const end = Math.min(at + chunk, bytes.length, cutOffset);
+      const end = Math.min(at + chunkSize, bytes.length, cutOffset);
       controller.enqueue(bytes.slice(at, end));
       at = end;
     },

@@ -15,19 +15,19 @@ const isPreconditionFailed = (path: string, { status, body }: ApiResponse) =>
 /** Defines the tests that hold for every record that has versions. */
 export function describeVersions(kinds: readonly VersionedKind[]): void {
   describe.each(kinds)('the version of $name', (kind) => {
-    const { make, change, changes, shows = ({ name }) => name, table, proof } = kind;
-    const proofOptions = proof ? { json: proof } : {};
+    const { makeRecord, changeMethod, makeChange, readText = ({ name }) => name, table, proofBody } = kind;
+    const proofOptions = proofBody ? { json: proofBody } : {};
     let company: Company;
     beforeAll(async () => {
       company = await createProvisionedCompany();
     });
     const writeStatement = new RegExp(`^(update|delete from) "${table}"`);
     const createRecord = async () => {
-      const { by, path } = await make(company);
+      const { caller: by, path } = await makeRecord(company);
       const { headers } = await by.get(path);
       const writeText = (text: string, tag?: string, env?: Record<string, string>) =>
-        by[change](path, {
-          json: changes(text, company),
+        by[changeMethod](path, {
+          json: makeChange(text, company),
           ...(tag && { headers: { 'If-Match': tag } }),
           ...(env && { env }),
         });
@@ -46,7 +46,7 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
       }
       await expectSuccess(write('Changed once'));
       const changedAnswer = await by.get(path, { headers: { 'If-None-Match': tag } });
-      expect([changedAnswer.status, shows(changedAnswer.body)]).toEqual([200, 'Changed once']);
+      expect([changedAnswer.status, readText(changedAnswer.body)]).toEqual([200, 'Changed once']);
       expect(changedAnswer.headers.get('etag')).not.toBe(tag);
     });
 
@@ -59,9 +59,9 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
       expect(await readTag({ by, path })).toBe(tag);
       await expectSuccess(write('First', `"other", W/${tag}`));
       expect(isPreconditionFailed(path, await write('Second', tag))).toBe(true);
-      expect(shows((await by.get(path)).body)).toBe('First');
+      expect(readText((await by.get(path)).body)).toBe('First');
       await expectSuccess(write('Whichever', '*'));
-      expect(shows((await by.get(path)).body)).toBe('Whichever');
+      expect(readText((await by.get(path)).body)).toBe('Whichever');
       await expectSuccess(
         by.delete(path, { headers: { 'If-Match': (await readTag({ by, path })) as string }, ...proofOptions }),
       );
@@ -85,7 +85,7 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
         (env) => write('The slower', tag, env),
       );
       expect(isPreconditionFailed(path, secondWrite)).toBe(true);
-      expect(shows((await by.get(path)).body)).toBe('The rival');
+      expect(readText((await by.get(path)).body)).toBe('The rival');
       const next = (await readTag({ by, path })) as string;
       const deletion = await sendDuringRace(
         writeStatement,
@@ -93,7 +93,7 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
         (env) => by.delete(path, { headers: { 'If-Match': next }, env, ...proofOptions }),
       );
       expect(isPreconditionFailed(path, deletion)).toBe(true);
-      expect(shows((await by.get(path)).body)).toBe('The rival again');
+      expect(readText((await by.get(path)).body)).toBe('The rival again');
     });
   });
 }

@@ -26,15 +26,15 @@ export interface VersionedKind {
   /** The path by which a record is read and changed, as in the API contract. */
   route: string;
   /** Creates a record. @returns its path, and the caller who may read it */
-  make(company: Company): Promise<{ by: Caller; path: string }>;
+  makeRecord(company: Company): Promise<{ caller: Caller; path: string }>;
   /** The body that the deletion of a record requires as proof. */
-  proof?: object;
-  change: 'put' | 'patch';
+  proofBody?: object;
+  changeMethod: 'put' | 'patch';
   /** Returns the body of a change, which differs for each text. */
-  changes(text: string, company: Company): object;
+  makeChange(text: string, company: Company): object;
   /** Returns the text in a record that was read, where it is not the `name`. */
   // biome-ignore lint/suspicious/noExplicitAny: each kind has a body of its own.
-  shows?(body: any): unknown;
+  readText?(body: any): unknown;
   /** The table in which records of this kind are stored. */
   table: string;
 }
@@ -52,14 +52,14 @@ const POLICY_STATEMENTS = [makeAllow('users:ListUsers')];
 const makeDirectoryKind = (kind: 'Users' | 'Groups'): VersionedKind => ({
   name: `one of the ${kind} of SCIM`,
   route: `/scim/v2/${kind}/{id}`,
-  async make(company) {
+  async makeRecord(company) {
     const by = await createDirectory(company);
     const { id } = await (kind === 'Users' ? createDirectoryUser(by) : createDirectoryGroup(by));
-    return { by, path: `/scim/v2/${kind}/${id}` };
+    return { caller: by, path: `/scim/v2/${kind}/${id}` };
   },
-  change: 'patch',
-  changes: (value) => makePatch({ op: 'replace', path: 'displayName', value }).json,
-  shows: ({ displayName }) => displayName,
+  changeMethod: 'patch',
+  makeChange: (value) => makePatch({ op: 'replace', path: 'displayName', value }).json,
+  readText: ({ displayName }) => displayName,
   table: kind.toLowerCase(),
 });
 
@@ -69,108 +69,114 @@ export const IDENTITY_KINDS: VersionedKind[] = [
   {
     name: 'an organization',
     route: '/admin/organizations/{id}',
-    make: async () => ({
-      by: createCaller(env.PLATFORM_ADMIN_TOKEN as string),
+    makeRecord: async () => ({
+      caller: createCaller(env.PLATFORM_ADMIN_TOKEN as string),
       path: `/admin/organizations/${(await createProvisionedCompany()).id}`,
     }),
-    change: 'patch',
-    changes: (name) => ({ name }),
+    changeMethod: 'patch',
+    makeChange: (name) => ({ name }),
     table: 'companies',
   },
   {
     name: 'an account',
     route: '/accounts/{id}',
-    async make(company) {
+    async makeRecord(company) {
       const by = createOrganizationCaller(company);
       return {
-        by,
+        caller: by,
         path: `/accounts/${(await expectSuccess(by.post('/accounts', { json: { name: makeName() } }))).id}`,
       };
     },
-    change: 'patch',
-    changes: (name) => ({ name }),
+    changeMethod: 'patch',
+    makeChange: (name) => ({ name }),
     table: 'accounts',
   },
   {
     name: 'a service account',
     route: '/service-accounts/{id}',
-    make: async (company) => ({
-      by: createOrganizationCaller(company),
+    makeRecord: async (company) => ({
+      caller: createOrganizationCaller(company),
       path: `/service-accounts/${(await createKeyedAccount(company)).id}`,
     }),
-    change: 'patch',
-    changes: (name) => ({ name }),
+    changeMethod: 'patch',
+    makeChange: (name) => ({ name }),
     table: 'service_accounts',
   },
   {
     name: 'a service account on the console',
     route: '/v1/service-accounts/{id}',
-    make: async (company) => ({
-      by: company.as,
+    makeRecord: async (company) => ({
+      caller: company.as,
       path: `/v1/service-accounts/${(await createKeyedAccount(company)).id}`,
     }),
-    change: 'put',
-    changes: (name) => ({ name }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'service_accounts',
   },
   {
     name: 'a group of the organization API',
     route: '/groups/{id}',
-    make: async (company) => ({
-      by: createOrganizationCaller(company),
+    makeRecord: async (company) => ({
+      caller: createOrganizationCaller(company),
       path: `/groups/${await createPolicyGroup(company)}`,
     }),
-    change: 'patch',
-    changes: (name) => ({ name }),
+    changeMethod: 'patch',
+    makeChange: (name) => ({ name }),
     table: 'groups',
   },
   {
     name: 'a group of the console',
     route: '/v1/groups/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/groups/${(await createConsoleGroup(company))._id}` }),
-    change: 'put',
-    changes: (name) => ({ name }),
+    makeRecord: async (company) => ({
+      caller: company.as,
+      path: `/v1/groups/${(await createConsoleGroup(company))._id}`,
+    }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'groups',
   },
   {
     name: 'a user',
     route: '/users/{id}',
-    make: async (company) => ({
-      by: createOrganizationCaller(company),
+    makeRecord: async (company) => ({
+      caller: createOrganizationCaller(company),
       path: `/users/${(await createGrouplessUser(company)).id}`,
     }),
-    change: 'patch',
-    changes: (text) => ({ metadata: { text } }),
-    shows: ({ metadata }) => metadata.text,
+    changeMethod: 'patch',
+    makeChange: (text) => ({ metadata: { text } }),
+    readText: ({ metadata }) => metadata.text,
     table: 'users',
   },
   {
     name: 'a user of the console',
     route: '/v1/users/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/users/${(await createGrouplessUser(company)).id}` }),
-    change: 'put',
-    changes: (name) => ({ name }),
+    makeRecord: async (company) => ({
+      caller: company.as,
+      path: `/v1/users/${(await createGrouplessUser(company)).id}`,
+    }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'users',
   },
   {
     name: 'a policy',
     route: '/v1/policies/{id}',
-    async make({ as }) {
+    async makeRecord({ as }) {
       return {
-        by: as,
+        caller: as,
         path: `/v1/policies/${(await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(POLICY_STATEMENTS) })))._id}`,
       };
     },
-    change: 'put',
-    changes: (name) => ({ name }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'policies',
   },
   {
     name: 'a legacy permission',
     route: '/v1/permissions/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/permissions/${await createPermission(company)}` }),
-    change: 'put',
-    changes: (name, company) => makePermissionInput(company, { name }),
+    makeRecord: async (company) => ({ caller: company.as, path: `/v1/permissions/${await createPermission(company)}` }),
+    changeMethod: 'put',
+    makeChange: (name, company) => makePermissionInput(company, { name }),
     table: 'permissions',
   },
 ];
@@ -185,96 +191,96 @@ export const SHARING_KINDS: VersionedKind[] = [
   {
     name: 'a visualization',
     route: `${VISUALIZATIONS_PATH}/{id}`,
-    make: async ({ as }) => ({
-      by: as,
+    makeRecord: async ({ as }) => ({
+      caller: as,
       path: `${VISUALIZATIONS_PATH}/${(await postVisualization(as, 'SELECT 1'))._id}`,
     }),
-    change: 'put',
-    changes: (name) => ({ name }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'visualizations',
   },
   {
     name: 'a dashboard',
     route: `${DASHBOARDS_PATH}/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${DASHBOARDS_PATH}/${(await postDashboard(as, []))._id}` }),
-    change: 'put',
-    changes: (name) => ({ name }),
+    makeRecord: async ({ as }) => ({ caller: as, path: `${DASHBOARDS_PATH}/${(await postDashboard(as, []))._id}` }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'dashboards',
   },
   {
     name: 'a schedule',
     route: `${SCHEDULES_PATH}/{id}`,
-    async make({ as, owner }) {
+    async makeRecord({ as, owner }) {
       const recipients = [{ user_id: owner.id }];
       return {
-        by: as,
+        caller: as,
         path: `${SCHEDULES_PATH}/${(await createSchedule(as, await postDashboard(as, []), { recipients }))._id}`,
       };
     },
-    change: 'put',
-    changes: (name) => ({ name }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'schedules',
   },
   {
     name: 'a webhook endpoint',
     route: `${WEBHOOKS}/{id}`,
-    make: async (company) => ({
-      by: company.as,
+    makeRecord: async (company) => ({
+      caller: company.as,
       path: `${WEBHOOKS}/${(await aWebhookEndpoint(company, { url: 'http://127.0.0.1:9/hooks' }))._id}`,
     }),
-    change: 'put',
-    changes: (description) => ({ description }),
-    shows: ({ description }) => description,
+    changeMethod: 'put',
+    makeChange: (description) => ({ description }),
+    readText: ({ description }) => description,
     table: 'webhook_endpoints',
   },
   {
     name: 'a passkey',
     route: '/v1/auth/passkeys/{id}',
-    make: async (company) => ({
-      by: company.as,
+    makeRecord: async (company) => ({
+      caller: company.as,
       path: `/v1/auth/passkeys/${(await expectSuccess(addPasskey(company.as, await createAuthenticator())))._id}`,
     }),
-    proof: { password: PASSWORD },
-    change: 'patch',
-    changes: (name) => ({ name }),
+    proofBody: { password: PASSWORD },
+    changeMethod: 'patch',
+    makeChange: (name) => ({ name }),
     table: 'passkeys',
   },
   {
     name: 'an endpoint of the Data API',
     route: `${ENDPOINTS_PATH}/{id}`,
-    async make(company) {
+    async makeRecord(company) {
       const { _id } = await publishSql(company, 'SELECT 1 AS one');
-      return { by: company.as, path: `${ENDPOINTS_PATH}/${_id}` };
+      return { caller: company.as, path: `${ENDPOINTS_PATH}/${_id}` };
     },
-    change: 'put',
-    changes: (name) => ({ name }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'viz_api_endpoints',
   },
   {
     name: 'a share context',
     route: `${CONTEXTS_PATH}/{id}`,
-    make: async (company) => ({ by: company.as, path: await createShareContext(company) }),
-    change: 'put',
-    changes: (name) => ({ name }),
+    makeRecord: async (company) => ({ caller: company.as, path: await createShareContext(company) }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'share_contexts',
   },
   {
     name: 'a share',
     route: `${SHARES_PATH}/{shareId}`,
-    async make(company) {
+    async makeRecord(company) {
       const { id } = await createShare(company, (await postDashboard(company.as, []))._id);
-      return { by: company.as, path: `${SHARES_PATH}/${id}` };
+      return { caller: company.as, path: `${SHARES_PATH}/${id}` };
     },
-    change: 'put',
-    changes: (name) => ({ name }),
+    changeMethod: 'put',
+    makeChange: (name) => ({ name }),
     table: 'dashboard_shares',
   },
 ];
 
 const description = {
-  change: 'patch',
-  changes: (text: string) => ({ description: text }),
-  shows: (body: { description: string }) => body.description,
+  changeMethod: 'patch',
+  makeChange: (text: string) => ({ description: text }),
+  readText: (body: { description: string }) => body.description,
   table: 'knowledge_resources',
 } as const;
 
@@ -282,39 +288,39 @@ export const KNOWLEDGE_KINDS: VersionedKind[] = [
   {
     name: 'a verified question',
     route: `${QUESTIONS_PATH}/{id}`,
-    async make({ as }) {
+    async makeRecord({ as }) {
       await expectSuccess(as.post('/v1/managed-tables/provision'));
-      return { by: as, path: `${QUESTIONS_PATH}/${(await createQuestion(as)).id}` };
+      return { caller: as, path: `${QUESTIONS_PATH}/${(await createQuestion(as)).id}` };
     },
-    change: 'patch',
-    changes: (text: string) => ({ question: text }),
-    shows: (body: { question: string }) => body.question,
+    changeMethod: 'patch',
+    makeChange: (text: string) => ({ question: text }),
+    readText: (body: { question: string }) => body.question,
     table: 'knowledge_verified_questions',
   },
   {
     name: 'a concept',
     route: `${KNOWLEDGE_PATH}/concepts/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/concepts/${await createConcept(as)}` }),
+    makeRecord: async ({ as }) => ({ caller: as, path: `${KNOWLEDGE_PATH}/concepts/${await createConcept(as)}` }),
     ...description,
   },
   {
     name: 'a semantic item',
     route: `${KNOWLEDGE_PATH}/semantic/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/semantic/${await createItem(as)}` }),
+    makeRecord: async ({ as }) => ({ caller: as, path: `${KNOWLEDGE_PATH}/semantic/${await createItem(as)}` }),
     ...description,
   },
   {
     name: 'an ontology node',
     route: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}` }),
+    makeRecord: async ({ as }) => ({ caller: as, path: `${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}` }),
     ...description,
   },
   {
     name: 'an ontology relation',
     route: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
-    async make({ as }) {
+    async makeRecord({ as }) {
       const id = await createRelation(as, await createNode(as), 'belongs to', await createNode(as));
-      return { by: as, path: `${KNOWLEDGE_PATH}/ontology/relations/${id}` };
+      return { caller: as, path: `${KNOWLEDGE_PATH}/ontology/relations/${id}` };
     },
     ...description,
   },

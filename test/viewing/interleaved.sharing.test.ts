@@ -29,7 +29,7 @@ const REGIONS = ['north', 'south', 'east'];
 /** A viewer: the regions that the viewer may see and choose, and how the viewer executes the dashboard. */
 interface TestViewer {
   name: string;
-  allowed: string[];
+  allowedRegions: string[];
   /** Whether the viewer may choose regions; otherwise no parameters may be sent. */
   mayChoose: boolean;
   execute(parameters: Record<string, unknown>): Promise<ApiResponse>;
@@ -58,7 +58,7 @@ beforeAll(async () => {
       const link = createShareClient(share.token);
       testViewers.push({
         name: `link ${mode} ${values}`,
-        allowed: values,
+        allowedRegions: values,
         mayChoose: mode === 'selectable',
         execute: link.execute,
       });
@@ -75,12 +75,17 @@ beforeAll(async () => {
         body: answer.status === 200 ? { results: [{ rows: splitLines(answer.body) }] } : answer.body,
       };
     };
-    testViewers.push({ name: `download ${values}`, allowed: values, mayChoose: false, execute: downloadFile });
+    testViewers.push({ name: `download ${values}`, allowedRegions: values, mayChoose: false, execute: downloadFile });
     const fixedEmbed = createEmbedClient(
       'd',
       await createEmbedToken(company, 'dashboards', id, { fixed_params: { regions: values } }),
     );
-    testViewers.push({ name: `embed ${values}`, allowed: values, mayChoose: false, execute: fixedEmbed.execute });
+    testViewers.push({
+      name: `embed ${values}`,
+      allowedRegions: values,
+      mayChoose: false,
+      execute: fixedEmbed.execute,
+    });
     const token = await createEmbedToken(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
     const executeStandalone = async (parameters: Record<string, unknown>) => {
       const answer = await createEmbedClient('v', token).execute(parameters);
@@ -88,7 +93,7 @@ beforeAll(async () => {
     };
     testViewers.push({
       name: `visualization ${values}`,
-      allowed: values,
+      allowedRegions: values,
       mayChoose: false,
       execute: executeStandalone,
     });
@@ -105,7 +110,7 @@ beforeAll(async () => {
     const { as } = await signInOutsider(company, email);
     testViewers.push({
       name: `portal ${values}`,
-      allowed: values,
+      allowedRegions: values,
       mayChoose: true,
       execute: createPortalClient(as, context.id, id).execute,
     });
@@ -137,7 +142,7 @@ beforeAll(async () => {
       signed: signedEmbed,
       portal: createPortalClient(as, context.id, attributeDashboard._id),
     })) {
-      testViewers.push({ name: `${name} decided by ${values}`, allowed: values, mayChoose: false, execute });
+      testViewers.push({ name: `${name} decided by ${values}`, allowedRegions: values, mayChoose: false, execute });
     }
   }
   const otherDashboard = await createSalesDashboard(other);
@@ -152,7 +157,7 @@ beforeAll(async () => {
     },
   });
   const emptyLink = createShareClient((await createShare(other, otherDashboard.dashboard._id)).token);
-  testViewers.push({ name: 'another company', allowed: [], mayChoose: true, execute: emptyLink.execute });
+  testViewers.push({ name: 'another company', allowedRegions: [], mayChoose: true, execute: emptyLink.execute });
 }, 120_000);
 
 describe('viewers with different restrictions who send requests in any order', () => {
@@ -169,9 +174,13 @@ describe('viewers with different restrictions who send requests in any order', (
       const requestDescription = `${viewer.name} asks for ${sentRegions}`;
       if (sentRegions !== null && !viewer.mayChoose)
         return expect([requestDescription, status]).toEqual([requestDescription, 403]);
-      const isOutside = sentRegions?.some((region) => viewer.allowed.length > 0 && !viewer.allowed.includes(region));
+      const isOutside = sentRegions?.some(
+        (region) => viewer.allowedRegions.length > 0 && !viewer.allowedRegions.includes(region),
+      );
       if (isOutside) return expect([requestDescription, status]).toEqual([requestDescription, 403]);
-      const expected = viewer.allowed.filter((region) => !sentRegions?.length || sentRegions.includes(region)).sort();
+      const expected = viewer.allowedRegions
+        .filter((region) => !sentRegions?.length || sentRegions.includes(region))
+        .sort();
       expect([requestDescription, status, body.results && listDistinctRegions(body)]).toEqual([
         requestDescription,
         200,

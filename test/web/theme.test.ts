@@ -21,7 +21,7 @@ describe('the theme of a brand', () => {
   it('has enough contrast, whatever colours a brand sets', () => {
     fc.assert(
       fc.property(arbitraryBrand, (brand) => {
-        const { scheme, properties, charts } = makeTheme(brand);
+        const { scheme, properties, chartColours: charts } = makeTheme(brand);
         for (const colours of Object.values(charts)) {
           const { card, text } = colours;
           const series = Array.from({ length: 10 }, (_, index) => chooseSeriesColour(colours, index));
@@ -60,7 +60,11 @@ describe('the theme of a brand', () => {
   });
 
   it('follows light and dark mode if it has no background and no text colour of its own', () => {
-    const { scheme, properties, charts } = makeTheme({ primary_color: '#063970', chart_palette: ['#063970'] });
+    const {
+      scheme,
+      properties,
+      chartColours: charts,
+    } = makeTheme({ primary_color: '#063970', chart_palette: ['#063970'] });
     expect(scheme).toBeUndefined();
     const [, light, dark] = /^light-dark\((#\w+),(#\w+)\)$/.exec(properties['--accent'] ?? '') ?? [];
     expect(light).toBe('#063970');
@@ -69,11 +73,11 @@ describe('the theme of a brand', () => {
     expect(computeContrast(charts.dark.series[0] as string, STANDARD_CHART_COLOURS.dark.card)).toBeGreaterThanOrEqual(
       3,
     );
-    expect(makeTheme({})).toEqual({ properties: {}, charts: STANDARD_CHART_COLOURS });
+    expect(makeTheme({})).toEqual({ properties: {}, chartColours: STANDARD_CHART_COLOURS });
   });
 
   it('has a colour for each slice of a pie, however few a brand names', () => {
-    const { charts } = makeTheme({ chart_palette: ['#7a1fa2', '#b45309', '#0f766e'] });
+    const { chartColours: charts } = makeTheme({ chart_palette: ['#7a1fa2', '#b45309', '#0f766e'] });
     expect(new Set(Array.from({ length: 9 }, (_, index) => chooseSeriesColour(charts.light, index))).size).toBe(9);
   });
 
@@ -83,7 +87,7 @@ describe('the theme of a brand', () => {
     ['#ffd166', { background: '#101820', text_color: '#f4f4f4' }],
     ['#063970', {}],
   ])('varies a colour of the palette that is repeated: %s', (colour, background) => {
-    const { charts } = makeTheme({ ...background, chart_palette: [colour] });
+    const { chartColours: charts } = makeTheme({ ...background, chart_palette: [colour] });
     for (const colours of Object.values(charts)) {
       const [first, second, third] = [0, 1, 2].map((index) => chooseSeriesColour(colours, index)) as [
         string,

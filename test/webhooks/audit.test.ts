@@ -30,7 +30,7 @@ beforeAll(async () => {
 const getLog = () => env.COMPANY_LOG.getByName(company.id) as unknown as DurableObjectStub<CompanyLog>;
 
 const listReceivedRecords = async (receiver: WebhookReceiver) =>
-  (await receiver.received()).flatMap(({ event }) => event.data.records as AuditRecord[]);
+  (await receiver.readReceivedRequests()).flatMap(({ event }) => event.data.records as AuditRecord[]);
 
 const makeRecordAt = (occurredAt: number, route = '/late') => ({
   ...{ id: newId(occurredAt), correlationId: 'c', occurredAt, principalType: 'user' as const, principalId: 'p' },
@@ -88,7 +88,7 @@ describe('the audit stream of a webhook endpoint', () => {
     await expect
       .poll(async () => (await listReceivedRecords(receiver)).map(({ route }) => route), { timeout: 60_000 })
       .toContain('/v1/groups');
-    const [first] = await receiver.received();
+    const [first] = await receiver.readReceivedRequests();
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
     const lateRecord = makeRecordAt(createdAt);
     await storeRecords(lateRecord);
@@ -287,7 +287,7 @@ describe('a backfill of the audit stream', () => {
     expect(await company.as.post(path, { json: { from, to } })).toMatchObject({ status: 202 });
     const listPastRecords = async () => (await listReceivedRecords(receiver)).filter(({ route }) => route === '/past');
     await expect.poll(async () => (await listPastRecords()).length).toBe(700);
-    for (const { event } of await receiver.received()) {
+    for (const { event } of await receiver.readReceivedRequests()) {
       const occurrenceTimes = (event.data.records as AuditRecord[]).map(({ occurred_at: at }) => at);
       if ((event.data.records as AuditRecord[])[0]?.route === '/past')
         expect(occurrenceTimes).toEqual(occurrenceTimes.toSorted().reverse());

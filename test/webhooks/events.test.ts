@@ -90,7 +90,7 @@ describe('a webhook event', () => {
     let events: { type: string; data: Record<string, unknown> }[] = [];
     await expect
       .poll(async () => {
-        events = (await receiver.received()).map(({ event }) => event);
+        events = (await receiver.readReceivedRequests()).map(({ event }) => event);
         const receivedTypes = events.map(({ type }) => type);
         return types.filter((type) => !receivedTypes.includes(type));
       })
@@ -135,7 +135,7 @@ describe('a webhook event', () => {
     expect(readEventData('user.updated')).toMatchObject({ _id: company.owner.id, name: 'Olga 🦉' });
     const { secret_key: secret, ...shown } = key;
     expect(readEventData('api_key.issued')).toEqual(shown);
-    expect(JSON.stringify(await receiver.received())).not.toContain(secret);
+    expect(JSON.stringify(await receiver.readReceivedRequests())).not.toContain(secret);
   });
 
   it('is sent for tables and uploads, without the value of a cell', async () => {
@@ -159,7 +159,7 @@ describe('a webhook event', () => {
       created_by_user_id: company.owner.id,
       error_code: 'CANCELLED',
     });
-    expect(JSON.stringify(await receiver.received())).not.toContain('cell-of-a-table');
+    expect(JSON.stringify(await receiver.readReceivedRequests())).not.toContain('cell-of-a-table');
   });
 
   it('is sent for an upload with a value that does not fit, without that value', async () => {
@@ -172,14 +172,17 @@ describe('a webhook event', () => {
     const { value, message, ...place } = error;
     expect(value).toBe('cell-that-misfits');
     await expect
-      .poll(async () => (await receiver.received()).findLast(({ event }) => event.data._id === failed._id)?.event.data)
+      .poll(
+        async () =>
+          (await receiver.readReceivedRequests()).findLast(({ event }) => event.data._id === failed._id)?.event.data,
+      )
       .toEqual({
         ...failed,
         created_by_user_id: company.owner.id,
         error: { ...place, message: message.replace(value, '…') },
         error_code: error.code,
       });
-    expect(JSON.stringify(await receiver.received())).not.toContain(value);
+    expect(JSON.stringify(await receiver.readReceivedRequests())).not.toContain(value);
   });
 
   it('is sent for a paused schedule, with what its record shows', async () => {
@@ -205,10 +208,12 @@ describe('a webhook event', () => {
     const { as } = company;
     const input = makeGroupInput();
     const { _id: first } = await expectSuccess(as.post('/v1/groups', { json: input }));
-    await expect.poll(async () => (await receiver.received()).map(({ event }) => event.data._id)).toContain(first);
+    await expect
+      .poll(async () => (await receiver.readReceivedRequests()).map(({ event }) => event.data._id))
+      .toContain(first);
     await expect.poll(() => countRows('events')).toBe(0);
     const countGroupEvents = async () =>
-      (await receiver.received()).filter(({ event }) => event.type === 'group.created').length;
+      (await receiver.readReceivedRequests()).filter(({ event }) => event.type === 'group.created').length;
     const eventsBefore = await countGroupEvents();
     expect((await as.post('/v1/groups', { json: input })).status).toBe(409);
     // What was written is there although nobody was told: the queue is away.
@@ -220,7 +225,10 @@ describe('a webhook event', () => {
     expect(await countGroupEvents()).toBe(eventsBefore);
     await expectSuccess(as.put('/v1/company/settings', { json: { locale: 'en' } }));
     await expect
-      .poll(async () => (await receiver.received()).filter(({ event }) => event.data._id === createdGroup._id).length)
+      .poll(
+        async () =>
+          (await receiver.readReceivedRequests()).filter(({ event }) => event.data._id === createdGroup._id).length,
+      )
       .toBe(1);
   });
 

@@ -38,7 +38,7 @@ async function createRefusedDelivery(inCompany = company) {
   return { receiver, id: _id, secret };
 }
 
-const countReceived = async (receiver: WebhookReceiver) => (await receiver.received()).length;
+const countReceived = async (receiver: WebhookReceiver) => (await receiver.readReceivedRequests()).length;
 
 /** Makes an endpoint send the deliveries that are due after the given milliseconds, as far as it is allowed. */
 async function sendDueDeliveriesAfter(id: string, milliseconds: number): Promise<void> {
@@ -127,8 +127,8 @@ describe('a webhook endpoint with a failed delivery', () => {
       company.as.post(`${ENDPOINTS_PATH}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }),
     );
     await expect.poll(async () => (await readFirstDelivery(id)).status).toBe('delivered');
-    const [first] = await receiver.received();
-    const last = (await receiver.received()).at(-1);
+    const [first] = await receiver.readReceivedRequests();
+    const last = (await receiver.readReceivedRequests()).at(-1);
     expect(last?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
     for (const candidateSecret of [secret, next]) {
       expect(new Webhook(candidateSecret).verify(last?.body ?? '', last?.headers ?? {})).toBeTruthy();
@@ -145,7 +145,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     await getSender(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
     await sendDueDeliveriesAfter(id, 25 * HOUR_MS);
     await waitForArrivals(receiver, countBefore + 1);
-    const last = (await receiver.received()).find(({ headers }) => headers['webhook-id'] === 'late');
+    const last = (await receiver.readReceivedRequests()).find(({ headers }) => headers['webhook-id'] === 'late');
     expect(last?.headers['webhook-signature']?.split(' ')).toHaveLength(1);
     const { body = '', headers = {} } = last ?? {};
     const [signature] = (headers['webhook-signature'] as string).split(' ');
@@ -233,7 +233,7 @@ describe('a webhook event', () => {
     for (const receiver of receivers) await waitForArrivals(receiver);
     await expect
       .poll(async () => {
-        const receivedEvents = await Promise.all(receivers.map((receiver) => receiver.received()));
+        const receivedEvents = await Promise.all(receivers.map((receiver) => receiver.readReceivedRequests()));
         return receivedEvents.map((events) => events.map(({ event }) => `${event.type} ${event.data._id}`));
       })
       .toEqual(receivers.map(() => [`group.created ${_id}`]));

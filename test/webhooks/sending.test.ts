@@ -72,7 +72,7 @@ describe('a webhook delivery', () => {
     const [delivery] = await waitForDeliveryEnd(_id);
     expect([delivery.status, delivery.attempts.length]).toEqual(['failed', 3]);
     expect(delivery.attempts[0]).toMatchObject({ status, error });
-    expect(await receiver.received()).toHaveLength(3);
+    expect(await receiver.readReceivedRequests()).toHaveLength(3);
   });
 
   it('succeeds as soon as a status arrives, however long the response is', async () => {

@@ -41,7 +41,7 @@ it('share events from just before a pause are sent after it, but share events fr
   await setStatus('active');
   const shareAfter = await createShare();
   await waitForArrivals(pausedReceiver, 2);
-  const deliveredShares = (await pausedReceiver.received()).map(({ event }) => event.data.share_id);
+  const deliveredShares = (await pausedReceiver.readReceivedRequests()).map(({ event }) => event.data.share_id);
   expect(new Set(deliveredShares)).toEqual(new Set([shareBefore, shareAfter]));
 });
 
@@ -63,7 +63,7 @@ const createMembership = async () => {
 interface ShareChange {
   type: string;
   /** Prepares what the request needs, anew for each request. @returns a function that sends the request */
-  request(): Promise<(sending: RequestOptions) => Promise<ApiResponse>>;
+  prepareRequest(): Promise<(sending: RequestOptions) => Promise<ApiResponse>>;
 }
 
 const makeChange = (
@@ -71,7 +71,7 @@ const makeChange = (
   request: () => Promise<[method: string, path: string, json?: unknown]>,
 ): ShareChange => ({
   type,
-  async request() {
+  async prepareRequest() {
     const [method, path, json] = await request();
     const headers = { authorization: `Bearer ${company.token}` };
     return (sending) => callApi(method, path, { headers, ...(json !== undefined && { json }), ...sending });
@@ -124,7 +124,7 @@ const ROUTE_CHANGES: Record<string, ShareChange> = {
   ]),
   'POST /api/v1/share-auth/verify': {
     type: 'auth.verified',
-    async request() {
+    async prepareRequest() {
       await createShareContext(company, [], [OUTSIDER_EMAIL]);
       await requestCode(company, OUTSIDER_EMAIL);
       const json = { company_slug: company.slug, email: OUTSIDER_EMAIL, code: readPortalCode(OUTSIDER_EMAIL) };
@@ -201,8 +201,8 @@ describe('a change of a share, context or embed', () => {
 
   it.each(Object.entries(ROUTE_CHANGES))(
     'by %s writes no event when its transaction fails',
-    async (_, { type, request }) => {
-      const sendRequest = await request();
+    async (_, { type, prepareRequest }) => {
+      const sendRequest = await prepareRequest();
       await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
       const loggedCountBefore = await readFromLog(type);
       expect((await sendRequest({ env: createFailingEnv(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
@@ -215,7 +215,7 @@ describe('a change of a share, context or embed', () => {
 
   it.each(Object.entries(ROUTE_CHANGES))('by %s has its event sent later if the queue is down', async (_, change) => {
     const { type } = change;
-    const sendRequest = await change.request();
+    const sendRequest = await change.prepareRequest();
     await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
     const loggedCountBefore = await readFromLog(type);
     expect((await sendRequest({ env: failingAfterCommit })).status).toBeLessThan(300);
@@ -229,7 +229,7 @@ describe('a change of a share, context or embed', () => {
     const types = [...new Set(Object.values(ROUTE_CHANGES).map(({ type }) => type))];
     const countDelivered = async () => {
       const ids = new Map(
-        (await webhookReceiver.received()).map(({ event, headers }) => [headers['webhook-id'], event.type]),
+        (await webhookReceiver.readReceivedRequests()).map(({ event, headers }) => [headers['webhook-id'], event.type]),
       );
       return types.map((type) => [type, [...ids.values()].filter((receivedType) => receivedType === type).length]);
     };

@@ -7,7 +7,7 @@ export const ENDPOINTS_PATH = '/v1/webhook-endpoints';
 export interface WebhookReceiver {
   key: string;
   url: string;
-  received(): Promise<
+  readReceivedRequests(): Promise<
     (ReceivedRequest & { event: { type: string; timestamp: string; data: Record<string, unknown> } })[]
   >;
   setBehaviour(behaviour: string): Promise<void>;
@@ -23,7 +23,7 @@ export function createReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl
   return {
     key,
     url: `${at}/${behaviour}/${key}`,
-    async received() {
+    async readReceivedRequests() {
       const receivedRequests = (await (await fetch(`${receiverUrl}/received/${key}`)).json()) as ReceivedRequest[];
       return receivedRequests.map((receivedRequest) => ({
         ...receivedRequest,
@@ -49,6 +49,6 @@ export async function createEndpoint(
 
 /** Waits until a receiver has received the given number of events. @returns the events */
 export async function waitForArrivals(receiver: WebhookReceiver, count = 1) {
-  await expect.poll(async () => (await receiver.received()).length).toBeGreaterThanOrEqual(count);
-  return receiver.received();
+  await expect.poll(async () => (await receiver.readReceivedRequests()).length).toBeGreaterThanOrEqual(count);
+  return receiver.readReceivedRequests();
 }

@@ -30,7 +30,7 @@ interface Pool {
   waitingClients: Set<WaitingClient>;
   retryTimer?: ReturnType<typeof setTimeout> | undefined;
   /** Digest of the password that the server accepted last. */
-  password?: Buffer;
+  passwordDigest?: Buffer;
 }
 
 interface WaitingClient {
@@ -48,7 +48,7 @@ export class Pooler {
   readonly #postgres: { host: string; port: number };
   readonly #pools = new Map<string, Pool>();
   readonly #callers = new Set<Socket>();
-  readonly #servers = new Set<ServerConnection>();
+  readonly #serverConnections = new Set<ServerConnection>();
   readonly #listener: Server;
 
   constructor(postgres: { host: string; port: number }) {
@@ -63,7 +63,7 @@ export class Pooler {
 
   close(): void {
     for (const caller of this.#callers) caller.destroy();
-    for (const server of this.#servers) server.destroy();
+    for (const server of this.#serverConnections) server.destroy();
     this.#listener.close();
   }
 
@@ -104,33 +104,33 @@ export class Pooler {
   }
 
   async #logIn(caller: Socket, login: Login): Promise<Session> {
-    const pool = this.#poolOf(login);
+    const pool = this.#getPool(login);
     const passwordDigest = createHash('sha256').update(login.password).digest();
-    const isKnownPassword = pool.password !== undefined && timingSafeEqual(passwordDigest, pool.password);
-    const server = await (isKnownPassword ? this.#take(pool, login) : this.#open(pool, login));
-    pool.password = passwordDigest;
+    const isKnownPassword = pool.passwordDigest !== undefined && timingSafeEqual(passwordDigest, pool.passwordDigest);
+    const server = await (isKnownPassword ? this.#takeConnection(pool, login) : this.#openConnection(pool, login));
+    pool.passwordDigest = passwordDigest;
     const readyMessages = [makeMessage('K', toInt32(0), toInt32(0)), makeMessage('Z', Buffer.from('I'))];
     caller.write(Buffer.concat([makeMessage('R', toInt32(0)), ...server.parameterMessages, ...readyMessages]));
-    this.#giveBack(pool, server);
+    this.#giveConnectionBack(pool, server);
     return new Session(caller, {
-      take: () => this.#take(pool, login),
-      giveBack: (returnedConnection) => this.#giveBack(pool, returnedConnection),
+      takeConnection: () => this.#takeConnection(pool, login),
+      giveConnectionBack: (returnedConnection) => this.#giveConnectionBack(pool, returnedConnection),
     });
   }
 
-  #poolOf({ user, database }: Login): Pool {
+  #getPool({ user, database }: Login): Pool {
     const name = JSON.stringify([user, database]);
     const pool = this.#pools.get(name) ?? { connectionCount: 0, idleConnections: [], waitingClients: new Set() };
     this.#pools.set(name, pool);
     return pool;
   }
 
-  async #take(pool: Pool, login: Login): Promise<ServerConnection> {
+  async #takeConnection(pool: Pool, login: Login): Promise<ServerConnection> {
     // A connection that is closing is still in the list.
     pool.idleConnections = pool.idleConnections.filter(({ isClosed }) => !isClosed);
     const idleConnection = pool.idleConnections.pop();
     if (idleConnection) {
-      idleConnection.assignClient({ receive: () => undefined, lost: () => undefined });
+      idleConnection.assignClient({ receive: () => undefined, handleLoss: () => undefined });
       return idleConnection;
     }
     return new Promise((resolve, reject) => {
@@ -139,20 +139,20 @@ export class Pooler {
     });
   }
 
-  async #open(pool: Pool, login: Login): Promise<ServerConnection> {
+  async #openConnection(pool: Pool, login: Login): Promise<ServerConnection> {
     pool.connectionCount += 1;
     try {
       const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closedConnection) => {
         pool.connectionCount -= 1;
         pool.idleConnections = pool.idleConnections.filter((connection) => connection !== closedConnection);
-        this.#servers.delete(closedConnection);
+        this.#serverConnections.delete(closedConnection);
         void this.#openForNext(pool);
       });
-      this.#servers.add(server);
+      this.#serverConnections.add(server);
       return server;
     } catch (error) {
       pool.connectionCount -= 1;
-      pool.retryTimer ??= setTimeout(() => this.#retry(pool), RETRY_MS).unref();
+      pool.retryTimer ??= setTimeout(() => this.#retryOpening(pool), RETRY_MS).unref();
       throw error;
     }
   }
@@ -162,7 +162,7 @@ export class Pooler {
     const [next] = pool.waitingClients;
     if (!next || pool.connectionCount >= POOL_SIZE) return false;
     try {
-      this.#giveBack(pool, await this.#open(pool, next.login));
+      this.#giveConnectionBack(pool, await this.#openConnection(pool, next.login));
       return true;
     } catch (error) {
       // At the role's connection limit one of the pool's connections may come free, if there is any.
@@ -173,12 +173,12 @@ export class Pooler {
     }
   }
 
-  async #retry(pool: Pool): Promise<void> {
+  async #retryOpening(pool: Pool): Promise<void> {
     pool.retryTimer = undefined;
     while (await this.#openForNext(pool));
   }
 
-  #giveBack(pool: Pool, server: ServerConnection): void {
+  #giveConnectionBack(pool: Pool, server: ServerConnection): void {
     if (server.isClosed) return;
     const [next] = pool.waitingClients;
     if (next) {

@@ -9,29 +9,29 @@ export interface Message {
 export class MessageSplitter {
   /** Received parts of an incomplete message. They are joined once: a message of megabytes comes in hundreds of chunks. */
   #chunks: Buffer[] = [];
-  #received = 0;
+  #receivedByteCount = 0;
   /** Number of bytes that are needed before the next message can be read further. */
-  #needed = 0;
+  #neededByteCount = 0;
   /** Number of bytes before the length: the first message of a caller has no type. */
-  #head: 0 | 1;
+  #headLength: 0 | 1;
 
   constructor({ sender }: { sender: 'caller' | 'server' }) {
-    this.#head = sender === 'caller' ? 0 : 1;
+    this.#headLength = sender === 'caller' ? 0 : 1;
   }
 
   *splitChunk(chunk: Buffer): Generator<Message> {
     this.#chunks.push(chunk);
-    this.#received += chunk.length;
-    if (this.#received < this.#needed) return;
+    this.#receivedByteCount += chunk.length;
+    if (this.#receivedByteCount < this.#neededByteCount) return;
     let remainingBytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
     for (;;) {
-      const headLength = this.#head;
-      this.#needed =
+      const headLength = this.#headLength;
+      this.#neededByteCount =
         remainingBytes.length < headLength + 4 ? headLength + 4 : headLength + remainingBytes.readUInt32BE(headLength);
-      if (remainingBytes.length < this.#needed) break;
-      const bytes = remainingBytes.subarray(0, this.#needed);
-      remainingBytes = remainingBytes.subarray(this.#needed);
-      this.#head = 1;
+      if (remainingBytes.length < this.#neededByteCount) break;
+      const bytes = remainingBytes.subarray(0, this.#neededByteCount);
+      remainingBytes = remainingBytes.subarray(this.#neededByteCount);
+      this.#headLength = 1;
       yield {
         type: headLength === 0 ? '' : String.fromCharCode(bytes[0] as number),
         bytes,
@@ -39,7 +39,7 @@ export class MessageSplitter {
       };
     }
     this.#chunks = [remainingBytes];
-    this.#received = remainingBytes.length;
+    this.#receivedByteCount = remainingBytes.length;
   }
 }
 

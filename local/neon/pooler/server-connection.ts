@@ -30,9 +30,9 @@ export class ServerConnection {
   /** True once the connection has ended or is closing. */
   isClosed = false;
   /** Client that uses the connection now. */
-  client: { receive(message: Message): void; lost(): void } | undefined;
+  client: { receive(message: Message): void; handleLoss(): void } | undefined;
   readonly #socket: Socket;
-  #idle: ReturnType<typeof setTimeout> | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -72,10 +72,10 @@ export class ServerConnection {
       });
       socket.on('close', () => {
         connection.isClosed = true;
-        clearTimeout(connection.#idle);
+        clearTimeout(connection.#idleTimer);
         reject(new Error('the server closed the connection'));
         if (isReady) onClosed(connection);
-        connection.client?.lost();
+        connection.client?.handleLoss();
       });
     });
   }
@@ -86,14 +86,14 @@ export class ServerConnection {
 
   /** Closes the connection after these milliseconds, unless it is used before. */
   closeAfter(milliseconds: number): void {
-    this.#idle = setTimeout(() => {
+    this.#idleTimer = setTimeout(() => {
       this.isClosed = true;
       this.#socket.end(makeMessage('X'));
     }, milliseconds);
   }
 
   assignClient(client: NonNullable<ServerConnection['client']>): void {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     this.client = client;
   }
 

@@ -5,8 +5,8 @@ import type { ServerConnection } from './server-connection.ts';
 
 /** Source of a session's connections to the server. */
 export interface ConnectionSource {
-  take(): Promise<ServerConnection>;
-  giveBack(server: ServerConnection): void;
+  takeConnection(): Promise<ServerConnection>;
+  giveConnectionBack(server: ServerConnection): void;
 }
 
 /** Types of messages that the server answers with ReadyForQuery. */
@@ -18,7 +18,7 @@ export class Session {
   readonly #source: ConnectionSource;
   #server: ServerConnection | undefined;
   /** Number of ReadyForQuery messages that are still to come. */
-  #asked = 0;
+  #pendingReadyCount = 0;
   /** True while messages were sent without a Sync after them. */
   #isOpen = false;
 
@@ -40,8 +40,8 @@ export class Session {
       return;
     }
     if (this.#caller.destroyed) return;
-    this.#server ??= await this.#taken();
-    if (ANSWERED_MESSAGE_TYPES.has(callerMessage.type)) this.#asked += 1;
+    this.#server ??= await this.#takeConnection();
+    if (ANSWERED_MESSAGE_TYPES.has(callerMessage.type)) this.#pendingReadyCount += 1;
     this.#isOpen = !ANSWERED_MESSAGE_TYPES.has(callerMessage.type);
     this.#server.send(callerMessage.bytes);
   }
@@ -51,22 +51,22 @@ export class Session {
     this.#server?.destroy();
   }
 
-  async #taken(): Promise<ServerConnection> {
-    const server = await this.#source.take();
+  async #takeConnection(): Promise<ServerConnection> {
+    const server = await this.#source.takeConnection();
     server.assignClient({
-      receive: (serverMessage) => this.#answer(serverMessage, server),
-      lost: () => this.#caller.destroy(),
+      receive: (serverMessage) => this.#forwardAnswer(serverMessage, server),
+      handleLoss: () => this.#caller.destroy(),
     });
     return server;
   }
 
-  #answer({ type, bytes, body }: Message, server: ServerConnection): void {
+  #forwardAnswer({ type, bytes, body }: Message, server: ServerConnection): void {
     this.#caller.write(bytes);
     if (type !== 'Z') return;
-    this.#asked -= 1;
-    if (this.#asked > 0 || this.#isOpen || body.toString() !== 'I') return;
+    this.#pendingReadyCount -= 1;
+    if (this.#pendingReadyCount > 0 || this.#isOpen || body.toString() !== 'I') return;
     this.#server = undefined;
     server.client = undefined;
-    this.#source.giveBack(server);
+    this.#source.giveConnectionBack(server);
   }
 }

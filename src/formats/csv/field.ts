@@ -52,7 +52,7 @@ export class FieldReader {
   /** True if a quote stands within an unquoted field of the record. */
   hasStrayQuote = false;
   /** True if a quoted field of the record is not closed. */
-  isBroken = false;
+  hasBrokenQuote = false;
   /** Offset of the quote that closes the field after a stray quote: found once for all stray quotes before it. */
   #closingQuoteOffset = -1;
   readonly #bytes: Uint8Array;
@@ -121,7 +121,7 @@ export class FieldReader {
           return nextOffset;
         }
         this.isIrregular = true;
-        this.isBroken = true;
+        this.hasBrokenQuote = true;
         if (this.#closingQuoteOffset <= at) this.#closingQuoteOffset = this.#findClosingQuote(at + 1);
         if (this.#closingQuoteOffset === UNKNOWN_QUOTE_END) return this.#markCutOff(false);
         this.quotingKind = this.#closingQuoteOffset > at ? ESCAPED_FIELD : UNQUOTED_FIELD;

@@ -144,7 +144,7 @@ export function readHead(
     if (record.filledCount === 0) return;
     if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
     if (fields.hasStrayQuote) quoteStatistics.strayQuoteCount++;
-    if (fields.isBroken) quoteStatistics.brokenQuoteCount++;
+    if (fields.hasBrokenQuote) quoteStatistics.brokenQuoteCount++;
     else if (fields.lineCount > 1)
       quoteStatistics.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
     else quoteStatistics.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);

@@ -35,7 +35,7 @@ export interface Fields {
   /** Number of the record's lines. */
   lineCount: number;
   hasStrayQuote: boolean;
-  isBroken: boolean;
+  hasBrokenQuote: boolean;
   /** Line end after the record: {@link EOL_LF} and so on, 0 at the end of the file. */
   lineEndKind: number;
 }
@@ -63,7 +63,7 @@ export function createFields(): Fields {
     isIrregular: false,
     lineCount: 1,
     hasStrayQuote: false,
-    isBroken: false,
+    hasBrokenQuote: false,
     lineEndKind: 0,
   };
 }
@@ -107,7 +107,7 @@ export function scanRecords(
     let count = 0;
     field.isIrregular = false;
     field.hasStrayQuote = false;
-    field.isBroken = false;
+    field.hasBrokenQuote = false;
     field.lineCount = 1;
     fields.lineEndKind = 0;
     for (;;) {
@@ -138,7 +138,7 @@ export function scanRecords(
     fields.isIrregular = field.isIrregular;
     fields.lineCount = field.lineCount;
     fields.hasStrayQuote = field.hasStrayQuote;
-    fields.isBroken = field.isBroken;
+    fields.hasBrokenQuote = field.hasBrokenQuote;
     const recordLine = nextLine;
     nextLine += isOneLine ? 1 : field.lineCount;
     if (onRecord(recordStart, at, recordLine) === true) break;

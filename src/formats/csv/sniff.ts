@@ -105,7 +105,7 @@ export function sniffSheet(
   decode: Decode,
   shape: SheetShape,
   givenDialect: GivenDialect = {},
-): SniffedDialect & { titles: SheetTitle[] } {
+): SniffedDialect & { titleRows: SheetTitle[] } {
   const head = readHead(bytes, isLast, SHEET_DIALECT, decode);
   const layout = findSheetLayout(head.records, shape, givenDialect.skip_lines !== undefined);
   const titles = head.records.slice(0, layout.preambleCount).map(({ line, start }, index) => ({
@@ -113,7 +113,7 @@ export function sniffSheet(
     start,
     end: head.records[index + 1]?.start ?? start,
   }));
-  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titles };
+  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titleRows: titles };
 }
 
 /** Row above a sheet's table, and its offset in the head. */

@@ -12,7 +12,7 @@ export class HtmlUnreadable extends Error {}
 export interface HtmlFile<T> {
   size: number;
   read: ReadRange;
-  begin(): SheetOutput<T>;
+  beginText(): SheetOutput<T>;
 }
 
 /** Maximum number of elements and texts of a page: the runtime reports each by a call, far slower than parsing. */
@@ -74,7 +74,7 @@ async function convertWithRecoder<T>(
   await rewritePage(file, recoderFactory, budget, tableFinder.rewriter, async () => tableFinder.foundTable !== null);
   if (tableFinder.count === 0) throw new HtmlUnreadable();
   if (tableFinder.foundTable === null) return null;
-  const output = file.begin();
+  const output = file.beginText();
   let writtenBytes = 0;
   const table = new TableText((text) => {
     writtenBytes += text.length;

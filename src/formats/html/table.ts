@@ -76,7 +76,7 @@ export class TableText {
   async endTable<T>(output: SheetOutput<T>): Promise<ConvertedSheet<T> | null> {
     this.#endRow();
     await this.#sheet.flush(this.#merges, 0);
-    if (this.#sheet.counts.filled === 0) return null;
+    if (this.#sheet.rowCounts.filledRowCount === 0) return null;
     return { text: await output.end(), sheet: this.#sheet.makeFacts(null) };
   }
 

@@ -62,12 +62,12 @@ export class ObjectReader {
   readObject(bytes: Uint8Array, line: number, isAscii: boolean): void {
     const walker = new JsonWalker(bytes, 0, MAX_NESTING);
     try {
-      if (walker.next() !== OBJECT_START) {
+      if (walker.findNextByte() !== OBJECT_START) {
         walker.walkValue();
         throw new JsonProblem('not_object', line);
       }
       this.#readMembers(walker, line);
-      walker.next();
+      walker.findNextByte();
       if (walker.at < bytes.length)
         throw new JsonProblem(bytes[walker.at] === COMMA ? 'trailing_comma' : 'malformed', line);
       if (!isAscii && !isUtf8(bytes, true)) throw new JsonProblem('not_utf8', line);
@@ -88,7 +88,7 @@ export class ObjectReader {
       if (this.#lastObjectNumbers[column] === count)
         throw new JsonProblem('duplicate_member', line, this.columnNames[column]);
       this.#lastObjectNumbers[column] = count;
-      this.#kinds[column] = walker.next();
+      this.#kinds[column] = walker.findNextByte();
       this.#starts[column] = walker.at;
       walker.walkValue(1);
       this.#ends[column] = walker.at;

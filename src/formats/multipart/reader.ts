@@ -14,7 +14,7 @@ export interface ReaderLimits {
   /** Size in bytes of the largest body that is accepted. */
   maxBytes: number;
   /** Makes the error that is thrown for a larger body. */
-  tooLarge: () => Error;
+  makeTooLargeError: () => Error;
 }
 
 /** Bytes requested from the network at a time. */
@@ -144,7 +144,7 @@ export class MultipartReader {
   async #fill(): Promise<void> {
     if (this.#hasEnded) throw new MultipartMalformed('The body ended before the form was complete.');
     await this.#read();
-    if (this.isTooLarge) throw this.#bounds.tooLarge();
+    if (this.isTooLarge) throw this.#bounds.makeTooLargeError();
   }
 
   async #read(): Promise<void> {
@@ -177,7 +177,7 @@ const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /**
  * Reads all parts of a small form into memory.
- * @throws MultipartMalformed, or the error of `limits.tooLarge` for a larger body
+ * @throws MultipartMalformed, or the error of `limits.makeTooLargeError` for a larger body
  */
 export async function readSmallForm(
   body: ReadableStream<Uint8Array>,
@@ -194,7 +194,7 @@ export async function readSmallForm(
   } catch (error) {
     await reader.discardBody(2 * limits.maxBytes);
     // A body is refused for its size first, however little of it was read until then.
-    throw reader.isTooLarge ? limits.tooLarge() : error;
+    throw reader.isTooLarge ? limits.makeTooLargeError() : error;
   }
 }
 

@@ -121,7 +121,7 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
     let at = 0;
     let filledCount = count;
     for (const maxLevel of [repetitionCount, valueLevel])
-      if (maxLevel > 0) ({ at, filled: filledCount } = checkLevels(page, at, maxLevel, count));
+      if (maxLevel > 0) ({ at, filledCount } = checkLevels(page, at, maxLevel, count));
     checkValues(page, at, first.encoding, type, valueLevel > 0 ? filledCount : count, column);
     const pageData = readDataPage(page, first, { type, element: schemaElement, schemaPath } as never);
     ({ dataPage: values, repetitionLevels } = pageData);
@@ -188,10 +188,15 @@ const countBits = (maxLevel: number): number => 32 - Math.clz32(maxLevel);
  * Checks the levels of a version 1 page, which follow their length.
  * @returns the offset after the levels, and how many levels are `maxLevel`
  */
-function checkLevels(bytes: Uint8Array, at: number, maxLevel: number, count: number): { at: number; filled: number } {
+function checkLevels(
+  bytes: Uint8Array,
+  at: number,
+  maxLevel: number,
+  count: number,
+): { at: number; filledCount: number } {
   const end = at + 4 + createReader(bytes).view.getUint32(at, true);
   if (end > bytes.length) throw new ParquetProblem('damaged');
-  return { at: end, filled: checkRuns(bytes, at + 4, end, countBits(maxLevel), count, maxLevel) };
+  return { at: end, filledCount: checkRuns(bytes, at + 4, end, countBits(maxLevel), count, maxLevel) };
 }
 
 /** Checks runs, of which one may claim two thousand million values. @returns how many of the page's values are `highestLevel` */

@@ -14,7 +14,7 @@ export type BiffEdition = 2 | 3 | 4 | 5 | 8;
 /** Data of a BIFF workbook that precedes its sheets. */
 export interface BiffBook {
   edition: BiffEdition;
-  epoch1904: boolean;
+  usesEpoch1904: boolean;
   /** Number format of each cell style; before Excel 3 of each format number. */
   formats: NumberFormat[];
   sharedTexts: SharedTexts;
@@ -22,7 +22,7 @@ export interface BiffBook {
   textDecoder: TextDecoder;
   /** Worksheets in their order, hidden ones last. */
   sheets: BiffSheet[];
-  readBytes: number;
+  readByteCount: number;
 }
 
 /** Worksheet, and the offset of its records. In the oldest editions, a worksheet has no name. */
@@ -41,7 +41,7 @@ export async function readBiffBook(stream: ByteStream): Promise<BiffBook> {
   const readByteCount = await record.readRecords(stream, 0, (kind, content, offset) =>
     reader.takeRecord(kind, content, offset),
   );
-  return { ...reader.makeBook(), readBytes: readByteCount };
+  return { ...reader.makeBook(), readByteCount };
 }
 
 class BookReader {
@@ -128,11 +128,11 @@ class BookReader {
     return cleanText(readCharacters(content, 8, content.getUint8(6), (content.getUint8(7) & 1) !== 0));
   }
 
-  makeBook(): Omit<BiffBook, 'readBytes'> {
+  makeBook(): Omit<BiffBook, 'readByteCount'> {
     const sheets = [...this.#sheets.values()].sort((a, b) => Number(a.isHidden) - Number(b.isHidden));
     return {
       edition: this.#edition,
-      epoch1904: this.#usesEpoch1904,
+      usesEpoch1904: this.#usesEpoch1904,
       formats: this.#makeFormats(),
       sharedTexts: this.#texts.sharedTexts,
       textDecoder: this.#decoder,

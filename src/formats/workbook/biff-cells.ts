@@ -112,7 +112,7 @@ export class BiffCells {
   }
 
   #passFormatted(position: { row: number; column: number }, value: number, format: NumberFormat = NUMBER_FORMAT): void {
-    const text = formatNumber(String(value), format, this.#book.epoch1904);
+    const text = formatNumber(String(value), format, this.#book.usesEpoch1904);
     // A code is text, although it is stored as a number.
     if (text === null) this.#passText(position, String(value));
     else if (format.kind === 'code' || format.kind === 'span') this.#passText(position, text);

@@ -38,7 +38,7 @@ export interface BiffFile<T> {
   /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
   /** Begins the text of a sheet. */
-  begin(): SheetOutput<T>;
+  beginText(): SheetOutput<T>;
   /** Called before all cells are held in memory, with the most bytes that they can take there. */
   reserveMemory(bytes: number): Promise<void>;
 }
@@ -69,7 +69,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
       if (sheet.isHidden && choice.first) break;
       const convertedSheet = await conversion.convertSheet(sheet);
       if (!convertedSheet) continue;
-      const { counts, text, sheet: sheetFacts } = convertedSheet;
+      const { rowCounts: counts, text, sheet: sheetFacts } = convertedSheet;
       const result = { text, sheet: { ...sheetFacts, ...names } };
       if (requestedSheet !== undefined || isTable(counts)) return result;
       choice = considerSheet(choice, counts, result);
@@ -111,15 +111,15 @@ class BiffConversion<T> {
     this.#file = file;
     this.#stream = stream;
     this.#book = book;
-    this.#readByteCount = book.readBytes;
+    this.#readByteCount = book.readByteCount;
   }
 
   /** Converts a sheet; null when it has no rows. */
-  async convertSheet({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
+  async convertSheet({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { rowCounts: RowCounts }) | null> {
     const survey = await this.#surveySheet(offset);
     if (survey.firstColumn < 0) return null;
     const merges = selectUsefulMerges(survey.cells.mergedCells);
-    const output = this.#file.begin();
+    const output = this.#file.beginText();
     const sheet = new SheetText((text) => {
       this.#textBytes += text.length;
       if (this.#textBytes > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
@@ -139,7 +139,7 @@ class BiffConversion<T> {
     }
     rows.end();
     await flushText();
-    return { text: await output.end(), sheet: sheet.makeFacts(name), counts: sheet.counts };
+    return { text: await output.end(), sheet: sheet.makeFacts(name), rowCounts: sheet.rowCounts };
   }
 
   async #surveySheet(offset: number): Promise<SheetSurvey> {

@@ -16,7 +16,7 @@ import type { Workbook } from './parts.ts';
 import type { RowWriter } from './row-writer.ts';
 
 /** Data of the workbook that a sheet's cells refer to. */
-export type WorkbookData = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
+export type WorkbookData = Pick<Workbook, 'usesEpoch1904' | 'formats' | 'strings'>;
 
 /** Writes the values of a sheet's cells into its rows, by their types and number formats. */
 export class CellWriter {
@@ -82,7 +82,7 @@ export class CellWriter {
       return;
     }
     const value = decodeText(bytes, start, end);
-    const text = formatNumber(value, format, this.#workbook.epoch1904);
+    const text = formatNumber(value, format, this.#workbook.usesEpoch1904);
     // What some programs write for infinity, for instance.
     if (text === null) this.writeText(column, value.trim());
     if (text === null || !this.#rows.moveToColumn(column)) return;

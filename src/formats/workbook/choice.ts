@@ -27,8 +27,8 @@ export const toSheetNames = (names: (string | null)[]): { sheets?: string[] } =>
 
 /** Numbers of a sheet's rows with values, and of those above the first row with two values. */
 export interface RowCounts {
-  filled: number;
-  narrow: number;
+  filledRowCount: number;
+  narrowRowCount: number;
 }
 
 /** Candidates among a workbook's sheets so far for its table. Plain data. */
@@ -42,12 +42,12 @@ export interface SheetChoice<T> {
 export const NO_CHOICE: SheetChoice<never> = { first: null, list: null };
 
 /** Returns true if a sheet has a header, a row and two columns: it is the workbook's table, whatever sheets follow. */
-export const isTable = ({ filled, narrow }: RowCounts): boolean => filled - narrow > 1;
+export const isTable = ({ filledRowCount: filled, narrowRowCount: narrow }: RowCounts): boolean => filled - narrow > 1;
 
 /** Adds a sheet that is not a table by itself to the candidates. */
 export function considerSheet<T>(
   { first, list }: SheetChoice<T>,
-  { filled, narrow }: RowCounts,
+  { filledRowCount: filled, narrowRowCount: narrow }: RowCounts,
   sheet: T,
 ): SheetChoice<T> {
   if (filled === 0) return { first, list };

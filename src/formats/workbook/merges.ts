@@ -66,7 +66,7 @@ export interface MergesOfPiece {
 export function readMerges(piece: Uint8Array, names: Namespaces): MergesOfPiece {
   const merges: Merge[] = [];
   const reader = new XmlReader(piece, { namespaces: names });
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+  for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
     const isEnd = (token === CLOSE_TAG || token === EMPTY_TAG) && reader.isElement('mergeCells');
     if (isEnd) return { merges, names: reader.names, nextOffset: reader.at, isEnd };
     if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('mergeCell')) continue;

@@ -11,7 +11,7 @@ import { MAX_TEXTS_BYTES, type SharedTexts } from './texts.ts';
 /** Data of a workbook apart from its sheets' rows. */
 export interface Workbook {
   /** True if serial numbers of days count from 1904, as in old workbooks of macOS. */
-  epoch1904: boolean;
+  usesEpoch1904: boolean;
   /** Number format of each cell style. */
   formats: NumberFormat[];
   strings: SharedTexts;
@@ -51,7 +51,7 @@ export async function openWorkbook(
   const relations = readRelations(await readPart(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
   const findTarget = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
 
-  const { epoch1904, sheets } = readWorkbook(mainPartBytes);
+  const { usesEpoch1904, sheets } = readWorkbook(mainPartBytes);
   const strings = new SharedStrings();
   const sharedEntry = entries.get(normalizePath(findTarget('sharedStrings')));
   if (sharedEntry && sharedEntry.size > computeMaxXmlBytes(size)) throw new WorkbookTooLarge();
@@ -64,7 +64,7 @@ export async function openWorkbook(
   // Without its formats a date would be read as a number.
   if (!styles && findTarget('styles') !== '') throw new ZipDamaged();
   return {
-    epoch1904,
+    usesEpoch1904,
     formats: readFormats(styles),
     strings: strings.sharedTexts,
     sheets: sheets.flatMap(({ name, isHidden, relationId }) => {
@@ -121,7 +121,7 @@ interface SheetEntry {
   isHidden: boolean;
 }
 
-function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEntry[] } {
+function readWorkbook(bytes: Uint8Array): { usesEpoch1904: boolean; sheets: SheetEntry[] } {
   let usesEpoch1904 = false;
   const sheets: SheetEntry[] = [];
   let isComplete = false;
@@ -135,7 +135,7 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEnt
     }
   });
   if (!isComplete) throw new XmlUnreadable('a workbook without sheets');
-  return { epoch1904: usesEpoch1904, sheets: sheets.sort((a, b) => Number(a.isHidden) - Number(b.isHidden)) };
+  return { usesEpoch1904, sheets: sheets.sort((a, b) => Number(a.isHidden) - Number(b.isHidden)) };
 }
 
 /** Reads the number format of each cell style (`cellXfs`). */
@@ -168,7 +168,7 @@ function readTags(
   if (!bytes) return;
   const reader = new XmlReader(bytes);
   let isRoot = false;
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+  for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
     if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
     isRoot ||= reader.isElement(root);
     if (!isRoot) break;

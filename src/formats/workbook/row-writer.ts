@@ -23,9 +23,9 @@ export class RowWriter {
   /** Number of fields of the widest row so far. */
   width: number;
   /** Number of rows with a value. */
-  filled: number;
+  filledRowCount: number;
   /** Number of rows with a value above the first row with two values; of all rows with a value, if none has two. */
-  narrow: number;
+  narrowRowCount: number;
   #out = new Uint8Array(256 * 1024);
   #at = 0;
   #rowStart = 0;
@@ -36,8 +36,8 @@ export class RowWriter {
   constructor(from = { row: 0, width: 0, filled: 0, narrow: 0 }) {
     this.row = from.row;
     this.width = from.width;
-    this.filled = from.filled;
-    this.narrow = from.narrow;
+    this.filledRowCount = from.filled;
+    this.narrowRowCount = from.narrow;
   }
 
   /** Takes the completed rows out of the buffer. The current row stays. */
@@ -145,8 +145,9 @@ export class RowWriter {
 
   endRow(): void {
     if (!this.isEmpty) {
-      if (this.#valueCount > 0) this.filled++;
-      if (this.#valueCount === 1 && this.narrow === this.filled - 1) this.narrow = this.filled;
+      if (this.#valueCount > 0) this.filledRowCount++;
+      if (this.#valueCount === 1 && this.narrowRowCount === this.filledRowCount - 1)
+        this.narrowRowCount = this.filledRowCount;
       if (this.#field + 1 > this.width) this.width = this.#field + 1;
       this.moveToField(this.width - 1);
     }

@@ -35,7 +35,7 @@ export class SharedStrings {
     bytes.set(piece, this.#rest.length);
     const reader = new XmlReader(bytes, { namespaces: this.#names });
     let doneBytes = 0;
-    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('sst')) this.#names = reader.names;
       else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('si')) {
         if (token === OPEN_TAG && !readRuns(reader, 'si', (isEncoded) => this.#append(reader, isEncoded))) break;
@@ -62,7 +62,7 @@ export class SharedStrings {
 export function readRuns(reader: XmlReader, element: 'si' | 'is', appendRun: (isEncoded: boolean) => void): boolean {
   let pronunciationDepth = 0;
   let isText = false;
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+  for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
     if (token === CLOSE_TAG && reader.isElement(element)) return true;
     if (token === OPEN_TAG && reader.isElement('rPh')) pronunciationDepth++;
     else if (token === CLOSE_TAG && reader.isElement('rPh')) pronunciationDepth--;

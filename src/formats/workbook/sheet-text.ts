@@ -34,8 +34,11 @@ export class SheetText {
     await this.#write(text);
   }
 
-  get counts(): RowCounts {
-    return { filled: this.writer.filled - this.#joinedRowCount, narrow: this.writer.narrow };
+  get rowCounts(): RowCounts {
+    return {
+      filledRowCount: this.writer.filledRowCount - this.#joinedRowCount,
+      narrowRowCount: this.writer.narrowRowCount,
+    };
   }
 
   makeFacts(name: string | null): SheetFacts {

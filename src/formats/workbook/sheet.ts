@@ -51,7 +51,8 @@ export const beginSheet = (firstColumn: number): SheetState => ({
 /** Reads the namespaces of prefixes where a sheet's rows begin. */
 export function readNamespaces(head: Uint8Array): Namespaces {
   const reader = new XmlReader(head);
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) if (reader.isElement('sheetData')) break;
+  for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken())
+    if (reader.isElement('sheetData')) break;
   return reader.names;
 }
 
@@ -96,7 +97,7 @@ class RowConverter {
     const reader = this.#reader;
     let takenBytes = 0;
     let isFull = false;
-    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if (!state.names) {
         if (token === OPEN_TAG && reader.isElement('sheetData')) state.names = reader.names;
         else if (token === EMPTY_TAG && reader.isElement('sheetData')) state.done = true;
@@ -116,7 +117,7 @@ class RowConverter {
       if (state.done || isFull) break;
     }
     if (isLast && !state.done && !isFull) throw new XmlUnreadable('a sheet that is cut off');
-    const { row, width, filled, narrow } = this.#writer;
+    const { row, width, filledRowCount: filled, narrowRowCount: narrow } = this.#writer;
     const offset = state.offset + takenBytes;
     return {
       state: { ...state, offset, row, width, filled, narrow, fills: this.#rows.fills },
@@ -140,7 +141,7 @@ class RowConverter {
   #convertCells(): boolean {
     const reader = this.#reader;
     let column = -1;
-    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if (token === CLOSE_TAG && reader.isElement('row')) return true;
       if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('c')) continue;
       const columnBefore = column;
@@ -164,7 +165,7 @@ class RowConverter {
     let joinedText: string | null = null;
     let inlineText: string | null = null;
     let isInValue = false;
-    for (let token = reader.next(); ; token = reader.next()) {
+    for (let token = reader.readNextToken(); ; token = reader.readNextToken()) {
       if (token === CUT_TOKEN) return false;
       if (token === CLOSE_TAG && reader.isElement('c')) break;
       if (token === OPEN_TAG && reader.isElement('v')) isInValue = true;

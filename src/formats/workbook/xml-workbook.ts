@@ -30,7 +30,7 @@ export interface XmlWorkbookFile<T> {
   read: ReadRange;
   /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
-  begin(): SheetOutput<T>;
+  beginText(): SheetOutput<T>;
 }
 
 const BLOCK_BYTES = 256 * 1024;
@@ -89,8 +89,11 @@ class XmlConversion<T> {
   readonly #names: string[] = [];
   /** Sheet that is the workbook's table, once known: then only the names of further sheets are read. */
   #foundSheet: ConvertedSheet<T> | null = null;
-  readonly #seenSheets: { isHidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] =
-    [];
+  readonly #seenSheets: {
+    isHidden: boolean;
+    result: ConvertedSheet<T>;
+    counts: { filledRowCount: number; narrowRowCount: number };
+  }[] = [];
 
   constructor(file: XmlWorkbookFile<T>, firstColumns: Map<number, number>, usualFirstColumn: number | null) {
     this.#file = file;
@@ -140,7 +143,7 @@ class XmlConversion<T> {
     const bytes = concatBytes([this.#rest, piece]);
     const reader = new XmlReader(bytes, { namespaces: this.#openNamespaces.at(-1) ?? null });
     let doneBytes = 0;
-    for (let token = reader.next(); token !== CUT_TOKEN && !this.#isOver; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN && !this.#isOver; token = reader.readNextToken()) {
       if (token === CLOSE_TAG) await this.#closeElement();
       else if ((token === OPEN_TAG || token === EMPTY_TAG) && !this.#readElement(reader, token === OPEN_TAG, doneBytes))
         break;
@@ -188,7 +191,7 @@ class XmlConversion<T> {
       if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME_LENGTH ? '' : name);
       if (this.#foundSheet || !isRequested) return;
       const firstColumn = this.#firstColumns.get(this.sheetNumber) ?? this.#usualFirstColumn;
-      this.#currentSheet = new OpenSheet(name, firstColumn, this.#file.begin(), (bytes) => {
+      this.#currentSheet = new OpenSheet(name, firstColumn, this.#file.beginText(), (bytes) => {
         this.#writtenBytes += bytes;
         if (this.#writtenBytes > computeMaxTextBytes(this.#file.size)) throw new WorkbookTooLarge();
       });
@@ -202,14 +205,14 @@ class XmlConversion<T> {
     const { isHidden, text } = this.#currentSheet;
     const result = await this.#currentSheet.end();
     this.#currentSheet = null;
-    if (text.counts.filled === 0) return;
-    this.#seenSheets.push({ isHidden, result, counts: text.counts });
-    if (this.#file.sheet !== undefined || (!isHidden && isTable(text.counts))) this.#foundSheet = result;
+    if (text.rowCounts.filledRowCount === 0) return;
+    this.#seenSheets.push({ isHidden, result, counts: text.rowCounts });
+    if (this.#file.sheet !== undefined || (!isHidden && isTable(text.rowCounts))) this.#foundSheet = result;
   }
 
   #readStyles(reader: XmlReader): boolean {
     let id = '';
-    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if (token === CLOSE_TAG && reader.isElement('Styles')) return true;
       if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
       if (reader.isElement('Style')) id = this.#readAttribute(reader, 'ID') ?? '';
@@ -252,7 +255,7 @@ class XmlConversion<T> {
   #readCells(reader: XmlReader): Cell[] | null {
     const cells: Cell[] = [];
     let columnPosition = 0;
-    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if (token === CLOSE_TAG && reader.isElement('Row')) return cells;
       if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('Cell')) continue;
       columnPosition = this.#readIndex(reader, columnPosition);
@@ -273,7 +276,7 @@ class XmlConversion<T> {
     let type = '';
     let text = '';
     let isData = false;
-    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if (token === CLOSE_TAG && reader.isElement('Cell')) return this.#toValue(type, text, style);
       // Those that follow are of comments.
       if ((token === OPEN_TAG || token === EMPTY_TAG) && type === '' && reader.isElement('Data')) {
@@ -384,7 +387,7 @@ class OpenSheet<T> {
 /** Skips the element whose tag was just read. @returns false when the bytes end before the element does */
 function skipElement(reader: XmlReader): boolean {
   for (let depth = 1; depth > 0; ) {
-    const token = reader.next();
+    const token = reader.readNextToken();
     if (token === CUT_TOKEN) return false;
     if (token === OPEN_TAG) depth += 1;
     else if (token === CLOSE_TAG) depth -= 1;

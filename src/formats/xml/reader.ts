@@ -30,7 +30,7 @@ const COMPATIBILITY_NAMESPACE = 'http://schemas.openxmlformats.org/markup-compat
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9;
 
-/** Reads the tokens of a part; `next` moves to the next one. */
+/** Reads the tokens of a part; `readNextToken` moves to the next one. */
 export class XmlReader {
   readonly bytes: Uint8Array;
   /** Offset of the next token. */
@@ -70,7 +70,7 @@ export class XmlReader {
   }
 
   /** Moves to the next token. Comments, processing instructions and the other alternative contents are skipped. */
-  next(): number {
+  readNextToken(): number {
     for (;;) {
       const token = this.#readAnyToken();
       if (token !== OPEN_TAG || this.#isOwn || !this.#isAlternative()) return token;

@@ -139,8 +139,8 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
         return handleMessage(request, body, {
           version: ctx.config.VERSION,
           instructions,
-          list: listTools,
-          call: (name, callArguments) => callTool(name, callArguments, perform, locale),
+          listTools,
+          callTool: (name, callArguments) => callTool(name, callArguments, perform, locale),
         });
       },
     ),

@@ -24,9 +24,9 @@ export interface ToolServer {
   version: string;
   /** Instructions for a model: which tool to call when. */
   instructions: string;
-  list(): ListedTool[];
+  listTools(): ListedTool[];
   /** Calls a tool. @returns undefined for a tool that does not exist */
-  call(name: string, sentArguments: Record<string, unknown>): Promise<ToolResult | undefined>;
+  callTool(name: string, sentArguments: Record<string, unknown>): Promise<ToolResult | undefined>;
 }
 
 /** Placeholder validator that is never called: the SDK's own need `eval`, for elicitation, which no tool uses. */
@@ -48,13 +48,13 @@ function createServer(tools: ToolServer, supportedProtocolVersions: readonly str
     },
   );
   server.setRequestHandler('tools/list', () => ({
-    tools: tools.list().map((tool) => ({
+    tools: tools.listTools().map((tool) => ({
       ...tool,
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     })),
   }));
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: callArguments = {} } }) => {
-    const result = await tools.call(name, callArguments);
+    const result = await tools.callTool(name, callArguments);
     if (!result)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shorten(name, 80).toWellFormed()}`);
     return result;

@@ -30,9 +30,9 @@ export interface Tool {
   /** Argument that may hold the whole body instead of the single arguments. */
   bodyArgument?: string;
   /** Default parameters of the query. */
-  defaults?: Readonly<Record<string, string>>;
+  defaultParameters?: Readonly<Record<string, string>>;
   /** Parameters of the query that callers cannot set. */
-  fixed?: Readonly<Record<string, string>>;
+  fixedParameters?: Readonly<Record<string, string>>;
 }
 
 /** Names of the arguments of a list's tool. */
@@ -103,7 +103,7 @@ export function makeOutputSchema({ contract: { returns } }: Route['endpoint']): 
   };
 }
 
-const getArgumentLimits = ({ allowedValues, defaults }: Tool, name: string): object => ({
+const getArgumentLimits = ({ allowedValues, defaultParameters: defaults }: Tool, name: string): object => ({
   ...(allowedValues?.[name] && { enum: allowedValues[name] }),
   ...(defaults?.[name] !== undefined && { default: defaults[name] }),
 });
@@ -141,7 +141,7 @@ export function toRouteInput(
   { properties }: ArgumentsSchema,
   callArguments: Record<string, unknown>,
 ): RouteInput {
-  const { bodyArgument, defaults, fixed } = tool;
+  const { bodyArgument, defaultParameters: defaults, fixedParameters: fixed } = tool;
   const bodySchema = bodyArgument && { [bodyArgument]: { type: 'object', properties } };
   const parsedArguments = parseMembers(callArguments, { properties: { ...properties, ...bodySchema } });
   const { resource, given, problems } = readArguments(tool, parsedArguments);

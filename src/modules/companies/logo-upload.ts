@@ -15,7 +15,7 @@ export const logoForm = z.object({
 });
 
 /** Reads the file of a request: its body, or the one file of its form. */
-export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Array<ArrayBuffer>> {
+export async function readLogoFile({ stream, mediaType: type }: SentBody): Promise<Uint8Array<ArrayBuffer>> {
   const boundary = parseBoundary(type);
   const file =
     boundary && stream
@@ -29,7 +29,7 @@ export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Arr
 const makeLogoFailure = (message: string) => invalidInput([{ field: 'logo', message }]);
 
 async function readFormFile(body: ReadableStream<Uint8Array>, boundary: string): Promise<Uint8Array> {
-  const sizeLimits = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, tooLarge: () => logoTooLarge() };
+  const sizeLimits = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, makeTooLargeError: () => logoTooLarge() };
   const parts = await readSmallForm(body, boundary, sizeLimits).catch((error: unknown) => {
     throw error instanceof MultipartMalformed
       ? makeLogoFailure('must be sent as a form, or as the body itself')

@@ -55,7 +55,7 @@ export function listDashboardInputs(
         origin: 'parameter',
         takesList: acceptsList(getTemplate(sql), slug, kind) && (existingInput?.takesList ?? true),
         appliesTo: [...(existingInput?.appliesTo ?? []), id],
-        skips: [],
+        skippedIds: [],
         viewerAttributes: [...new Set([...(existingInput?.viewerAttributes ?? []), ...listAttributes(parameter)])],
         unboundIds: [],
       });
@@ -92,7 +92,7 @@ function toFilterInput(
       acceptsListInOptions &&
       matchingVisualizations.every((user) => matchParameter(filter, user)?.takesList ?? true),
     appliesTo: appliedVisualizations.map(({ id }) => id),
-    skips: matchingVisualizations.filter(({ id }) => !doesFilterApply(filter, id)).map(({ id }) => id),
+    skippedIds: matchingVisualizations.filter(({ id }) => !doesFilterApply(filter, id)).map(({ id }) => id),
     viewerAttributes: [...new Set([filter, ...appliedVisualizations.map(findOwnParameter)].flatMap(listAttributes))],
     unboundIds: matchingVisualizations
       .filter((user) => !doesFilterApply(filter, user.id) && listAttributes(findOwnParameter(user)).length > 0)

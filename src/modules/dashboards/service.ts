@@ -216,7 +216,7 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 /**
  * Runs the visualizations of a dashboard with `values`.
  * @param limits.refusals the failures by which some visualizations are not run @param limits.enforced the slugs whose values are
- * enforced @param limits.only the only visualization to run
+ * enforced @param limits.onlyVisualization the only visualization to run
  * @returns one execution for each visualization, in the order of the layout
  */
 export async function runDashboard(
@@ -227,15 +227,17 @@ export async function runDashboard(
     refusals = new Map(),
     enforced,
     maxConnections,
-    only,
+    onlyVisualization,
   }: {
     refusals?: AccessFailures;
     enforced?: ReadonlySet<string> | undefined;
     maxConnections?: number;
-    only?: Visualization | undefined;
+    onlyVisualization?: Visualization | undefined;
   } = {},
 ): Promise<Execution[]> {
-  const placedVisualizations = only ? [only] : listPlacedVisualizations({ dashboard, visualizations });
+  const placedVisualizations = onlyVisualization
+    ? [onlyVisualization]
+    : listPlacedVisualizations({ dashboard, visualizations });
   const runs = placedVisualizations
     .filter(({ id }) => !refusals.has(id))
     .map((visualization) => ({
@@ -246,7 +248,7 @@ export async function runDashboard(
   const executionIterator = (await executeRuns(ctx, runs, maxConnections)).values();
   return placedVisualizations.map(({ id }) => {
     const failure = refusals.get(id);
-    if (failure) return { visualizationId: id, durationMs: 0, cached: false, failure };
+    if (failure) return { visualizationId: id, durationMs: 0, isCached: false, failure };
     return executionIterator.next().value as Execution;
   });
 }
@@ -299,7 +301,7 @@ function executeLoadedDashboard(
 ): Promise<Execution[]> {
   const refusals = findDeniedVisualizations(ctx, loadedDashboard);
   const values = computeBoundValues(makeInsiderRules(loadedDashboard, refusals), parameters);
-  return runDashboard(ctx, loadedDashboard, values, { refusals, only: onlyVisualization });
+  return runDashboard(ctx, loadedDashboard, values, { refusals, onlyVisualization });
 }
 
 /**

@@ -61,7 +61,7 @@ export const chooseValues = (visualization: Visualization, sentValues: Record<st
   computeBoundValues(makeViewerRules(listVisualizationInputs(visualization), { isInsider: true }), sentValues);
 
 /** A result, and whether it comes from the cache. */
-export type EndpointResult = UserSqlResult & { cached: boolean };
+export type EndpointResult = UserSqlResult & { isCached: boolean };
 
 /** Runs the visualization of a slug with the values of a query, or returns the recent cached result of an equal query. */
 export async function executeEndpoint(
@@ -73,14 +73,14 @@ export async function executeEndpoint(
   return nameQueryParameters(async () => {
     const values = chooseValues(visualization, parseParameters(query, visualization.parameters));
     const cacheTtlSeconds = endpoint.cacheSeconds;
-    if (cacheTtlSeconds === 0) return { ...(await runVisualization(ctx, visualization, values)), cached: false };
+    if (cacheTtlSeconds === 0) return { ...(await runVisualization(ctx, visualization, values)), isCached: false };
     const cachedResults = getCachedResults(ctx, 'data-results', await computeCacheKey(endpoint, visualization, values));
     const cachedResult = await cachedResults.findResult();
-    if (cachedResult !== undefined) return { ...JSON.parse(cachedResult), cached: true };
+    if (cachedResult !== undefined) return { ...JSON.parse(cachedResult), isCached: true };
     const { tables = UNKNOWN_TABLES, ...result } = await runVisualization(ctx, visualization, values);
     const text = JSON.stringify(result);
-    cachedResults.storeResult(() => text, { length: text.length, seconds: cacheTtlSeconds, tables });
-    return { ...result, cached: false };
+    cachedResults.storeResult(() => text, { length: text.length, cacheSeconds: cacheTtlSeconds, tables });
+    return { ...result, isCached: false };
   });
 }
 

@@ -145,7 +145,7 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
       if (rowCount === undefined) await addBytes(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;
       if (rowCount > limits.rows) throw executionFailed(`The result has more than ${limits.rows} rows.`);
-      await addBytes(writer.rows(rows));
+      await addBytes(writer.writeRows(rows));
     }
     await addBytes(writer.end({ row_count: rowCount ?? 0, truncated: false }));
     await file.flush();

@@ -32,7 +32,7 @@ const dataView = z
   .meta({ id: 'DataResult' });
 
 function toResponse(result: EndpointResult, format: DataFormat): Response {
-  const { rows, truncated, cached } = result;
+  const { rows, truncated, isCached: cached } = result;
   const body = writeResultFile({ format }, result, { row_count: rows.length, truncated, cached });
   return new Response(body, { headers: { 'Content-Type': getContentType(format), ...buildTruncationHeader(result) } });
 }

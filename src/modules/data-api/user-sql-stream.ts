@@ -39,7 +39,7 @@ export async function* streamUserSql(
     run.setClient(client, []);
     client.query(run);
     // Whoever stops reading leaves the batch that is under way behind.
-    run.result.catch(() => undefined);
+    run.resultPromise.catch(() => undefined);
     return { run, wanted: rowCount };
   };
   let { run, wanted } = fetchRows(
@@ -47,7 +47,7 @@ export async function* streamUserSql(
     makeOpeningSteps(statement, names, Math.ceil(milliseconds)),
   );
   for (let isFirst = true; ; isFirst = false) {
-    const { columns, rows, truncated } = await (isFirst ? noteExecution(sql, run.result) : run.result);
+    const { columns, rows, truncated } = await (isFirst ? noteExecution(sql, run.resultPromise) : run.resultPromise);
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
     if (!isLast) ({ run, wanted } = fetchRows(Math.min(rowsPerBatch, computeNextRowCount(rows.length, run.bytes))));

@@ -27,7 +27,7 @@ interface SimpleAttribute {
 interface ComplexAttribute {
   parts: Readonly<Record<string, SimpleAttribute>>;
   /** Returns the condition that an element meets `condition`; `condition` itself where there is exactly one element. */
-  some(condition: SQL): SQL;
+  makeSomeCondition(condition: SQL): SQL;
 }
 
 type Attribute = SimpleAttribute | ComplexAttribute;
@@ -42,7 +42,7 @@ const getMetaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt:
     created: { type: 'time', is: createdAt },
     lastmodified: { type: 'time', is: changedAt },
   },
-  some: (condition) => condition,
+  makeSomeCondition: (condition) => condition,
 });
 
 /** Returns the attributes that are stored, by their names in lower case. Others count as empty. */
@@ -60,11 +60,11 @@ function getStoredAttributes(
       meta: getMetaAttributes(kind, users.createdAt, users.updatedAt),
       username: email,
       displayname: name,
-      name: { parts: { formatted: name, value: name }, some: (condition: SQL) => condition },
+      name: { parts: { formatted: name, value: name }, makeSomeCondition: (condition: SQL) => condition },
       active: { type: 'yes-or-no', is: users.isActive },
       emails: {
         parts: { value: email, type: makeConstantAttribute('work'), primary: { type: 'yes-or-no', is: sql`1` } },
-        some: (condition: SQL) => condition,
+        makeSomeCondition: (condition: SQL) => condition,
       },
       groups: {
         parts: {
@@ -72,7 +72,9 @@ function getStoredAttributes(
           display: { type: 'text', is: sql`membership.name` },
           type: makeConstantAttribute('direct'),
         },
-        some: (condition: SQL) => sql`exists (select 1 from ${groups} as membership where membership.id in (
+        makeSomeCondition: (
+          condition: SQL,
+        ) => sql`exists (select 1 from ${groups} as membership where membership.id in (
           select ${groupBindings.groupId} from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN} where ${groupBindings.principalType} = 'user'
           and ${groupBindings.principalId} = ${users.id} and ${groupBindings.companyId} = ${users.companyId})
           and ${and(sql`membership.deleted_at is null`, isNotDenied(sql`membership.id`, hiddenGroups), condition)})`,
@@ -91,7 +93,7 @@ function getStoredAttributes(
         display: { type: 'text', is: sql`member.name` },
         type: makeConstantAttribute('User'),
       },
-      some: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
+      makeSomeCondition: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
         select ${groupBindings.principalId} from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN} where ${groupBindings.principalType} = 'user'
         and ${groupBindings.groupId} = ${groups.id} and ${groupBindings.companyId} = ${groups.companyId})
         and ${and(sql`member.deleted_at is null`, isNotDenied(sql`member.id`, hiddenUsers), condition)})`,
@@ -131,7 +133,7 @@ export function compileFilter(
     if (outerAttribute) return makeSingleCondition(findSubAttribute(outerAttribute, path.name));
     const attribute = findAttribute(path);
     if (!('parts' in attribute)) return makeSingleCondition(path.sub === undefined ? attribute : NULL_ATTRIBUTE);
-    return attribute.some(makeSingleCondition(findSubAttribute(attribute, path.sub ?? 'value')));
+    return attribute.makeSomeCondition(makeSingleCondition(findSubAttribute(attribute, path.sub ?? 'value')));
   };
 
   const maxLetters =
@@ -147,11 +149,11 @@ export function compileFilter(
         return sql`not (${makeCondition(partFilter.filter, outerAttribute)})`;
       case 'has': {
         const attribute = findAttribute(partFilter.path);
-        return 'parts' in attribute ? attribute.some(makeCondition(partFilter.filter, attribute)) : sql`0`;
+        return 'parts' in attribute ? attribute.makeSomeCondition(makeCondition(partFilter.filter, attribute)) : sql`0`;
       }
       case 'pr':
         return isComplexAttribute(partFilter.path, outerAttribute)
-          ? (findAttribute(partFilter.path) as ComplexAttribute).some(sql`1`)
+          ? (findAttribute(partFilter.path) as ComplexAttribute).makeSomeCondition(sql`1`)
           : makeComparison(partFilter.path, outerAttribute, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
         return makeComparison(partFilter.path, outerAttribute, (simpleAttribute) =>

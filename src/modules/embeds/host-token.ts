@@ -84,7 +84,11 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
         dashboard_id === undefined
           ? { type: 'visualization', id: visualization_id }
           : { type: 'dashboard', id: dashboard_id },
-      terms: { fixed: terms.fixed_params, allowedSlugs: terms.allowed_params, requiredSlugs: terms.required_params },
+      terms: {
+        fixedValues: terms.fixed_params,
+        allowedSlugs: terms.allowed_params,
+        requiredSlugs: terms.required_params,
+      },
       allowedOrigins: terms.allowed_origins,
       allowDownloads: terms.allow_downloads,
       viewer: terms.viewer ?? null,

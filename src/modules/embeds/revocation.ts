@@ -79,12 +79,12 @@ export const makeRevokeAllStatements = (db: ControlDb, companyId: string, now: n
 });
 
 /** The bounds of a range that contains all subjects. */
-const ALL_SUBJECTS_RANGE = { from: '', to: '~' };
+const ALL_SUBJECTS_RANGE = { firstSubject: '', endSubject: '~' };
 
 /** Returns the range of subjects that contains those of single tokens of a target. */
-function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to: string } {
-  const { from, to } = getTokenIdRange(target);
-  return { from: SUBJECT_FORMATS.token(from), to: SUBJECT_FORMATS.token(to) };
+function getSingleTokenRange(target: EmbedClaims['target']): { firstSubject: string; endSubject: string } {
+  const { firstId, endId } = getTokenIdRange(target);
+  return { firstSubject: SUBJECT_FORMATS.token(firstId), endSubject: SUBJECT_FORMATS.token(endId) };
 }
 
 /**

@@ -27,7 +27,7 @@ const newEmbed = z
   })
   .transform(
     (body): NewEmbed => ({
-      terms: { fixed: body.fixed_params, allowedSlugs: body.allowed_params, requiredSlugs: body.required_params },
+      terms: { fixedValues: body.fixed_params, allowedSlugs: body.allowed_params, requiredSlugs: body.required_params },
       expiresIn: body.expires_in,
       allowedOrigins: body.allowed_origins,
       viewer: body.viewer ?? null,

@@ -71,7 +71,7 @@ async function tryGenerateEmbed(
 ): Promise<Embed | undefined> {
   const { companyId } = ctx.actor;
   const item = await readItemToEmbed(ctx, type, id);
-  const terms = { ...newEmbed.terms, fixed: toText(newEmbed.terms.fixed) };
+  const terms = { ...newEmbed.terms, fixedValues: toText(newEmbed.terms.fixedValues) };
   const viewer = newEmbed.viewer && {
     id: newEmbed.viewer.id,
     attributes: toText(newEmbed.viewer.attributes) as ViewerAttributes,
@@ -105,7 +105,7 @@ async function tryGenerateEmbed(
   };
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
-    const field = chooseLongerField(terms.fixed, viewer?.attributes ?? {});
+    const field = chooseLongerField(terms.fixedValues, viewer?.attributes ?? {});
     throw invalidInput([{ field, message: 'are too long: the token would not fit into a URL' }]);
   }
   const event = prepareShareEvent(ctx, {

@@ -51,7 +51,7 @@ export const upsertRevocation = (
 export const deleteTargetRevocations = (
   db: ControlDb,
   companyId: string,
-  { from, to }: { from: string; to: string },
+  { firstSubject, endSubject }: { firstSubject: string; endSubject: string },
   revokedUntil: number,
 ) =>
   db
@@ -59,8 +59,8 @@ export const deleteTargetRevocations = (
     .where(
       and(
         eq(embedRevocations.companyId, companyId),
-        gte(embedRevocations.subject, from),
-        lt(embedRevocations.subject, to),
+        gte(embedRevocations.subject, firstSubject),
+        lt(embedRevocations.subject, endSubject),
         lte(embedRevocations.revokedAt, revokedUntil),
       ),
     );

@@ -23,9 +23,9 @@ export function parseTarget(tokenId: string): EmbedTarget | undefined {
 }
 
 /** Returns the bounds of a range of token ids that contains exactly the tokens of this target. */
-export function getTokenIdRange(target: EmbedTarget): { from: string; to: string } {
+export function getTokenIdRange(target: EmbedTarget): { firstId: string; endId: string } {
   // After the hyphen comes the full stop.
-  return { from: `${makePrefix(target)}-`, to: `${makePrefix(target)}.` };
+  return { firstId: `${makePrefix(target)}-`, endId: `${makePrefix(target)}.` };
 }
 
 const makePrefix = ({ type, id }: EmbedTarget): string => `${TARGET_LETTERS[type]}-${id}`;

@@ -164,7 +164,7 @@ export const executeEmbed = (
 ) =>
   recordRefusals(ctx, ctx.actor.tokenRecord.claims, async () => {
     const { tokenRecord } = ctx.actor;
-    const { answer, downloaded } = await executeForViewer(
+    const { answer, download: downloaded } = await executeForViewer(
       ctx,
       tokenRecord.item,
       makeEmbedRules(tokenRecord),

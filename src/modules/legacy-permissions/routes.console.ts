@@ -86,7 +86,7 @@ export const permissionEndpoints = [
       // Document 2 shows no query here: who sends none gets as many as there can be on a page.
       query: makeSortedListQuery(
         { searchedField: 'the name', fields: ['name', 'created_at'], defaultOrdering: '-created_at' },
-        { standard: 100, maximum: 100 },
+        { usualPageSize: 100, maxPageSize: 100 },
       ),
       returns: ok(makeListSchema(permissionView)),
       fails: [],

@@ -14,7 +14,7 @@ export interface ScheduledMail extends Recipient {
   notes: string[];
   files: AttachedFile[];
   /** A text that names the files left out because the mail would be too large. */
-  tooLarge?: string | undefined;
+  tooLargeText?: string | undefined;
   /** The URL at which the recipient sees the whole dashboard or visualization. */
   viewUrl: string;
   /** The URL for unsubscribing, from a page and from a mail client. */
@@ -28,7 +28,7 @@ export function composeScheduledMail({
   sections,
   notes,
   files,
-  tooLarge,
+  tooLargeText,
   viewUrl,
   unsubscribeUrl,
   ...to
@@ -42,7 +42,7 @@ export function composeScheduledMail({
       sections,
       closingParagraphs: [
         ...notes,
-        ...(tooLarge ? [{ text: tooLarge, link: { label: texts.seeAll, url: viewUrl } }] : []),
+        ...(tooLargeText ? [{ text: tooLargeText, link: { label: texts.seeAll, url: viewUrl } }] : []),
       ],
       footer: { text: texts.why(company), link: { label: texts.unsubscribe, url: unsubscribeUrl } },
     };

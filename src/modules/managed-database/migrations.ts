@@ -86,7 +86,7 @@ const BASE_SCHEMA_SQL = `
  * role, see `makeTenantNames` @returns the database's version after the call (a newer release may have migrated it further)
  */
 export async function migrateDatabase(sql: TenantSql, reader: string): Promise<number> {
-  return await sql.transaction(
+  return await sql.runInTransaction(
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK_KEY]);
       await tx.query(BASE_SCHEMA_SQL);

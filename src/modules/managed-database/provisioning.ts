@@ -98,12 +98,12 @@ async function buildDatabase(
   const names = makeTenantNames(companyId);
   const projectId = await findOrCreateProject(neon, names, deadline);
   await neon.waitUntilReady(projectId, deadline);
-  const ownerConnectionString = await neon.connectionString(projectId, names.database, names.owner, deadline);
+  const ownerConnectionString = await neon.getConnectionString(projectId, names.database, names.owner, deadline);
   const password = await record.storeReaderPassword(newSecretToken());
 
   const owner = openTenantSql(ownerConnectionString, sql);
   try {
-    await owner.transaction((tx) => tx.query(buildReaderSetup(names, password)));
+    await owner.runInTransaction((tx) => tx.query(buildReaderSetup(names, password)));
     return {
       projectId,
       ownerConnectionString,

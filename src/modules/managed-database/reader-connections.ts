@@ -5,7 +5,7 @@ import { Semaphore } from '../../platform/semaphore.ts';
  * The limits of an isolate's connections to one company under the reader's login, which has forty: a burst waits in the isolate,
  * where it costs nothing, instead of failing at the database. Viewers have at most 24 (see `ViewerGate`).
  */
-const READER_CONNECTION_LIMITS = { permits: 36, maxWaiting: 1_000, waitMs: 15_000, holdMs: 60_000 };
+const READER_CONNECTION_LIMITS = { permitCount: 36, maxWaiting: 1_000, waitMs: 15_000, holdMs: 60_000 };
 
 const semaphoreByCompany = new Map<string, Semaphore>();
 

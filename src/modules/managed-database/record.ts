@@ -39,7 +39,7 @@ export function createProvisioningRecord(ctx: CompanyContext): ProvisioningRecor
     },
     acquireLease(milliseconds) {
       const now = ctx.now();
-      return store.takeLease(ctx.db, companyId, { token, now, until: now + milliseconds });
+      return store.takeLease(ctx.db, companyId, { token, now, leaseUntil: now + milliseconds });
     },
     async storeReaderPassword(candidate) {
       return cipher.decrypt(await store.storeReaderPassword(ctx.db, companyId, await cipher.encrypt(candidate)));

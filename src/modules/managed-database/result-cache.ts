@@ -11,7 +11,7 @@ const MAX_RESULT_LENGTH = 2 * 1024 * 1024;
 /** The approximate length of a result in characters, the time to cache it, and the tables that it was read from. */
 interface CacheEntry {
   length: number;
-  seconds: number;
+  cacheSeconds: number;
   tables: readonly string[];
 }
 
@@ -61,8 +61,8 @@ export class CachedResults {
    * Caches a result whose tables were read after the context had read their versions. Returns before the result is
    * stored.
    */
-  storeResult(text: () => string, { length, seconds, tables }: CacheEntry): void {
-    if (length <= MAX_RESULT_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
+  storeResult(text: () => string, { length, cacheSeconds, tables }: CacheEntry): void {
+    if (length <= MAX_RESULT_LENGTH) this.#ctx.defer(this.#put(text(), cacheSeconds, tables));
   }
 
   async #put(text: string, seconds: number, tables: readonly string[]): Promise<void> {

@@ -287,7 +287,7 @@ function openConnection(ctx: CompanyContext, connectionString: string, onClosed 
 
 /** Counts an execution of user SQL: with the usage of its request, or separately if that is recorded already. */
 function countExecution(ctx: CompanyContext): void {
-  if (!ctx.meter.isRecorded) ctx.meter.executions += 1;
+  if (!ctx.meter.isRecorded) ctx.meter.executionCount += 1;
   else ctx.defer(countExecutions(ctx, 1).catch((error) => logError('execution_not_counted', error)));
 }
 

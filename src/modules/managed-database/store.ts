@@ -48,11 +48,11 @@ export async function ensureDatabase(
 export async function takeLease(
   db: ControlDb,
   companyId: string,
-  { token, now, until }: { token: string; now: number; until: number },
+  { token, now, leaseUntil }: { token: string; now: number; leaseUntil: number },
 ): Promise<boolean> {
   const result = await db
     .update(managedDatabases)
-    .set({ leaseToken: token, leaseUntil: until, updatedAt: now })
+    .set({ leaseToken: token, leaseUntil, updatedAt: now })
     .where(and(isOfCompany(companyId), or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))));
   return countChangedRows(result) === 1;
 }

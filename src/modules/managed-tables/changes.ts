@@ -61,7 +61,7 @@ export async function runTableTransaction<T>(
   options?: TransactionOptions,
 ): Promise<T> {
   try {
-    return await database.transaction(work, options);
+    return await database.runInTransaction(work, options);
   } catch (error) {
     throw toTableBusyFailure(error);
   }

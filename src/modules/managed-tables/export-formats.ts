@@ -89,7 +89,7 @@ async function* writeLines(
   let size = MIN_BATCH_BYTES;
   let mayGrow = true;
   for (;;) {
-    const nextRows = await steps.next(tx, requestedRowCount);
+    const nextRows = await steps.getNextRows(tx, requestedRowCount);
     if (nextRows === null) return;
     const values = bindAsSettings();
     const selectSql = hasLongValues
@@ -185,7 +185,7 @@ function createRowReader(exportSelection: ExportSelection): (tx: TenantTx) => Pr
   const steps = chooseSteps(exportSelection);
   const selectList = makeRowSelectList(exportSelection.shownColumns);
   return async (tx) => {
-    const nextRows = await steps.next(tx, BATCH_ROWS);
+    const nextRows = await steps.getNextRows(tx, BATCH_ROWS);
     if (nextRows === null) return [];
     const { values, bindValue } = createBindings();
     const rows = await tx.query<RawRow>(selectBatch(exportSelection, nextRows, selectList, bindValue), values);
@@ -197,7 +197,7 @@ function createRowReader(exportSelection: ExportSelection): (tx: TenantTx) => Pr
 /** The steps from one batch to the next. */
 interface BatchSteps {
   /** Returns which rows the next batch selects, at most `rowCount`; null at the end. */
-  next(tx: TenantTx, rowCount: number): Promise<NextRows | null>;
+  getNextRows(tx: TenantTx, rowCount: number): Promise<NextRows | null>;
   /** Called after `rowCount` rows of the batch were read; `getLastId` returns the id of the last row. */
   onRowsRead(rowCount: number, getLastId: () => string): void;
 }
@@ -209,7 +209,7 @@ const chooseSteps = (exportSelection: ExportSelection): BatchSteps =>
 function createIdSteps(): BatchSteps {
   let afterId: string | null = null;
   return {
-    next: async (_, rows) => ({ afterId, rows }),
+    getNextRows: async (_, rows) => ({ afterId, rowCount: rows }),
     onRowsRead(rows, getLastId) {
       if (rows > 0) afterId = getLastId();
     },
@@ -220,7 +220,7 @@ function createIdSteps(): BatchSteps {
 function createCursorSteps(exportSelection: ExportSelection, order: RowOrder): BatchSteps {
   let ids: string[] | undefined;
   return {
-    async next(tx, rows) {
+    async getNextRows(tx, rows) {
       if (ids === undefined) {
         const { text, values } = declareIdCursor(exportSelection, order);
         await tx.query(text, values);

@@ -57,13 +57,13 @@ export async function findTablesWithUniqueColumns(
   tx: TenantTx,
   companyId: string,
   idsOrNames: string[],
-): Promise<{ table: ManagedTable; unique: string[] }[]> {
+): Promise<{ table: ManagedTable; uniqueColumns: string[] }[]> {
   const rows = await tx.query<CatalogueRow & { unique_columns: string[] }>(
     `SELECT ${CATALOGUE_COLUMNS_SQL}, ${UNIQUE_COLUMNS_SQL} AS unique_columns FROM console.managed_tables
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
-  return rows.map((row) => ({ table: toTable(row), unique: row.unique_columns }));
+  return rows.map((row) => ({ table: toTable(row), uniqueColumns: row.unique_columns }));
 }
 
 /** Returns the ids of the company's tables with an invalid index: one being built, or left by an interrupted build. */

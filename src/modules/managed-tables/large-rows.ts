@@ -9,7 +9,7 @@ const MAX_SMALL_ROW_BYTES = 1024 * 1024;
  * The limit for writing large rows: a value of 10 MiB takes some 40 MB on its way to Postgres, of the 128 MB of an isolate.
  * Waiting requests hold their bodies, of 10 MiB each at most.
  */
-const largeRowSemaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
+const largeRowSemaphore = new Semaphore({ permitCount: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
 
 /**
  * Runs `work`, which writes these rows. If one of them is large, only one such `work` of the isolate runs at a time.

@@ -21,7 +21,7 @@ export interface PageRequest {
   sentSelection: SentSelection;
   sortBy?: string | undefined;
   /** The start of the page: a page number, the position before its first row, or null for the first row. */
-  at: { page: number } | { after: CursorPosition | null };
+  at: { page: number } | { afterPosition: CursorPosition | null };
   perPage: number;
   /** Whether the selected rows are counted. */
   isCounted: boolean;
@@ -110,7 +110,8 @@ function preparePage(
   const { rowSelection, shownColumns } = checkSelection(sentSelection, table.columns);
   const order = parseSort(sortBy, table.columns);
   const page = { table: table.displayName, shownColumns, rowSelection, order, maxBytes: MAX_PAGE_BYTES };
-  const selectStatement = 'after' in at ? selectPageAfter(page, at.after, perPage) : selectPageByNumber(at.page);
+  const selectStatement =
+    'afterPosition' in at ? selectPageAfter(page, at.afterPosition, perPage) : selectPageByNumber(at.page);
   return {
     table,
     shownColumns,

@@ -48,7 +48,7 @@ const rowsPage = z.object({
     .meta({ description: 'With `cursor` only: the cursor of the next page, null at the end.' }),
 });
 
-const rowsQuery = makePageQuery('per_page', { standard: 50, maximum: 1000 })
+const rowsQuery = makePageQuery('per_page', { usualPageSize: 50, maxPageSize: 1000 })
   .extend({
     ...selectionQuery,
     sort_by: sortByParameter,

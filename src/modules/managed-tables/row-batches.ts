@@ -28,8 +28,8 @@ export interface RowScan {
   rowSelection: RowSelection;
 }
 
-/** The next rows: up to `rows` after an id, in insertion order, or the rows with these ids. */
-export type NextRows = { afterId: string | null; rows: number } | { ids: string[] };
+/** The next rows: up to `rowCount` after an id, in insertion order, or the rows with these ids. */
+export type NextRows = { afterId: string | null; rowCount: number } | { ids: string[] };
 
 /** Selects the next rows of a scan in its order. @param list the select list: expressions over the table, called `source` */
 export function selectRows(
@@ -47,7 +47,7 @@ export function selectRows(
   const id = makeSourceColumn('id');
   const conditions = makeConditions(rowSelection, bindValue);
   if (nextRows.afterId !== null) conditions.push(`${id} > ${bindValue(nextRows.afterId)}::uuid`);
-  return `SELECT ${list} FROM ${makeFromSql(table)} ${makeWhereClause(conditions)} ORDER BY ${id} LIMIT ${nextRows.rows}`;
+  return `SELECT ${list} FROM ${makeFromSql(table)} ${makeWhereClause(conditions)} ORDER BY ${id} LIMIT ${nextRows.rowCount}`;
 }
 
 /**

@@ -56,7 +56,9 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
   const key = toTableKey(ctx, tableId);
   const cursorScope = { tableId, selection: sentSelection, sortBy };
   const at =
-    cursor === undefined ? { page } : { after: cursor === '' ? null : await decryptCursor(ctx, cursorScope, cursor) };
+    cursor === undefined
+      ? { page }
+      : { afterPosition: cursor === '' ? null : await decryptCursor(ctx, cursorScope, cursor) };
   const database = await requireTablesDatabaseToRead(ctx);
   return runWithCurrentTable(database, key, async (_, reportTable) => {
     const rowPage = await readPage(database, key, { ...request, at }, reportTable);

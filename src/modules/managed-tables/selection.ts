@@ -35,7 +35,7 @@ export interface CheckedSelection {
 
 /**
  * Checks the selection of a list or export against the columns of the table: `makeConditions` of `tenant-sql/row-filters.ts`
- * makes SQL of `rows`. @throws the failure `request.invalid`, which names parameters as they were sent, such as
+ * makes SQL of `rowSelection`. @throws the failure `request.invalid`, which names parameters as they were sent, such as
  * `filter[price][gt]`
  */
 export function checkSelection(sentSelection: SentSelection, columns: TableColumnDefinition[]): CheckedSelection {
@@ -56,7 +56,7 @@ export function checkSelection(sentSelection: SentSelection, columns: TableColum
     });
   if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS));
   const textColumns = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
-  return { rowSelection: { filters, search: sentSelection.search, texts: textColumns }, shownColumns };
+  return { rowSelection: { filters, search: sentSelection.search, textColumns }, shownColumns };
 }
 
 const MAX_PROBLEMS = 20;

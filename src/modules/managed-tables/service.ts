@@ -85,7 +85,7 @@ export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Pro
 /** A table and its unique columns, in addition to `id`. */
 export interface TableWithUniqueColumns {
   table: ManagedTable;
-  unique: string[];
+  uniqueColumns: string[];
 }
 
 /** Finds tables like `findTables`, with the columns that identify rows. */

@@ -60,7 +60,7 @@ export async function writeParquetFile(
   sink: RowSink,
 ): Promise<WrittenPosition | null> {
   const { id, companyId, displayName, columns: shownColumns } = table;
-  const rowScan = { table: displayName, shownColumns, rowSelection: { filters: [], search: '', texts: [] } };
+  const rowScan = { table: displayName, shownColumns, rowSelection: { filters: [], search: '', textColumns: [] } };
   const database = await requireTablesDatabase(ctx);
   const writeRows = async (tx: TenantTx): Promise<WrittenPosition | null> => {
     const { schemaVersion } = await beginExport(tx, { id, companyId }, displayName);
@@ -73,7 +73,12 @@ export async function writeParquetFile(
     let afterId = from?.after ?? null;
     const readNextRows = async (maxRows: number): Promise<RawRow[]> => {
       const { values, bindValue } = createBindings();
-      const selectSql = selectBatch(rowScan, { afterId, rows: maxRows }, makeRowSelectList(shownColumns), bindValue);
+      const selectSql = selectBatch(
+        rowScan,
+        { afterId, rowCount: maxRows },
+        makeRowSelectList(shownColumns),
+        bindValue,
+      );
       return tx.query<RawRow>(selectSql, values);
     };
     for (;;) {

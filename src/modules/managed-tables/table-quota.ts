@@ -195,7 +195,7 @@ async function measureCommittedBytes(ctx: CompanyContext, database: TenantSql, l
   const { companyId } = ctx.actor;
   const { byteCount, hasOtherChanges } = await measureTables(database, companyId);
   if (byteCount < limit || !hasOtherChanges) return byteCount;
-  const exclusiveMeasurement = await database.transaction((tx) =>
+  const exclusiveMeasurement = await database.runInTransaction((tx) =>
     measureTables(tx, companyId, `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`),
   );
   return exclusiveMeasurement.byteCount;

@@ -27,7 +27,7 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   for (const { id, deletedAt } of await store.readDeletedTables(database, companyId, TABLES_PER_SWEEP)) {
     if (deletedAt > deletedUntil) return deletedAt + TRASH_RETENTION_MS;
     await database
-      .transaction(async (tx) => {
+      .runInTransaction(async (tx) => {
         // The catalogue first, as in a restore: of the two, one finds nothing left to do.
         if (await store.removeDeletedTable(tx, { id, companyId }, formatIsoTimestamp(deletedUntil))) {
           await tx.execute(buildDropFromTrash(id));

@@ -119,8 +119,8 @@ export const registration = z
 export async function countRegistration(ctx: Context): Promise<void> {
   const attempts = {
     name: `oauth-registration:${getCallerNetwork(ctx)}`,
-    wrong: registrationCounted,
-    maxWrong: MAX_REGISTRATIONS_PER_HOUR,
+    wrongGuessFailure: registrationCounted,
+    maxWrongGuesses: MAX_REGISTRATIONS_PER_HOUR,
     windowMs: HOUR_MS,
   };
   await attemptGuess(ctx, attempts, async () => {

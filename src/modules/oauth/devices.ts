@@ -66,7 +66,7 @@ export async function startDeviceAuthorization(
  */
 export function findDeviceRequest(ctx: UserContext, typedCode: string): Promise<AuthorizationRequestView> {
   const { companyId, id } = ctx.actor;
-  const guessLimit = { wrong: wrongUserCode, maxWrong: MAX_WRONG_CODES_PER_HOUR, windowMs: HOUR_MS };
+  const guessLimit = { wrongGuessFailure: wrongUserCode, maxWrongGuesses: MAX_WRONG_CODES_PER_HOUR, windowMs: HOUR_MS };
   return attemptGuess(ctx, { ...guessLimit, name: `device-code:${companyId}:${id}` }, () =>
     attemptGuess(ctx, { ...guessLimit, name: `device-code:${getCallerNetwork(ctx)}` }, () =>
       readDeviceRequest(ctx, typedCode),

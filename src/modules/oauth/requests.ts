@@ -161,7 +161,7 @@ export function buildResponseRedirect(
 
 /** Builds the redirect to the client with an OAuth error code. */
 export function buildErrorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
-  const { oauth } = failure.says;
+  const { oauth } = failure.wordings;
   const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';
   return buildResponseRedirect(ctx, to, {
     error: code,

@@ -47,8 +47,8 @@ const receiveForm = (
   checkUniqueParameters?: (uniqueParameters: FormFields) => Promise<void>,
 ): Promise<FormFields> =>
   readForm(request, {
-    notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM_MEDIA_TYPE}\`.`),
-    async twice(name, single) {
+    makeNotFormFailure: () => invalidRequest(`Send a form: \`Content-Type: ${FORM_MEDIA_TYPE}\`.`),
+    async makeRepeatedFieldFailure(name, single) {
       await checkUniqueParameters?.(single);
       return name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.');
     },

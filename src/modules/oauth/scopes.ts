@@ -49,5 +49,5 @@ export function narrowScopes(grantedScopes: readonly string[], scopeText: string
 /** Tells whether these scopes allow no changes. */
 export const areScopesReadOnly = (scopes: readonly string[]): boolean =>
   scopes.every((scope) =>
-    findMatchingActions(scope).every((action) => getActionEntry(action).legacy?.join() === 'read'),
+    findMatchingActions(scope).every((action) => getActionEntry(action).legacyVerbs?.join() === 'read'),
   );

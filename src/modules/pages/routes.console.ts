@@ -61,7 +61,7 @@ async function buildLinkPage(
       locale,
       data: null,
       status: 403,
-      plain: { title, text: wordMessage(surface, companySuspended(), locale), forms: [] },
+      plainContent: { title, text: wordMessage(surface, companySuspended(), locale), forms: [] },
     });
   }
   return makePageResponse(ctx.bindings.PAGES, name, {

@@ -45,7 +45,7 @@ export interface ScheduledMailContent {
   notes: string[];
   files: AttachedFile[];
   /** A text that names the files left out. */
-  tooLarge?: string;
+  tooLargeText?: string;
 }
 
 /** Summarizes the numbers and first rows of each widget, within the limits of mail programs. */
@@ -169,7 +169,10 @@ export async function attachFiles(
       ...summary.notes,
     ],
     ...(tooLargeWidgets.length > 0 && {
-      tooLarge: texts.tooLarge(tooLargeWidgets.map(({ visualization }) => visualization.name).join(', '), mebibytes),
+      tooLargeText: texts.tooLarge(
+        tooLargeWidgets.map(({ visualization }) => visualization.name).join(', '),
+        mebibytes,
+      ),
     }),
   };
 }

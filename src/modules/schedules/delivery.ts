@@ -80,7 +80,7 @@ type GroupRecipient = { recipient: Recipient; reader: ResultReader };
 interface Mailing extends GroupRecipient {
   content: ScheduledMailContent;
   /** The value to compare with by the next run; null where the condition needs none. */
-  value: string | null;
+  comparedValue: string | null;
 }
 
 /**
@@ -133,13 +133,14 @@ async function prepareMailings(
       await judgeRecipientCondition(schedule, widgets, recipient),
     );
     if (!metCondition) continue;
-    const { files } = member.reader;
+    const { mayGetFiles } = member.reader;
     const isOutsider = recipient.kind === 'email';
-    const key = `${files} ${isOutsider}`;
+    const key = `${mayGetFiles} ${isOutsider}`;
     const content =
-      contents.get(key) ?? (await buildContent(ctx, runDelivery, visibleWidgets, mailCompany, { files, isOutsider }));
+      contents.get(key) ??
+      (await buildContent(ctx, runDelivery, visibleWidgets, mailCompany, { mayGetFiles, isOutsider }));
     contents.set(key, content);
-    mailings.push({ ...member, content, value: metCondition.value });
+    mailings.push({ ...member, content, comparedValue: metCondition.value });
   }
   return mailings;
 }
@@ -213,14 +214,14 @@ async function buildContent(
   runDelivery: RunDelivery,
   widgets: readonly Widget[],
   mailCompany: MailedCompany,
-  { files, isOutsider }: { files: boolean; isOutsider: boolean },
+  { mayGetFiles, isOutsider }: { mayGetFiles: boolean; isOutsider: boolean },
 ): Promise<ScheduledMailContent> {
-  if (!isOutsider) return buildSummaryOrFiles(ctx, runDelivery, widgets, mailCompany, files);
+  if (!isOutsider) return buildSummaryOrFiles(ctx, runDelivery, widgets, mailCompany, mayGetFiles);
   const outsiderWidgets = widgets.map(({ visualization, execution }) => ({
     visualization: { ...visualization, name: toOutsiderText(visualization.name) },
     execution,
   }));
-  const content = await buildSummaryOrFiles(ctx, runDelivery, outsiderWidgets, mailCompany, files);
+  const content = await buildSummaryOrFiles(ctx, runDelivery, outsiderWidgets, mailCompany, mayGetFiles);
   return { ...content, sections: content.sections.map(toOutsiderSection) };
 }
 
@@ -248,7 +249,7 @@ async function buildSummaryOrFiles(
 async function sendMail(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: RunDelivery,
-  { recipient, reader, content, value }: Mailing,
+  { recipient, reader, content, comparedValue: value }: Mailing,
   { company, mailedCompany, asOf }: { company: Company; mailedCompany: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
   const mail = composeScheduledMail({
@@ -287,7 +288,10 @@ async function sendMail(
     return 'done';
   }
   await commit(ctx.db, {
-    sent: endDelivery(ctx.db, run, recipient, { status: 'sent', problem: content.tooLarge ? 'files_too_large' : null }),
+    sent: endDelivery(ctx.db, run, recipient, {
+      status: 'sent',
+      problem: content.tooLargeText ? 'files_too_large' : null,
+    }),
     value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
   });
   return 'done';

@@ -27,7 +27,7 @@ export interface ResultReader {
   name: string;
   view: MailedExecution;
   /** Whether the recipient may get files: an outsider only where downloads are allowed. */
-  files: boolean;
+  mayGetFiles: boolean;
 }
 
 /** The permission that a user needs to see an item of each type; the routes that execute the item require it, too. */
@@ -47,13 +47,13 @@ export async function resolveResultReader(
   if (kind === 'email') {
     const rules = await makeAddressRules(ctx, item, subject);
     if (!rules) return 'not_allowed';
-    return prepareView(ctx, item, rules, parameters, { email: subject, name: '', files: rules.allowsDownloads });
+    return prepareView(ctx, item, rules, parameters, { email: subject, name: '', mayGetFiles: rules.allowsDownloads });
   }
   const actor = await readUserActor(ctx, subject);
   if (!actor) return 'left';
   if (!isAllowed(actor, VIEW_ACTIONS[item.type], getSharedRecord(item).id)) return 'not_allowed';
   const { email, name } = actor;
-  return prepareView({ ...ctx, actor }, item, makeInsiderRules(item), parameters, { email, name, files: true });
+  return prepareView({ ...ctx, actor }, item, makeInsiderRules(item), parameters, { email, name, mayGetFiles: true });
 }
 
 const makeInsiderRules = (item: SharedItem): ViewerRules => makeRules(item, { isInsider: true });

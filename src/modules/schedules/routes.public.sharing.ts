@@ -46,7 +46,7 @@ async function buildPage(
     frameAncestors: [],
     locale,
     branding: company ? viewBranding(ctx.baseUrl, company) : {},
-    plain: makeContent(pages, company ? (company.branding.name ?? company.name) : aCompany, holder),
+    plainContent: makeContent(pages, company ? (company.branding.name ?? company.name) : aCompany, holder),
   });
 }
 

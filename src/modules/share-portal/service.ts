@@ -94,7 +94,7 @@ export async function executeInPortal(
   query: ExecutionQuery,
 ): Promise<PreparedResponse> {
   const dashboard = await requireDashboard(ctx, request);
-  const { answer, downloaded } = await runRecordingRefusal(ctx, dashboard, () =>
+  const { answer, download: downloaded } = await runRecordingRefusal(ctx, dashboard, () =>
     executeForViewer(ctx, dashboard.item, dashboard.rules, parameters, query),
   );
   if (downloaded) {

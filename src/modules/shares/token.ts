@@ -95,7 +95,7 @@ export const executeShare = (
   query: ExecutionQuery,
 ) =>
   runForViewer(ctx, async ({ share, item }, rules) => {
-    const { answer, downloaded } = await executeForViewer(ctx, item, rules, parameters, query);
+    const { answer, download: downloaded } = await executeForViewer(ctx, item, rules, parameters, query);
     if (downloaded) recordEvent(ctx, 'share.downloaded', share, downloaded);
     else recordEvent(ctx, 'share.executed', share);
     return answer;

@@ -23,13 +23,13 @@ export interface Guess {
   /** The name under which attempts at this secret are counted. */
   name: string;
   /** The failure of a wrong guess. A guess that fails otherwise does not count. */
-  wrong: FailureType;
-  maxWrong: number;
+  wrongGuessFailure: FailureType;
+  maxWrongGuesses: number;
   /** The time for which wrong guesses count; 15 minutes when left out. */
   windowMs?: number;
 }
 
-/** Runs one guess. After `maxWrong` wrong guesses within a window, further guesses are refused until the window ends. */
+/** Runs one guess. After `maxWrongGuesses` wrong guesses within a window, further guesses are refused until the window ends. */
 export async function attemptGuess<T>(ctx: Context, guess: Guess, work: () => Promise<T>): Promise<T> {
   const { ATTEMPT_LIMITER } = ctx.bindings;
   const { windowMs = GUESS_WINDOW_MS } = guess;
@@ -37,14 +37,14 @@ export async function attemptGuess<T>(ctx: Context, guess: Guess, work: () => Pr
   const guessPermission = await callObject(
     ATTEMPT_LIMITER,
     guess.name,
-    async (limiter) => await limiter.begin(id, guess.maxWrong, windowMs),
+    async (limiter) => await limiter.begin(id, guess.maxWrongGuesses, windowMs),
   );
   if (!guessPermission.allowed) throw tooManyAttempts(Math.ceil(guessPermission.retryAfterMs / 1000));
   let isWrong = false;
   try {
     return await work();
   } catch (error) {
-    isWrong = guess.wrong.matches(error);
+    isWrong = guess.wrongGuessFailure.matches(error);
     throw error;
   } finally {
     await callObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, isWrong, windowMs));
@@ -69,13 +69,13 @@ export function attemptPassword<T>(
   { companyId, email, isNetworkKnown }: PasswordAttempt,
   work: () => Promise<T>,
 ) {
-  const passwordGuess = { name: `password:${companyId}:${email}`, wrong: wrongCredentials };
+  const passwordGuess = { name: `password:${companyId}:${email}`, wrongGuessFailure: wrongCredentials };
   const networkGuess = {
     ...passwordGuess,
     name: `${passwordGuess.name}:${getCallerNetwork(ctx)}`,
-    maxWrong: MAX_WRONG_GUESSES,
+    maxWrongGuesses: MAX_WRONG_GUESSES,
   };
-  const emailGuess = { ...passwordGuess, maxWrong: MAX_WRONG_GUESSES_PER_EMAIL };
+  const emailGuess = { ...passwordGuess, maxWrongGuesses: MAX_WRONG_GUESSES_PER_EMAIL };
   return attemptGuess(ctx, networkGuess, () => (isNetworkKnown ? work() : attemptGuess(ctx, emailGuess, work)));
 }
 
@@ -90,6 +90,6 @@ export const computeKnownNetworkStart = (ctx: Context): number => ctx.now() - KN
 
 export const makeSecondFactorGuess = (companyId: string, userId: string): Guess => ({
   name: `second-factor:${companyId}:${userId}`,
-  wrong: wrongSecondFactor,
-  maxWrong: MAX_WRONG_GUESSES,
+  wrongGuessFailure: wrongSecondFactor,
+  maxWrongGuesses: MAX_WRONG_GUESSES,
 });

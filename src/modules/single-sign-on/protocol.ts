@@ -5,7 +5,7 @@ export interface Identity {
   /** The name that the provider gives, not validated. */
   name: unknown;
   /** An assertion that must not be accepted twice: its id, and until when (ms) it is valid. */
-  singleUseAssertion?: { id: string; until: number };
+  singleUseAssertion?: { id: string; validUntil: number };
 }
 
 /** The HTTP method by which the browser brings the provider's answer. */

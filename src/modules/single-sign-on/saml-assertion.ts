@@ -23,7 +23,7 @@ const IDENTIFIER_ELEMENTS = ['NameID', 'BaseID', 'EncryptedID'];
 export interface VerifiedAssertion {
   id: string;
   /** The time (ms) until which the assertion is valid. */
-  until: number;
+  validUntil: number;
   nameId: string;
   /** The text values of each attribute, in their order, by the attribute's names in lower case. */
   attributes: Map<string, string[]>;
@@ -56,7 +56,7 @@ export function readAssertion(
   if (identifiers.length !== 1) throw new Error('The subject has not exactly one identifier.');
   return {
     id,
-    until: readConfirmationEnd(subject, expectedValues),
+    validUntil: readConfirmationEnd(subject, expectedValues),
     nameId: readText(requireOnlyChild(subject, ASSERTION_NAMESPACE, 'NameID')),
     attributes: readAttributes(assertion),
   };

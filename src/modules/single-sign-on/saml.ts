@@ -55,7 +55,7 @@ export function createSamlProtocol(provider: {
       const assertion = readAssertion(parseXml(signedAssertion), expectedValues);
       return {
         ...toIdentity(assertion, provider.attributes),
-        singleUseAssertion: { id: assertion.id, until: assertion.until },
+        singleUseAssertion: { id: assertion.id, validUntil: assertion.validUntil },
       };
     },
   };

@@ -134,7 +134,7 @@ export async function exchangeCode(
   ctx: Context,
   { code, exchangeSecret = '' }: { code: string; exchangeSecret?: string },
 ): Promise<SignInResult> {
-  const digests = { code: await computeSha256Hex(code), exchange: await computeSha256Hex(exchangeSecret) };
+  const digests = { codeDigest: await computeSha256Hex(code), exchangeDigest: await computeSha256Hex(exchangeSecret) };
   const {
     companies: [company],
     codes: [taken],
@@ -231,10 +231,10 @@ const issueCode = (
 const createAssertionReuseError = () =>
   new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
 
-const makeAssertionKey = async (companyId: string, { id, until }: { id: string; until: number }) => ({
+const makeAssertionKey = async (companyId: string, { id, validUntil }: { id: string; validUntil: number }) => ({
   companyId,
   idDigest: await computeSha256Hex(id),
-  expiresAt: until,
+  expiresAt: validUntil,
 });
 
 const personNameField = z.string().trim().min(1).max(200);

@@ -78,14 +78,14 @@ export const insertAssertion = (db: ControlDb, record: typeof ssoAssertions.$inf
 export const insertCode = (db: ControlDb, record: typeof ssoCodes.$inferInsert) => db.insert(ssoCodes).values(record);
 
 interface CodeDigests {
-  code: string;
-  exchange: string;
+  codeDigest: string;
+  exchangeDigest: string;
 }
 
 const isLiveCode = (digests: CodeDigests, now: number) =>
   and(
-    eq(ssoCodes.codeDigest, digests.code),
-    eq(ssoCodes.exchangeDigest, digests.exchange),
+    eq(ssoCodes.codeDigest, digests.codeDigest),
+    eq(ssoCodes.exchangeDigest, digests.exchangeDigest),
     gt(ssoCodes.expiresAt, now),
   );
 

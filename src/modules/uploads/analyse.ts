@@ -77,7 +77,7 @@ async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> 
     bytes += step.bytes;
     state = step.state;
     await saveProgress(work, state, toProgress(job, state));
-    job.step += 1;
+    job.stepNumber += 1;
   };
   while (!isEverythingRead(state)) {
     if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
@@ -141,7 +141,7 @@ async function endAnalysisWithError(work: JobWork<AnalysisState | FetchState>, e
     reading,
     progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
   };
-  if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now()))))
+  if (!(await finishAnalysis(database, job, job.stepNumber, outcome, formatIsoTimestamp(ctx.now()))))
     throw new SupersededError();
   await tryDeleteConvertedTexts(
     ctx,
@@ -226,7 +226,7 @@ async function saveSchema(
   table: TableColumn[] | undefined,
 ): Promise<void> {
   const { ctx, database, job } = work;
-  const growth = job.evolve === 'none' ? null : { doubts: state.widening?.doubts ?? null };
+  const growth = job.evolve === 'none' ? null : { wideningCandidates: state.widening?.doubts ?? null };
   const { schema, ...reading } = finishInference(state.finished, table, job.key, growth);
   const texts = listSources(state.items);
   const [file] = job.files;
@@ -238,7 +238,7 @@ async function saveSchema(
     rows_total: schema.total_row_count_estimate,
   };
   const outcome = { schema, reading: { sources: texts, ...reading }, progress };
-  if (!(await finishAnalysis(database, job, job.step, outcome, formatIsoTimestamp(ctx.now()))))
+  if (!(await finishAnalysis(database, job, job.stepNumber, outcome, formatIsoTimestamp(ctx.now()))))
     throw new SupersededError();
   if (state.look)
     await tryDeleteConvertedTexts(

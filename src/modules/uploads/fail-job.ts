@@ -28,7 +28,7 @@ export async function failJobAtStep(
   step: number,
   error: JobError,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await database.runInTransaction(async (tx) => {
     const lockedJob = await store.lockJob(tx, { id: jobId, companyId: ctx.actor.companyId });
     if (lockedJob?.step !== step) throw new SupersededError();
     await failLockedJob(tx, ctx, jobId, lockedJob.state, error);

@@ -52,14 +52,14 @@ export interface FetchState {
 /** The limits of a download, in milliseconds and bytes. */
 export interface FetchLimits {
   /** The maximum size of the file. */
-  bytes: number;
+  maxBytes: number;
   /** The longest time without receiving a byte. */
   silenceMs: number;
   /** The longest time for one piece. */
   pieceMs: number;
 }
 
-const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
+const FETCH_LIMITS: FetchLimits = { maxBytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
 /** The longest time for which one message fetches before the next message resumes, where the download can be resumed. */
 const MAX_MESSAGE_MS = 60_000;
 /** The longest time for a file whose download cannot be resumed: the platform gives a message 15 minutes. */
@@ -172,7 +172,7 @@ class Download {
     await runWithinFileQuota(ctx, database, progress.bytes_total, (tx) =>
       saveProgress(this.#work, this.#state, progress, tx),
     );
-    job.step += 1;
+    job.stepNumber += 1;
     this.#savedAt = ctx.now();
   }
 
@@ -263,7 +263,7 @@ class Download {
     const isPlain = /^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
     const length = Number(headers.get('content-length') ?? Number.NaN);
     const total = isPlain && Number.isSafeInteger(length) ? length : null;
-    if ((total ?? 0) > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
+    if ((total ?? 0) > this.#limits.maxBytes) throw new JobProblem(sourceTooLarge);
     const isResumable = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
     const etag = isResumable ? toStrongEtag(headers.get('etag')) : null;
     this.#state = {
@@ -305,7 +305,7 @@ class Download {
     const { ctx } = this.#work;
     for (let bytes = await answer.read(); bytes !== null; bytes = await answer.read()) {
       const size = this.#offset + bytes.length;
-      if (size > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
+      if (size > this.#limits.maxBytes) throw new JobProblem(sourceTooLarge);
       if (this.#state.total !== null && size > this.#state.total) throw toUnreachableProblem('longer');
       for (let at = 0; at < bytes.length; ) {
         const freeBytes = Math.min(PIECE_BYTES - this.#length, bytes.length - at);
@@ -355,9 +355,9 @@ class Download {
     const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
     const at = formatIsoTimestamp(ctx.now());
     await runWithinFileQuota(ctx, database, file.size_bytes, async (tx) => {
-      if (!(await finishFetch(tx, job, job.step, { files: [file], progress }, at))) throw new SupersededError();
+      if (!(await finishFetch(tx, job, job.stepNumber, { files: [file], progress }, at))) throw new SupersededError();
     });
-    job.step += 1;
+    job.stepNumber += 1;
   }
 
   #makeStoredFile() {

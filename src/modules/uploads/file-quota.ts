@@ -60,7 +60,7 @@ export async function runWithinFileQuota<T>(
   writeInTransaction: (tx: TenantTx) => Promise<T>,
 ): Promise<T> {
   if ((await readQuota(ctx, 'file_bytes')) === undefined) return writeInTransaction(database);
-  return database.transaction(async (tx) => {
+  return database.runInTransaction(async (tx) => {
     const result = await writeInTransaction(tx);
     await requireFileQuota(ctx, tx, bytes);
     return result;

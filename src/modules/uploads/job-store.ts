@@ -17,7 +17,7 @@ interface WorkedRow<State> extends JobRow {
 export type JobClaim<State> = { job: WorkedJob<State> } | { job: null; otherJobCount: number };
 
 /**
- * Claims a job for the work of a phase until `lease.until`, and counts the attempt, unless `lease.limit` other jobs of the
+ * Claims a job for the work of a phase until `lease.leaseUntil`, and counts the attempt, unless `lease.limit` other jobs of the
  * company are being worked on. A queued job enters the phase `analisando`. Concurrent claims may each exceed the limit by one.
  * @returns undefined when the job is in another phase, or deleted: there is nothing to do
  */
@@ -26,7 +26,7 @@ export async function claimJob<State>(
   key: JobKey,
   phase: 'analisando' | 'inserting',
   at: string,
-  lease: { limit: number; until: string },
+  lease: { limit: number; leaseUntil: string },
 ): Promise<JobClaim<State> | undefined> {
   const [row] = await tx.query<WorkedRow<State> & { may_run: boolean; others: number }>(
     `WITH company AS (
@@ -41,12 +41,12 @@ export async function claimJob<State>(
      FROM company
      WHERE ${JOB_KEY_CONDITION} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
      RETURNING ${JOB_COLUMNS}, reading, step, state, attempts, may_run, others`,
-    [key.id, key.companyId, phase, at, lease.limit, lease.until],
+    [key.id, key.companyId, phase, at, lease.limit, lease.leaseUntil],
   );
   if (!row) return undefined;
   if (!row.may_run) return { job: null, otherJobCount: row.others };
   return {
-    job: { ...toJob(row), reading: row.reading, step: row.step, state: row.state, attempts: row.attempts },
+    job: { ...toJob(row), reading: row.reading, stepNumber: row.step, state: row.state, attempts: row.attempts },
   };
 }
 

@@ -167,7 +167,7 @@ export interface WorkedJob<State> extends UploadJob {
   /** The results of inference for the load; null until inference has finished. */
   reading: Reading | null;
   /** A counter that every change of the job increases. */
-  step: number;
+  stepNumber: number;
   /** The progress of the phase; null at its beginning. */
   state: State | null;
   /** The number of message deliveries since the last progress, the current one included. */

@@ -91,12 +91,12 @@ export const selectLoads = (
   tableId: string,
   since: string,
   { limit, offset }: { limit: number; offset: number },
-): { count: Statement; page: Statement } => {
+): { countStatement: Statement; pageStatement: Statement } => {
   const condition = `${LOADS_OF_TABLE_CONDITION} AND coalesce(loaded_at, updated_at) > $3`;
   const values = [companyId, tableId, since];
   return {
-    count: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${condition}`, values },
-    page: {
+    countStatement: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${condition}`, values },
+    pageStatement: {
       text: `SELECT ${LOAD_COLUMNS} FROM console.upload_jobs WHERE ${condition}
         ORDER BY load_number DESC NULLS FIRST, loaded DESC, id DESC LIMIT $4 OFFSET $5`,
       values: [...values, limit, offset],

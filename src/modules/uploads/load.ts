@@ -76,13 +76,13 @@ async function createStagingTable(work: JobWork<LoadState>): Promise<LoadState> 
   await requireTableQuota(ctx, database);
   const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
   if (job.mode === 'upsert') state.starts = [];
-  await database.transaction(async (tx) => {
+  await database.runInTransaction(async (tx) => {
     await saveProgress(work, state, toProgress(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
     await tx.execute(buildCreateTable(table, listLoadedColumns(job), false));
     for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
   });
-  job.step += 1;
+  job.stepNumber += 1;
   return state;
 }
 
@@ -95,7 +95,7 @@ async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => v
   const { nextState: state } = chunk;
   const advance = buildGuardedAdvance(
     job,
-    job.step,
+    job.stepNumber,
     { state, progress: toProgress(job, state) },
     formatIsoTimestamp(ctx.now()),
   );
@@ -109,7 +109,7 @@ async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => v
   const copiedRowCount = await copyIn(database, text.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS, onSent).catch(
     (error) => throwChunkProblem(work, chunk, error),
   );
-  job.step += 1;
+  job.stepNumber += 1;
   if (copiedRowCount !== chunk.rowCount) throw new JobProblem(rowsDiffer(copiedRowCount, chunk.rowCount));
   return state;
 }
@@ -128,7 +128,7 @@ async function findRefusedRow({ database, job }: JobWork<LoadState>, chunk: Chun
   const { table_id: tableId } = chunk.nextState;
   const copyStatements = buildCopyStatements(formatStagingTable(tableId), chunk, requireConfirmed(job).time_zone);
   try {
-    await database.transaction(
+    await database.runInTransaction(
       async (tx) => {
         await tx.execute(buildGenerateRowIds(tableId));
         await copyIn(tx, copyStatements.join('; '), chunk.copyInput, CHUNK_TIMEOUT_MS);

@@ -62,7 +62,7 @@ export async function publishRows(work: JobWork<LoadState>, state: LoadState, pr
   if (state.rows !== expectedRowCount) throw new JobProblem(rowsDiffer(state.rows, expectedRowCount));
   const moveRowsAndFinish = async (tx: TenantTx, announceTables: AnnounceTables) => {
     const lockedJob = await lockJob(tx, job);
-    if (lockedJob?.step !== job.step) throw new SupersededError();
+    if (lockedJob?.step !== job.stepNumber) throw new SupersededError();
     const fillTable = job.mode === 'create' ? createTable : moveRows;
     const publishedLoad = await fillTable(tx, work, state, announceTables);
     await finishLoad(tx, job, { ...publishedLoad, progress }, formatIsoTimestamp(ctx.now()));
@@ -106,7 +106,7 @@ async function findIndexProblem(
   const knownNames = names.filter((name) => indexedNames.includes(name));
   // An index that is being built is not listed yet.
   const columns = knownNames.length > 0 ? knownNames : names;
-  const [longest] = await database.transaction(
+  const [longest] = await database.runInTransaction(
     (tx) => tx.query<{ row: string; at: number; value: string }>(buildSelectLongest(state.table_id, columns)),
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );

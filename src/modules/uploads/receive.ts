@@ -68,11 +68,19 @@ const UNKNOWN_MEDIA_TYPE = 'application/octet-stream';
  * Streams the files of a form into R2 under `prefix`, numbered from 0, in memory that does not depend on their size. Sizes are
  * counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2, unless R2 is unreachable.
  */
-export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
+export async function receiveForm(
+  { stream, mediaType: type }: SentBody,
+  bucket: R2Bucket,
+  prefix: string,
+): Promise<UploadForm> {
   const boundary = parseBoundary(type);
   if (!boundary || !stream) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
-  const reader = new MultipartReader(stream, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
+  const reader = new MultipartReader(stream, boundary, {
+    blockBytes: PIECE_BYTES,
+    maxBytes,
+    makeTooLargeError: tooLarge,
+  });
   const uploadForm: UploadForm = { files: [], mode: null, evolve: null, keys: [] };
   const unknownFields: string[] = [];
   try {

@@ -133,7 +133,7 @@ async function insertNewUpload(
   for (const name of upload.pieces)
     await waitForStorage(ctx.files.put(makePieceKey(toStoredFile(upload), name), new Uint8Array()));
   const limits = { maxUploads: MAX_UNFINISHED_UPLOADS, since: computeExpiry(ctx), at: formatIsoTimestamp(now) };
-  await database.transaction(async (tx) => {
+  await database.runInTransaction(async (tx) => {
     if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyUnfinished(MAX_UNFINISHED_UPLOADS);
     await requireFileQuota(ctx, tx, length);
   });

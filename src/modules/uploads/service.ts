@@ -133,7 +133,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sentBody: UrlUpl
   const job = makeJob(ctx, ctx.newId(), []);
   const preparedFetch = await beginFetch(ctx, job.id, sentBody.url, sentBody.filename);
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
-  await insertJob(ctx, database, { ...job, fetched: preparedFetch }, { mode, evolve, keys, tableId });
+  await insertJob(ctx, database, { ...job, preparedFetch }, { mode, evolve, keys, tableId });
   await ctx.jobs.send({ type: 'upload.analyse', companyId: job.companyId, jobId: job.id });
   return job.id;
 }

@@ -406,7 +406,7 @@ async function convertAtOnce(
     size: storedBytes.size_bytes,
     read: createReader(ctx, storedBytes),
     sheet: textConversion.sheet,
-    begin: () => createSegmentOutput(ctx, textConversion),
+    beginText: () => createSegmentOutput(ctx, textConversion),
   };
   const convertedSheets = await convert(storedBytes.name, file);
   return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
@@ -425,7 +425,7 @@ async function convertBiffFile(
       size: storedBytes.size_bytes,
       read: createReader(ctx, storedBytes),
       sheet: textConversion.sheet,
-      begin: () => createSegmentOutput(ctx, textConversion),
+      beginText: () => createSegmentOutput(ctx, textConversion),
       reserveMemory,
     });
     return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };

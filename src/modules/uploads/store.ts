@@ -85,7 +85,7 @@ export function toJob(row: JobRow): UploadJob {
 /** A new job, whose files are stored, or are to be fetched according to its `state`. */
 export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
   progress: JobProgress;
-  fetched?: { sourceUrl: string; state: object };
+  preparedFetch?: { sourceUrl: string; state: object };
 };
 
 /** Inserts a job that is `queued`. Its progress is shown once work begins. */
@@ -108,8 +108,8 @@ export async function insertJob(
       JSON.stringify(job.progress),
       job.createdAt,
       job.key && JSON.stringify(job.key),
-      job.fetched?.sourceUrl ?? null,
-      job.fetched ? JSON.stringify(job.fetched.state) : null,
+      job.preparedFetch?.sourceUrl ?? null,
+      job.preparedFetch ? JSON.stringify(job.preparedFetch.state) : null,
       job.evolve ?? 'none',
     ],
   );

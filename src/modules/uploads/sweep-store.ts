@@ -6,7 +6,7 @@ import { ACTIVE_JOB_CONDITION } from './store.ts';
 export interface SweptJob {
   id: string;
   status: JobStatus;
-  step: number;
+  stepNumber: number;
   /** The time of the last change, in milliseconds. */
   updatedAt: number;
 }
@@ -23,7 +23,7 @@ interface SweptRow {
 const toSweptJob = (row: SweptRow): SweptJob => ({
   id: row.id,
   status: row.status,
-  step: row.step,
+  stepNumber: row.step,
   updatedAt: Number(row.updated_at),
 });
 

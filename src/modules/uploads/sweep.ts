@@ -102,7 +102,7 @@ async function expireJob(ctx: CompanyContext, database: TenantSql, job: store.Sw
   try {
     await notifyChange(ctx, async (announcement) => {
       await announcement;
-      await failJobAtStep(database, ctx, job.id, job.step, waitExpired);
+      await failJobAtStep(database, ctx, job.id, job.stepNumber, waitExpired);
     });
   } catch (error) {
     // It was confirmed or cancelled meanwhile.

@@ -78,11 +78,11 @@ export async function listLoads(
   const loads = selectLoads(ctx.actor.companyId, tableId, from, pageWindow);
   const [limits, lasts, [count], rows] = await database.queryAll<[UndoLimitRow, IdRow, { total: string }, LoadRow]>([
     ...selectUndoState(ctx, tableId),
-    loads.count,
-    loads.page,
+    loads.countStatement,
+    loads.pageStatement,
   ]);
-  const { last, limit } = toUndoState(limits, lasts);
-  const isUndoable = (load: Load) => findRefusal(load, last, limit, from) === undefined;
+  const { lastLoadId, limit } = toUndoState(limits, lasts);
+  const isUndoable = (load: Load) => findRefusal(load, lastLoadId, limit, from) === undefined;
   return {
     total: Number(count?.total ?? 0),
     records: rows.map(toLoad).map((load) => ({ ...load, undoable: isUndoable(load) })),
@@ -99,9 +99,9 @@ const selectUndoState = (ctx: CompanyContext, tableId: string): [limit: Statemen
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
 
-function toUndoState([limit]: UndoLimitRow[], [last]: IdRow[]): { limit: UndoLimit; last: string | undefined } {
+function toUndoState([limit]: UndoLimitRow[], [last]: IdRow[]): { limit: UndoLimit; lastLoadId: string | undefined } {
   if (!limit) throw tableNotFound();
-  return { limit: toUndoLimit(limit), last: last?.id };
+  return { limit: toUndoLimit(limit), lastLoadId: last?.id };
 }
 
 /**
@@ -130,10 +130,10 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
         if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
         const table = await lockLoadedTable(tx, ctx, load, tableId);
         announceTables(table.displayName);
-        const { limit, last } = toUndoState(
+        const { limit, lastLoadId } = toUndoState(
           ...(await tx.queryAll<[UndoLimitRow, IdRow]>(selectUndoState(ctx, tableId))),
         );
-        const refusal = findRefusal(load, last, limit, computeUndoStart(ctx));
+        const refusal = findRefusal(load, lastLoadId, limit, computeUndoStart(ctx));
         if (refusal) throw notUndoable(refusal);
         const outcome = await (mode === 'create'
           ? deleteCreatedTable(tx, ctx, table)

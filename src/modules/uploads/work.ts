@@ -47,7 +47,7 @@ export async function workOnJob<State>(
   const database = await openDatabaseIfAny(ctx);
   if (!database) return;
   const key = { id: jobId, companyId };
-  const lease = { limit: MAX_ACTIVE_JOBS, until: formatIsoTimestamp(ctx.now() + LEASE_MS) };
+  const lease = { limit: MAX_ACTIVE_JOBS, leaseUntil: formatIsoTimestamp(ctx.now() + LEASE_MS) };
   const claim = await claimJob<State>(database, key, phase, formatIsoTimestamp(ctx.now()), lease);
   if (!claim) return;
   const { job } = claim;
@@ -64,7 +64,7 @@ export async function workOnJob<State>(
     await endWithProblem({ ctx, database, job }, problem).catch(ignoreSuperseded);
   } finally {
     // If the database went away, the lease runs out by itself.
-    await releaseJob(database, key, lease.until).catch((error) =>
+    await releaseJob(database, key, lease.leaseUntil).catch((error) =>
       logError('job_not_released', error, { company_id: companyId }),
     );
   }
@@ -72,7 +72,7 @@ export async function workOnJob<State>(
 
 /** Ends a job as failed, unless another delivery has already done the step of this work. @throws SupersededError if one has */
 export const failWork = ({ ctx, database, job }: JobWork<unknown>, problem: JobError): Promise<void> =>
-  failJobAtStep(database, ctx, job.id, job.step, problem);
+  failJobAtStep(database, ctx, job.id, job.stepNumber, problem);
 
 /**
  * Computes the pause of a waiting job's message, so that about two messages of a company return per second, however many wait.
@@ -90,7 +90,7 @@ export async function saveProgress<State>(
   progress: JobProgress,
   tx: TenantTx = database,
 ): Promise<void> {
-  if (!(await advanceJob(tx, job, job.step, { state, progress }, formatIsoTimestamp(ctx.now()))))
+  if (!(await advanceJob(tx, job, job.stepNumber, { state, progress }, formatIsoTimestamp(ctx.now()))))
     throw new SupersededError();
 }
 

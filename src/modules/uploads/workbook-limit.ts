@@ -9,7 +9,7 @@ const MAX_SMALL_WORKBOOK_BYTES = 8 * 1024 * 1024;
  * up to 48 MiB, of the 128 MB that an isolate has; and so are the cells of an old workbook that are out of order, which take up
  * to 64 MiB.
  */
-const largeWorkbookSemaphore = new Semaphore({ permits: 1, maxWaiting: 100, waitMs: 20_000, holdMs: LEASE_MS });
+const largeWorkbookSemaphore = new Semaphore({ permitCount: 1, maxWaiting: 100, waitMs: 20_000, holdMs: LEASE_MS });
 
 /** A function that waits until `bytes` bytes of memory are free. */
 export type ReserveMemory = (bytes: number) => Promise<void>;

@@ -219,8 +219,8 @@ async function convertSheet(
   const { name } = workbook.sheets[state.sheet] as PackedSheet;
   const names = toSheetNames(workbook.sheets.map((sheet) => sheet.name));
   const convertedSheet = { text, sheet: { name, width: rows.width, header, ...names } };
-  const counts = { filled: rows.filled - joined, narrow: rows.narrow };
-  if (environment.sheet !== undefined && counts.filled === 0)
+  const counts = { filledRowCount: rows.filled - joined, narrowRowCount: rows.narrow };
+  if (environment.sheet !== undefined && counts.filledRowCount === 0)
     throw new problems.JobProblem(problems.workbookEmpty(file.name));
   if (environment.sheet !== undefined || isTable(counts)) return { ...state, written, rows, result: convertedSheet };
   return {

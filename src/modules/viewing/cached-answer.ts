@@ -20,7 +20,7 @@ export interface ExecutionLimits {
   refusals: AccessFailures;
   /** The slugs with enforced values. */
   enforced: ReadonlySet<string>;
-  only?: Visualization;
+  onlyVisualization?: Visualization;
 }
 
 /** The cache entry of an execution, valid for some seconds and until a table that its result was read from changes. */
@@ -47,7 +47,7 @@ export async function findCachedResponse(
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
   const digest = await computeDigest(ctx, item, values, limits);
   // Read before any of the data: what is found current by it, or stored, was read of this version or a later one.
-  const versions = item.data && new DataVersions(item.data, ctx.now());
+  const versions = item.dataState && new DataVersions(item.dataState, ctx.now());
   const url = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
   const isChanging = !versions?.isSettled;
   return {
@@ -57,7 +57,7 @@ export async function findCachedResponse(
     async findResponse(maxAge = Number.POSITIVE_INFINITY) {
       const cachedEntry = versions && seconds > 0 ? await findCached('results', url) : undefined;
       if (!cachedEntry) return undefined;
-      const about = JSON.parse(cachedEntry.about) as ResultSource & { at?: number; hasErrors?: boolean };
+      const about = JSON.parse(cachedEntry.metadata) as ResultSource & { at?: number; hasErrors?: boolean };
       const { at = 0, hasErrors = true, ...source } = about;
       if (!versions?.isCurrent(source) || ctx.now() - at > maxAge) return undefined;
       return Object.assign(makePreparedJson(cachedEntry.body), { hasErrors });
@@ -65,7 +65,7 @@ export async function findCachedResponse(
     async storeResponse(text, tables, hasErrors) {
       const source = versions?.readVersions(tables);
       if (!source || seconds === 0) return;
-      const entryOptions = { seconds, about: JSON.stringify({ ...source, at: ctx.now(), hasErrors }) };
+      const entryOptions = { seconds, metadata: JSON.stringify({ ...source, at: ctx.now(), hasErrors }) };
       await putCached('results', url, text, entryOptions).catch((error) => logError('result_not_kept', error));
     },
   };

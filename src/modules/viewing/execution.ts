@@ -57,7 +57,7 @@ export interface ExecutionQuery {
 /** The answer to a viewer's execution, and the file that it downloads, if any. */
 export interface ExecutionAnswer {
   answer: PreparedResponse;
-  downloaded?: { visualization_id: string; format: string };
+  download?: { visualization_id: string; format: string };
 }
 
 /**
@@ -84,9 +84,9 @@ export async function executeForViewer(
   const { id, name } = visualization;
   const result =
     (await findResult(await cachedResponse.findResponse(), id)) ??
-    (await runWithSlot(ctx, () => runItem(ctx, item, values, { ...limits, only: visualization })))[0];
+    (await runWithSlot(ctx, () => runItem(ctx, item, values, { ...limits, onlyVisualization: visualization })))[0];
   const answer = buildFile(result as Execution, { name, format, escapesFormulas: true });
-  return { answer, downloaded: { visualization_id: id, format } };
+  return { answer, download: { visualization_id: id, format } };
 }
 
 /** An execution for a viewer whose result is mailed by a schedule instead of returned. */
@@ -142,7 +142,7 @@ async function findResult(
     rows,
     truncated = false,
   } = results.find((result) => result.visualization_id === visualizationId) ?? {};
-  return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
+  return columns && rows && { visualizationId, durationMs: 0, isCached: true, result: { columns, rows, truncated } };
 }
 
 /**
@@ -173,11 +173,11 @@ async function respondToExecution(
       (listedExecution) => 'result' in listedExecution || listedExecution.failure.kind === 'forbidden',
     );
     if (text.length <= MAX_CACHED_LENGTH && isCacheable) {
-      const cachedExecutions = executions.map((execution) => ({ ...execution, cached: true }));
+      const cachedExecutions = executions.map((execution) => ({ ...execution, isCached: true }));
       const tables = listTables(executions);
       const hasErrors = executions.some((listedExecution) => 'failure' in listedExecution);
       await storeResponse(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
-      const storeOptions = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
+      const storeOptions = { length: text.length, cacheSeconds: LAST_RESULT_SECONDS, tables };
       lastResults.storeResult(
         () => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }),
         storeOptions,
@@ -227,7 +227,7 @@ async function runItem(
     return runDashboard(ctx, item, values, { ...limits, maxConnections: MAX_VIEWER_CONNECTIONS });
   const { visualization } = item;
   const failure = limits.refusals.get(visualization.id);
-  if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];
+  if (failure) return [{ visualizationId: visualization.id, durationMs: 0, isCached: false, failure }];
   return executeRuns(ctx, [{ visualization, values, enforced: limits.enforced }]);
 }
 

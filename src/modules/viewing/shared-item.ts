@@ -28,10 +28,10 @@ import {
 import { viewChart } from '../visualizations/views.ts';
 
 /**
- * A shared dashboard with its visualizations, or a single shared visualization; `data` is the state of the company's data when
+ * A shared dashboard with its visualizations, or a single shared visualization; `dataState` is the state of the company's data when
  * it was loaded.
  */
-export type SharedItem = { data: DataState | undefined } & (
+export type SharedItem = { dataState: DataState | undefined } & (
   | ({ type: 'dashboard' } & LoadedDashboard)
   | { type: 'visualization'; visualization: Visualization }
 );
@@ -55,7 +55,7 @@ export function toSharedDashboard(
   makeNotFound: () => Failure = dashboardNotFound,
 ): SharedItem & { type: 'dashboard' } {
   if (!dashboard) throw makeNotFound();
-  return { type: 'dashboard', data, dashboard, visualizations };
+  return { type: 'dashboard', dataState: data, dashboard, visualizations };
 }
 
 /** Makes the shared item from the results of `selectSharedVisualization`. @param makeNotFound the failure where there is none */
@@ -64,7 +64,7 @@ export function toSharedVisualization(
   makeNotFound: () => Failure = visualizationNotFound,
 ): SharedItem & { type: 'visualization' } {
   if (!visualization) throw makeNotFound();
-  return { type: 'visualization', data, visualization };
+  return { type: 'visualization', dataState: data, visualization };
 }
 
 /** Loads a dashboard or visualization of the context's company. */

@@ -17,10 +17,10 @@ export interface WritingOptions {
   escapesFormulas?: boolean;
 }
 
-/** A writer of a result, piece by piece: `begin`, then `rows` for each batch of rows, then `end`. */
+/** A writer of a result, piece by piece: `begin`, then `writeRows` for each batch of rows, then `end`. */
 export interface ResultWriter {
   begin(columns: readonly ResultColumn[]): Uint8Array;
-  rows(rows: readonly Cell[][]): Uint8Array;
+  writeRows(rows: readonly Cell[][]): Uint8Array;
   /** Writes the end of the result. @param facts further members of the JSON beside columns and rows */
   end(facts: Record<string, unknown>): Uint8Array;
 }
@@ -72,7 +72,7 @@ function* splitPieces(
   facts: Record<string, unknown>,
 ): Generator<Uint8Array, void> {
   yield writer.begin(columns);
-  for (let at = 0; at < rows.length; at += ROWS_PER_BATCH) yield writer.rows(rows.slice(at, at + ROWS_PER_BATCH));
+  for (let at = 0; at < rows.length; at += ROWS_PER_BATCH) yield writer.writeRows(rows.slice(at, at + ROWS_PER_BATCH));
   yield writer.end(facts);
 }
 
@@ -87,9 +87,9 @@ function requireFittingCells(columns: readonly ResultColumn[], rows: readonly Ce
 
 const encoder = new TextEncoder();
 
-const toResultWriter = ({ begin, rows, end }: TextWriter): ResultWriter => ({
+const toResultWriter = ({ begin, writeRows, end }: TextWriter): ResultWriter => ({
   begin: (columns) => encoder.encode(begin(columns)),
-  rows: (rowBatch) => encoder.encode(rows(rowBatch)),
+  writeRows: (rowBatch) => encoder.encode(writeRows(rowBatch)),
   end: (facts) => encoder.encode(end(facts)),
 });
 
@@ -97,7 +97,7 @@ function createJsonWriter(): TextWriter {
   let separator = '';
   return {
     begin: (columns) => `{"columns":${JSON.stringify(columns)},"rows":[`,
-    rows(rows) {
+    writeRows(rows) {
       if (rows.length === 0) return '';
       const text = separator + JSON.stringify(rows).slice(1, -1);
       separator = ',';
@@ -114,7 +114,7 @@ function createLinesWriter(): TextWriter {
       names = makeUniqueNames(columns).map((name) => JSON.stringify(name));
       return '';
     },
-    rows: (rows) =>
+    writeRows: (rows) =>
       rows.map((row) => `{${row.map((cell, at) => `${names[at]}:${JSON.stringify(cell)}`).join()}}\n`).join(''),
     end: () => '',
   };
@@ -129,7 +129,7 @@ function createCsvWriter(escapesFormulas: boolean): TextWriter {
       isText = columns.map(({ type }) => type === 'text');
       return formatCsvLine(columns.map(({ name }) => (escapesFormulas ? escapeFormula(name) : name)));
     },
-    rows: (rows) => rows.map((row) => formatCsvLine(row.map(formatField))).join(''),
+    writeRows: (rows) => rows.map((row) => formatCsvLine(row.map(formatField))).join(''),
     end: () => '',
   };
 }
@@ -146,7 +146,7 @@ function createWorkbookWriter(escapesFormulas: boolean, title: string): ResultWr
       );
       return workbook.writeRows();
     },
-    rows: (rows) =>
+    writeRows: (rows) =>
       workbook.writeRows(
         rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, escapesFormulas))),
       ),

@@ -46,7 +46,7 @@ export function viewExecution(
   showsDatabaseError = false,
   locale: Locale = DEFAULT_LOCALE,
 ): z.input<typeof executionSchema> {
-  const { visualizationId, durationMs, cached } = execution;
+  const { visualizationId, durationMs, isCached: cached } = execution;
   const timingFields = { duration_ms: durationMs, cached };
   if ('failure' in execution) {
     return {
@@ -62,7 +62,7 @@ export function viewExecution(
 /** Makes the API's view of the result of SQL that is not saved. */
 export function viewPreview({
   durationMs,
-  cached,
+  isCached: cached,
   result: { columns, rows, truncated },
 }: Extract<Execution, { result: unknown }>): z.input<typeof previewSchema> {
   return { columns, rows, row_count: rows.length, truncated, duration_ms: durationMs, cached };

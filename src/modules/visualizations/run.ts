@@ -37,7 +37,7 @@ export interface VisualizationRun {
 }
 
 /** The outcome of a run: a result or a failure. */
-export type Execution = { visualizationId: string; durationMs: number; cached: boolean } & (
+export type Execution = { visualizationId: string; durationMs: number; isCached: boolean } & (
   | { result: UserSqlResult }
   | { failure: Failure }
 );
@@ -99,7 +99,7 @@ export async function executeRuns(
     executions[index] = {
       visualizationId: visualization.id,
       durationMs: 0,
-      cached: false,
+      isCached: false,
       failure: connectionFailure as Failure,
     };
   }
@@ -209,7 +209,7 @@ async function executeAll(sql: TenantSql, pendingRuns: PendingRun[], runState: R
           : await settleResult(results[statements.indexOf(preparedStatement)] as PendingResult);
       const durationMs = Math.round(performance.now() - startedAt);
       const { visualization } = (pendingRuns[index] as PendingRun)[1];
-      return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
+      return { visualizationId: visualization.id, durationMs, isCached: false, ...outcome };
     }),
   );
 }

@@ -156,7 +156,7 @@ export function listVisualizationInputs({
     origin: 'filter',
     takesList: acceptsList(template, parameter.slug, parameter.kind),
     appliesTo: [id],
-    skips: [],
+    skippedIds: [],
     viewerAttributes: listAttributes(parameter),
     unboundIds: [],
   }));

@@ -38,7 +38,7 @@ export function applyPrintBranding(isPrinted: boolean): void {
 
 function applyTheme(brand: ViewBranding): void {
   const { style, dataset } = document.documentElement;
-  const { scheme, properties, charts } = makeTheme(brand);
+  const { scheme, properties, chartColours: charts } = makeTheme(brand);
   if (scheme !== undefined) {
     dataset.theme = scheme;
     // Its colours are read on its own background only, also within another page.

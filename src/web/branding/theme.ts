@@ -25,7 +25,7 @@ export interface Theme {
   scheme?: Scheme;
   /** The CSS properties of styles/base.css to override. */
   properties: Record<string, string>;
-  charts: Record<Scheme, ChartColours>;
+  chartColours: Record<Scheme, ChartColours>;
 }
 
 /**
@@ -98,7 +98,7 @@ function makeStandardTheme({ primary_color: primary, chart_palette: series }: Br
             '--accent': `light-dark(${accents.join()})`,
             '--on-accent': `light-dark(${accents.map(chooseTextColour).join()})`,
           },
-    charts: { light: makeChartColours('light'), dark: makeChartColours('dark') },
+    chartColours: { light: makeChartColours('light'), dark: makeChartColours('dark') },
   };
 }
 
@@ -149,7 +149,7 @@ function makeOwnTheme(brand: Branding): Theme {
       '--hover': hover,
       '--chosen': chooseReadable(mixColours(card, accent, 0.14), card, text),
     },
-    charts: { light: colours, dark: colours },
+    chartColours: { light: colours, dark: colours },
   };
 }
 

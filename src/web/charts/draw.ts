@@ -54,10 +54,10 @@ export interface Drawing {
   /** A note that names the series that were left out; empty for none. */
   note: string;
   /** The keyboard access to the points, where points may be chosen: an element beside the canvas. */
-  points: HTMLElement | undefined;
+  pointsElement: HTMLElement | undefined;
   end(): void;
   /** Returns a PNG of the canvas with its legend, on the colour of the card. */
-  picture(): Promise<Blob>;
+  makePicture(): Promise<Blob>;
 }
 
 /** Draws a chart on a canvas, with its legend beside the box; undefined if the result does not fit the chart. */
@@ -70,7 +70,7 @@ export function drawOnCanvas(
   const prepared = makeConfiguration(data, chart);
   if (!prepared) return undefined;
   let button: PointButton | undefined;
-  const { entries } = prepared;
+  const { legendEntries: entries } = prepared;
   if (entries.length > 0) {
     // It takes its room before the chart is drawn in what is left.
     const legend = buildLegend(entries, (at) => toggleEntry(drawnChart, at));
@@ -91,9 +91,9 @@ export function drawOnCanvas(
   return {
     summary: prepared.summary,
     note: prepared.note ?? cutNote,
-    points: button?.element,
+    pointsElement: button?.element,
     end: () => drawnChart.destroy(),
-    picture: async () => (await import('./image.ts')).takePicture(canvas, entries),
+    makePicture: async () => (await import('./image.ts')).takePicture(canvas, entries),
   };
 }
 
@@ -133,7 +133,7 @@ interface PreparedChart {
   seriesCount: number;
   getPoint: GetPoint;
   /** The entries of the chart's legend; none where there is one series. */
-  entries: LegendEntry[];
+  legendEntries: LegendEntry[];
   note?: string;
 }
 
@@ -147,7 +147,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
         summary: TEXTS.scatterSummary(points ?? 0, scatterPlot.yLabel, scatterPlot.xLabel),
         seriesCount: scatterPlot.clouds.length,
         getPoint: (cloud, index) => scatterPlot.clouds[cloud]?.points[index]?.dataPoint,
-        entries: toEntries(scatterPlot.clouds),
+        legendEntries: toEntries(scatterPlot.clouds),
       }
     );
   }
@@ -184,7 +184,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
     summary: summarize(seriesLabels, plot.xLabel, plot.labels.length),
     seriesCount: plot.seriesCount,
     getPoint,
-    entries,
+    legendEntries: entries,
   };
 }
 
@@ -201,7 +201,7 @@ function makePartEntries(
   slices: readonly Slice[],
   negativeParts: readonly Slice[],
   style: NumberStyle,
-): { entries: LegendEntry[]; note: string } {
+): { legendEntries: LegendEntry[]; note: string } {
   const formatShare = createShareFormatter(slices);
   const { label = '', parts: otherParts = [] } = slices.at(-1) ?? {};
   const nameParts = (parts: readonly Slice[], format: (slice: Slice) => string) => {
@@ -214,7 +214,7 @@ function makePartEntries(
       TEXTS.negativeParts(nameParts(negativeParts, ({ value }) => formatNumber(value, style))),
   ];
   return {
-    entries: slices.map((slice, at) => ({
+    legendEntries: slices.map((slice, at) => ({
       label: slice.label,
       colour: getSeriesColour(at),
       shape: 'circle',

@@ -5,7 +5,7 @@ import { TEXTS } from '../texts.ts';
 /** A format in which the content of a card can be downloaded. */
 export interface Download {
   label: string;
-  make(): Promise<File>;
+  makeFile(): Promise<File>;
 }
 
 /**
@@ -40,7 +40,7 @@ export function openMenu(
     panel.style.left = `${Math.max(0, right - panel.offsetWidth)}px`;
   }
 
-  async function runDownload({ make }: Download): Promise<void> {
+  async function runDownload({ makeFile: make }: Download): Promise<void> {
     panel.hidePopover();
     button.focus();
     setStatus(TEXTS.preparing, false);

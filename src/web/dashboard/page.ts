@@ -126,7 +126,7 @@ export function buildItemPage(
 
   function resetFilters(): void {
     values = readInitialValues(filters, new URLSearchParams());
-    bar?.set(values);
+    bar?.setValues(values);
     applyFilters();
   }
 
@@ -211,7 +211,7 @@ export function buildItemPage(
     grid.setPrinted(isPrinted);
   }
 
-  bar?.set(values);
+  bar?.setValues(values);
   freshnessDisplay.showAge(undefined);
   const stopPrinting = onPrint(arrangeForPrint);
   const firstRun = charts.length > 0 ? runQueries() : Promise.resolve();
@@ -223,7 +223,7 @@ export function buildItemPage(
       // Otherwise two pages that send each other their filters would never end.
       if (filters.every(({ slug }) => areEqual(newValues[slug], values[slug]))) return;
       values = newValues;
-      bar?.set(values);
+      bar?.setValues(values);
       applyFilters();
     },
     repaint() {

@@ -178,11 +178,11 @@ export function buildWidget(
     if (!download) return [];
     const currentDrawing = drawing;
     const makePicture = async () =>
-      new File([await (currentDrawing as Drawing).picture()], makeFileName(name, 'png'), { type: 'image/png' });
+      new File([await (currentDrawing as Drawing).makePicture()], makeFileName(name, 'png'), { type: 'image/png' });
     return [
-      { label: 'CSV', make: () => download(id, 'csv') },
-      { label: 'XLSX', make: () => download(id, 'xlsx') },
-      ...(currentDrawing ? [{ label: 'PNG', make: makePicture }] : []),
+      { label: 'CSV', makeFile: () => download(id, 'csv') },
+      { label: 'XLSX', makeFile: () => download(id, 'xlsx') },
+      ...(currentDrawing ? [{ label: 'PNG', makeFile: makePicture }] : []),
     ];
   }
 
@@ -194,7 +194,7 @@ export function buildWidget(
       const canvas = h('canvas', { role: 'img' });
       setBody(h('div', { class: 'plot' }, h('div', { class: 'canvas' }, canvas)));
       drawing = draw(canvas, data, chart, choosePoint);
-      drawing?.points?.setAttribute('aria-label', TEXTS.pointsOf(name));
+      drawing?.pointsElement?.setAttribute('aria-label', TEXTS.pointsOf(name));
       setNote([currentNote, drawing?.note].filter(Boolean).join(' '));
       canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
     };

@@ -9,7 +9,7 @@ import { createPickerControl } from './picker.ts';
 /** The filters at the top of a page. */
 export interface FilterBar {
   element: HTMLElement;
-  set(values: ParameterValues): void;
+  setValues(values: ParameterValues): void;
   /** Marks the required filters that have no value. */
   markMissing(values: ParameterValues): void;
   /** Returns each filter with its value as text, such as `State: Texas`. */
@@ -31,8 +31,8 @@ export function createFilterBar(
       ...controls.map(([, { element }]) => element),
       h('button', { type: 'button', class: 'quiet reset', onclick: resetFilters }, TEXTS.reset),
     ),
-    set(values) {
-      for (const [slug, control] of controls) control.set(values[slug]);
+    setValues(values) {
+      for (const [slug, control] of controls) control.setValue(values[slug]);
     },
     markMissing(values) {
       const missingSlugs = new Set(listMissing(filters, values).map(({ slug }) => slug));

@@ -17,7 +17,7 @@ import { formatNumber, parseTypedNumber } from './numbers.ts';
 export interface FilterControl {
   element: HTMLElement;
   /** Sets a value that the viewer did not enter here: from a reset, the address, or the host page of an embed. */
-  set(value: unknown): void;
+  setValue(value: unknown): void;
   /** Marks the control as required but empty. */
   markMissing(isMissing: boolean): void;
   /** Returns the control's value as text; empty without a value. */
@@ -52,7 +52,7 @@ export function createInputControl({ slug, label, kind, required }: ViewFilter, 
   }
   return {
     element: h('div', { class: 'filter' }, buildLabel(id, label, required), input),
-    set(value) {
+    setValue(value) {
       chosenValue = value === null || value === undefined ? '' : String(value);
       input.value = kind === 'number' ? formatNumber(chosenValue, LOCALE) : chosenValue;
     },
@@ -65,8 +65,8 @@ interface DateField {
   element: HTMLElement;
   input: HTMLInputElement;
   /** Returns the value in the API's form; empty without a value, undefined for a text that is not a date. */
-  value(): string | undefined;
-  set(value: string): void;
+  readValue(): string | undefined;
+  setDate(value: string): void;
 }
 
 /**
@@ -98,7 +98,7 @@ function createDateField(attributes: Parameters<typeof h>[1], onInput: () => voi
     input.value = formatDate(isoDate, LOCALE);
     calendarInput.value = readValue() ?? '';
   }
-  return { element: h('div', { class: 'date' }, input, calendarInput), input, value: readValue, set: setDate };
+  return { element: h('div', { class: 'date' }, input, calendarInput), input, readValue, setDate };
 }
 
 /** Creates the element below date fields that shows their problem. */
@@ -113,7 +113,7 @@ export function createDateControl({ slug, label, required }: ViewFilter, onChoos
   const field = createDateField({ id, 'aria-required': required && 'true' }, chooseTypedDate);
   const problemElement = createProblemElement();
   function chooseTypedDate(): void {
-    const value = field.value();
+    const value = field.readValue();
     markInvalid(value === undefined);
     problemElement.textContent = value === undefined ? formatNoDateMessage() : '';
     if (value === undefined || value === chosenValue) return;
@@ -123,12 +123,12 @@ export function createDateControl({ slug, label, required }: ViewFilter, onChoos
   const markInvalid = (isInvalid: boolean) => field.input.setAttribute('aria-invalid', String(isInvalid));
   return {
     element: h('div', { class: 'filter' }, buildLabel(id, label, required), field.element, problemElement),
-    set(value) {
+    setValue(value) {
       chosenValue = value === null || value === undefined ? '' : String(value);
       problemElement.textContent = '';
-      field.set(chosenValue);
+      field.setDate(chosenValue);
     },
-    markMissing: (isMissing) => markInvalid(isMissing || field.value() === undefined),
+    markMissing: (isMissing) => markInvalid(isMissing || field.readValue() === undefined),
     getText: () => formatDate(chosenValue, LOCALE),
   };
 }
@@ -150,7 +150,7 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, on
   let chosenRange: unknown = null;
 
   function chooseTypedRange(): void {
-    const range = { from: from.value(), to: to.value() };
+    const range = { from: from.readValue(), to: to.readValue() };
     const isValid = range.from !== undefined && range.to !== undefined;
     problemElement.textContent = !isValid
       ? formatNoDateMessage()
@@ -171,14 +171,15 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, on
       return;
     }
     const range: DateRange = presetSelect.value === '' ? {} : makePresetRange(presetSelect.value as Preset, new Date());
-    from.set(range.from ?? '');
-    to.set(range.to ?? '');
+    from.setDate(range.from ?? '');
+    to.setDate(range.to ?? '');
     chooseTypedRange();
   }
 
   function markMissing(isMissing: boolean): void {
-    for (const { input, value } of [from, to]) {
-      const isInvalid = isMissing || value() === undefined || isBackwardsRange({ from: from.value(), to: to.value() });
+    for (const { input, readValue: value } of [from, to]) {
+      const isInvalid =
+        isMissing || value() === undefined || isBackwardsRange({ from: from.readValue(), to: to.readValue() });
       input.setAttribute('aria-invalid', String(isInvalid));
     }
   }
@@ -198,11 +199,11 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, on
       ),
       problemElement,
     ),
-    set(value) {
+    setValue(value) {
       const range = (value ?? {}) as DateRange;
       chosenRange = value;
-      from.set(range.from ?? '');
-      to.set(range.to ?? '');
+      from.setDate(range.from ?? '');
+      to.setDate(range.to ?? '');
       presetSelect.value = findPreset(range);
       problemElement.textContent = isBackwardsRange(range) ? TEXTS.backwards(label) : '';
     },

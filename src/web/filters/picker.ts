@@ -178,7 +178,7 @@ export function createPickerControl(
   showChosen();
   return {
     element,
-    set(value) {
+    setValue(value) {
       const values = Array.isArray(value)
         ? value
         : value === null || value === undefined || value === ''

@@ -16,13 +16,13 @@ export interface FormField {
 /**
  * Builds a field with its label.
  * @param options.hint shown before anything is wrong
- * @param options.beside makes an element beside the input
+ * @param options.makeElementBeside makes an element beside the input
  */
 export function buildField(
   name: string,
   label: string,
   attributes: Parameters<typeof h>[1],
-  { hint, beside }: { hint?: string; beside?: (input: HTMLInputElement) => HTMLElement } = {},
+  { hint, makeElementBeside }: { hint?: string; makeElementBeside?: (input: HTMLInputElement) => HTMLElement } = {},
 ): FormField {
   const [id, hintId, errorId] = [createUniqueId('field'), createUniqueId('hint'), createUniqueId('error')];
   const describedBy = hint === undefined ? errorId : `${errorId} ${hintId}`;
@@ -33,7 +33,7 @@ export function buildField(
     if (message === '') input.removeAttribute('aria-invalid');
     else input.setAttribute('aria-invalid', 'true');
   }
-  const inputBox = beside ? h('div', { class: 'beside' }, input, beside(input)) : input;
+  const inputBox = makeElementBeside ? h('div', { class: 'beside' }, input, makeElementBeside(input)) : input;
   const element = h(
     'div',
     { class: 'field' },
@@ -62,7 +62,7 @@ export function buildPasswordField(label: string): FormField {
     return button;
   };
   const attributes = { autocomplete: 'new-password', required: true, autocapitalize: 'off', spellcheck: 'false' };
-  return buildField('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: buildToggle });
+  return buildField('password', label, attributes, { hint: LINK_TEXTS.passwordRules, makeElementBeside: buildToggle });
 }
 
 /** Elements that a form has in addition to its fields. */

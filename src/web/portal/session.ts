@@ -16,7 +16,7 @@ export interface Session {
   /** Calls the API with the session's access token. @throws ApiProblem */
   call<T>(path: string, options?: Omit<CallOptions, 'token'>): Promise<T>;
   /** Calls the API for a file. @throws ApiProblem */
-  file(path: string, options: { body: unknown }): Promise<File>;
+  fetchFile(path: string, options: { body: unknown }): Promise<File>;
   /** Deletes the tokens, here and on the server. */
   signOut(): Promise<void>;
 }
@@ -102,7 +102,7 @@ function createSession(
     company,
     onEnded() {},
     call: (path, options = {}) => withToken((token) => callApi(path, { ...options, token })),
-    file: (path, options) => withToken((token) => callFile(path, { ...options, token })),
+    fetchFile: (path, options) => withToken((token) => callFile(path, { ...options, token })),
     async signOut() {
       deleteTokens();
       const { access_token: token, refresh_token } = tokens;

@@ -58,7 +58,7 @@ export function createPortalSource(session: Session, id: string, contextId: stri
       );
     },
     download: (visualizationId, format, parameters) =>
-      session.file(formatDownloadPath(basePath, visualizationId, format), {
+      session.fetchFile(formatDownloadPath(basePath, visualizationId, format), {
         body: { context_id: contextId, parameters },
       }),
   };

@@ -17,8 +17,8 @@ export interface AccessTarget {
  * check.
  */
 export interface AccessPath {
-  thing: string;
-  way: string;
+  resourceTitle: string;
+  description: string;
   /** The requested routes, such as `GET /v1/…`. */
   routes: string[];
   /** Further actions that the caller is allowed on all resources. */
@@ -26,16 +26,16 @@ export interface AccessPath {
   /** Actions that open the path when they are allowed on the resource alone. If empty, the path is open without any. */
   neededActions?: Action[];
   /** Actions each of which closes the path when it is denied on the resource, whatever else is allowed. */
-  denied: Action[];
+  closingActions: Action[];
   /** True if a service account sends a signed request, instead of a user. */
-  signed?: true;
+  isSigned?: true;
   /** True if a service account sends its key and secret in a header, as SCIM clients do. */
-  directory?: true;
+  isFromDirectory?: true;
   /** True if a Deny on any other resource closes the path as well. */
   isClosedByAnyDeny?: true;
   createTarget(company: Company, caller: TestPrincipal): Promise<AccessTarget>;
   /** Returns true if an answer shows or changes the resource, where the success status alone does not say so. */
-  reached?(answer: ApiResponse): boolean;
+  isReachedBy?(answer: ApiResponse): boolean;
 }
 
 export const makeArn = (company: Pick<Company, 'id'>, arnPart: string, id: string): string => {

@@ -33,11 +33,11 @@ const makeNamedGroupPath = (
   otherActions: ActionPattern[],
   makeRequest: (company: Company, groupId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath => ({
-  thing: 'group',
-  way: label,
+  resourceTitle: 'group',
+  description: label,
   routes: [route],
   extraActions: otherActions,
-  denied: ['groups:get'],
+  closingActions: ['groups:get'],
   async createTarget(company) {
     const id = await createGroup(company);
     return { arn: makeResourceArn(company, 'group', id), ask: await makeRequest(company, id) };
@@ -47,12 +47,14 @@ const makeNamedGroupPath = (
 const makeGroupsUrl = async (company: Company) => `/v1/users/${(await createAllowedUser(company)).id}/groups`;
 
 const makePermissionPath = (method: 'post' | 'put' | 'delete'): AccessPath => ({
-  thing: 'permission',
-  way: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[method],
+  resourceTitle: 'permission',
+  description: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[
+    method
+  ],
   routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
   // Nobody grants what they do not have.
   extraActions: ['groups:update', 'users:*'],
-  denied: ['permissions:get'],
+  closingActions: ['permissions:get'],
   async createTarget(company) {
     const id = await createPermission(company);
     const path = `/v1/groups/${await createGroup(company)}/permissions`;
@@ -64,15 +66,15 @@ const makePermissionPath = (method: 'post' | 'put' | 'delete'): AccessPath => ({
 });
 
 const makeAttachmentPath = (surface: 'console' | 'organization', method: 'post' | 'delete'): AccessPath => ({
-  thing: 'policy',
-  way: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
+  resourceTitle: 'policy',
+  description: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
   routes: [`${method.toUpperCase()} ${surface === 'console' ? '/v1' : ''}/groups/{id}/policies/{policy_id}`],
-  ...(surface === 'organization' && { signed: true }),
+  ...(surface === 'organization' && { isSigned: true }),
   extraActions:
     surface === 'console'
       ? ['groups:attach_policy', 'groups:detach_policy', 'users:list']
       : ['groups:AttachPolicy', 'groups:DetachPolicy', 'users:list'],
-  denied: ['policies:get'],
+  closingActions: ['policies:get'],
   async createTarget(company) {
     const { _id, arn } = await createPolicy(company);
     const groupId = await createGroup(company);
@@ -100,11 +102,11 @@ const PRINCIPALS = [
 
 /** Makes the access path to a service account whose keys the console reads or changes: there, each key is a resource. */
 const makeKeyPath = (label: string, method: 'get' | 'post' | 'delete', otherAction: ActionPattern): AccessPath => ({
-  thing: 'service account on the console',
-  way: label,
+  resourceTitle: 'service account on the console',
+  description: label,
   routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
   extraActions: [otherAction],
-  denied: ['users:list_integration_users'],
+  closingActions: ['users:list_integration_users'],
   async createTarget(company) {
     const { id, keyId } = await createAllowedAccount(company);
     const path = `/v1/service-accounts/${id}/keys`;
@@ -121,11 +123,11 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
   makeKeyPath('given a key', 'post', 'api_keys:create'),
   makeKeyPath('a key of it, revoked', 'delete', 'api_keys:delete'),
   {
-    thing: 'service account on the console',
-    way: 'its permissions, simulated',
+    resourceTitle: 'service account on the console',
+    description: 'its permissions, simulated',
     routes: ['POST /v1/policies/simulate'],
     extraActions: ['policies:get'],
-    denied: ['users:list_integration_users'],
+    closingActions: ['users:list_integration_users'],
     async createTarget(company) {
       const { id } = await createAllowedAccount(company);
       const json = { principal: { type: 'service_account', id }, checks: [{ action: 'users:list', resource: '*' }] };
@@ -150,11 +152,11 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
   }),
   {
-    thing: 'group',
-    way: 'left by a user whose groups are replaced',
+    resourceTitle: 'group',
+    description: 'left by a user whose groups are replaced',
     routes: ['PUT /v1/users/{id}/groups'],
     extraActions: ['users:assign_groups'],
-    denied: ['groups:get'],
+    closingActions: ['groups:get'],
     async createTarget(company) {
       const id = await createGroup(company);
       const user = await createAllowedUser(company);
@@ -168,20 +170,20 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
         },
       };
     },
-    reached: ({ body }) => body === 'out',
+    isReachedBy: ({ body }) => body === 'out',
   },
   {
-    thing: 'group',
-    way: 'whose members are listed',
+    resourceTitle: 'group',
+    description: 'whose members are listed',
     routes: ['GET /v1/users'],
     extraActions: ['users:list'],
-    denied: ['groups:get'],
+    closingActions: ['groups:get'],
     async createTarget(company) {
       const id = await createGroup(company);
       await addToGroups(company, (await createAllowedUser(company)).id, id);
       return { arn: makeResourceArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
     },
-    reached: ({ body }) => body.total === 1,
+    isReachedBy: ({ body }) => body.total === 1,
   },
   makeNamedGroupPath('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     makePostRequest('/v1/users/invite', {
@@ -191,12 +193,12 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
   ),
   ...PRINCIPALS.map(
     ({ thing, onOrganization: action, made }): AccessPath => ({
-      thing,
-      way: 'bound to a group',
+      resourceTitle: thing,
+      description: 'bound to a group',
       routes: ['POST /groups/{id}/bindings'],
-      signed: true,
+      isSigned: true,
       extraActions: ['groups:AddMember'],
-      denied: [action],
+      closingActions: [action],
       async createTarget(company) {
         const id = await made(company);
         const type = thing.replace(' ', '_');
@@ -210,11 +212,11 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
   ),
   ...PRINCIPALS.map(
     ({ thing, onConsole: action, made }): AccessPath => ({
-      thing,
-      way: 'its permissions, simulated',
+      resourceTitle: thing,
+      description: 'its permissions, simulated',
       routes: ['POST /v1/policies/simulate'],
       extraActions: ['policies:get'],
-      denied: [action],
+      closingActions: [action],
       async createTarget(company) {
         const id = await made(company);
         const json = {
@@ -226,11 +228,11 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     }),
   ),
   {
-    thing: 'permission',
-    way: 'added to a new group',
+    resourceTitle: 'permission',
+    description: 'added to a new group',
     routes: ['POST /v1/groups'],
     extraActions: ['groups:create', 'users:*'],
-    denied: ['permissions:get'],
+    closingActions: ['permissions:get'],
     async createTarget(company) {
       const id = await createPermission(company);
       return {
@@ -247,12 +249,12 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     makeAttachmentPath(surface, 'delete'),
   ]),
   {
-    thing: 'policy',
-    way: 'cloned',
+    resourceTitle: 'policy',
+    description: 'cloned',
     routes: ['POST /v1/policies/{id}/clone'],
     // Nobody makes a policy that allows more than they may do.
     extraActions: ['policies:create', 'users:list'],
-    denied: ['policies:get'],
+    closingActions: ['policies:get'],
     async createTarget(company) {
       const { _id, arn } = await createPolicy(company);
       const json = { name: makeName('Clone').replaceAll(' ', '-') };

@@ -5,30 +5,30 @@ import { hasToolAnswered, makeToolCall } from './tables.ts';
 /** Access paths to dashboards and their visualizations through MCP tools. */
 export const MCP_PATHS: AccessPath[] = [
   {
-    thing: 'dashboard',
-    way: 'run by an agent',
+    resourceTitle: 'dashboard',
+    description: 'run by an agent',
     routes: ['POST /mcp'],
     neededActions: ['dashboards:get'],
-    denied: ['dashboards:get'],
+    closingActions: ['dashboards:get'],
     async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
       const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
       return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: runDashboard };
     },
-    reached: hasToolAnswered,
+    isReachedBy: hasToolAnswered,
   },
   {
-    thing: 'visualization',
-    way: 'on a dashboard that an agent runs',
+    resourceTitle: 'visualization',
+    description: 'on a dashboard that an agent runs',
     routes: ['POST /mcp'],
     extraActions: ['dashboards:get'],
-    denied: ['visualizations:get', 'visualizations:execute'],
+    closingActions: ['visualizations:get', 'visualizations:execute'],
     async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: runDashboard };
     },
-    reached: (answer) =>
+    isReachedBy: (answer) =>
       hasToolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,
   },
 ];

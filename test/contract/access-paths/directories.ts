@@ -22,12 +22,12 @@ const makeListPath = (
   deniedActions: Action[],
   otherActions: Action[],
 ): AccessPath => ({
-  thing: resourceName,
-  way: `found by a directory, ${route}`,
+  resourceTitle: resourceName,
+  description: `found by a directory, ${route}`,
   routes: [route],
-  directory: true,
+  isFromDirectory: true,
   extraActions: otherActions,
-  denied: deniedActions,
+  closingActions: deniedActions,
   async createTarget(company) {
     const directory = await createDirectory(company);
     const { id } = await (resourceName === 'user' ? createDirectoryUser(directory) : createDirectoryGroup(directory));
@@ -40,17 +40,17 @@ const makeListPath = (
           : makePostRequest(path, makeFilter(id))(as),
     };
   },
-  reached: ({ body }) => body.totalResults === 1,
+  isReachedBy: ({ body }) => body.totalResults === 1,
 });
 
 /** Makes the access path to a user whom a SCIM client changes. */
 const makeChangePath = (method: 'PUT' | 'PATCH', changedFields: object, action: Action): AccessPath => ({
-  thing: 'user',
-  way: `changed by a directory, ${method} ${JSON.stringify(changedFields)}`,
+  resourceTitle: 'user',
+  description: `changed by a directory, ${method} ${JSON.stringify(changedFields)}`,
   routes: [`${method} ${USERS_PATH}/{id}`],
-  directory: true,
+  isFromDirectory: true,
   neededActions: [action],
-  denied: [action],
+  closingActions: [action],
   async createTarget(company) {
     const { id, userName } = await createDirectoryUser(await createDirectory(company));
     const path = `${USERS_PATH}/${id}`;
@@ -68,12 +68,12 @@ const makeMemberPath = (
   neededAction: Action,
   makeRequest: (company: Company, members: object[]) => Promise<ReturnType<typeof makePostRequest>>,
 ): AccessPath => ({
-  thing: 'user',
-  way: `made a member by a directory, ${route}`,
+  resourceTitle: 'user',
+  description: `made a member by a directory, ${route}`,
   routes: [route],
-  directory: true,
+  isFromDirectory: true,
   extraActions: [neededAction],
-  denied: ['users:get'],
+  closingActions: ['users:get'],
   async createTarget(company) {
     const { id } = await createDirectoryUser(await createDirectory(company));
     return { arn: makeResourceArn(company, 'user', id), ask: await makeRequest(company, [{ value: id }]) };

@@ -32,12 +32,15 @@ const status = 'active';
 
 /** For each kind of knowledge, the action that a GET checks, and a function that creates a resource. */
 const KINDS = {
-  concept: { gets: 'concepts:get', make: (as: Caller, name: string) => createConcept(as, { name, status }) },
-  item: { gets: 'semantic:list', make: (as: Caller, name: string) => createItem(as, { name, status }) },
-  node: { gets: 'ontology:list', make: (as: Caller, name: string) => createNode(as, { name, status }) },
+  concept: {
+    readAction: 'concepts:get',
+    createResource: (as: Caller, name: string) => createConcept(as, { name, status }),
+  },
+  item: { readAction: 'semantic:list', createResource: (as: Caller, name: string) => createItem(as, { name, status }) },
+  node: { readAction: 'ontology:list', createResource: (as: Caller, name: string) => createNode(as, { name, status }) },
   relation: {
-    gets: 'ontology:list',
-    async make(as: Caller, predicate: string) {
+    readAction: 'ontology:list',
+    async createResource(as: Caller, predicate: string) {
       const id = await createRelation(
         as,
         await createNode(as, { status }),
@@ -48,7 +51,10 @@ const KINDS = {
       return id;
     },
   },
-} as const satisfies Record<string, { gets: Action; make: (as: Caller, name: string) => Promise<string> }>;
+} as const satisfies Record<
+  string,
+  { readAction: Action; createResource: (as: Caller, name: string) => Promise<string> }
+>;
 type KnowledgeKind = keyof typeof KINDS;
 const ALL_KINDS = Object.keys(KINDS) as KnowledgeKind[];
 
@@ -60,14 +66,14 @@ const makeKnowledgePath = (
   otherActions: ActionPattern[],
   makeRequest: (company: Company, id: string, name: string) => Promise<AccessTarget['ask']>,
 ): AccessPath => ({
-  thing: knowledgeKind,
-  way: label,
+  resourceTitle: knowledgeKind,
+  description: label,
   routes: [route],
   extraActions: otherActions,
-  denied: [KINDS[knowledgeKind].gets],
+  closingActions: [KINDS[knowledgeKind].readAction],
   async createTarget(company) {
     const name = makeName('matrix').replace(' ', '-');
-    const id = await KINDS[knowledgeKind].make(company.as, name);
+    const id = await KINDS[knowledgeKind].createResource(company.as, name);
     return { arn: makeResourceArn(company, knowledgeKind, id), ask: await makeRequest(company, id, name) };
   },
 });
@@ -106,17 +112,18 @@ const makeReviewPaths = (
   isReached?: (answer: ApiResponse) => boolean,
 ): AccessPath[] =>
   (['concept', 'suggestion'] as const).map((resourceKind) => ({
-    thing: resourceKind,
-    way: resourceKind === 'concept' ? `about which a suggestion is ${label}` : label,
+    resourceTitle: resourceKind,
+    description: resourceKind === 'concept' ? `about which a suggestion is ${label}` : label,
     routes: [route],
     extraActions: ['knowledge_reviews:review', 'concepts:update'],
-    denied: resourceKind === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
+    closingActions:
+      resourceKind === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
     async createTarget(company) {
       const { id, conceptId } = await createSuggestion(company.as);
       const arn = makeResourceArn(company, resourceKind, resourceKind === 'concept' ? conceptId : id);
       return { arn, ask: makeRequest(id) };
     },
-    ...(isReached && { reached: isReached }),
+    ...(isReached && { isReachedBy: isReached }),
   }));
 
 const isAccepted = ({ status, body }: ApiResponse): boolean => status === 200 && body.accepted.length === 1;
@@ -140,29 +147,29 @@ const makeMetricPaths = (
   isReached?: (answer: ApiResponse) => boolean,
 ): AccessPath[] => [
   {
-    thing: 'item',
-    way: label,
+    resourceTitle: 'item',
+    description: label,
     routes: [route],
     extraActions: [...otherActions, 'managed-tables:data-read'],
-    denied: ['semantic:list'],
+    closingActions: ['semantic:list'],
     async createTarget(company) {
       const metricRequest = await createMetricRequest(company);
       return { arn: makeResourceArn(company, 'item', metricRequest.item), ask: metricRequest.ask };
     },
-    ...(isReached && { reached: isReached }),
+    ...(isReached && { isReachedBy: isReached }),
   },
   {
-    thing: "table's rows",
-    way: `of a metric that is ${label}`,
+    resourceTitle: "table's rows",
+    description: `of a metric that is ${label}`,
     routes: [route],
     extraActions: otherActions,
     neededActions: ['managed-tables:data-read'],
-    denied: ['managed-tables:data-read'],
+    closingActions: ['managed-tables:data-read'],
     async createTarget(company) {
       const metricRequest = await createMetricRequest(company);
       return { arn: makeResourceArn(company, 'table', metricRequest.table.id), ask: metricRequest.ask };
     },
-    ...(isReached && { reached: isReached }),
+    ...(isReached && { isReachedBy: isReached }),
   },
 ];
 
@@ -172,11 +179,11 @@ const makeQuestionPath = (
   method: 'GET' | 'PATCH' | 'DELETE',
   makeRequest: (path: string) => AccessTarget['ask'],
 ): AccessPath => ({
-  thing: 'item',
-  way: `that answers a verified question, ${label}`,
+  resourceTitle: 'item',
+  description: `that answers a verified question, ${label}`,
   routes: [`${method} ${QUESTIONS_PATH}/{id}`],
   extraActions: ['semantic:*', 'managed-tables:data-read'],
-  denied: ['semantic:list'],
+  closingActions: ['semantic:list'],
   async createTarget(company) {
     const { id, item } = await createQuestion(company.as);
     return { arn: makeResourceArn(company, 'item', item), ask: makeRequest(`${QUESTIONS_PATH}/${id}`) };
@@ -194,7 +201,7 @@ const makeExportPath = (knowledgeKind: KnowledgeKind): AccessPath => ({
       return { ...answer, body: JSON.stringify(body).includes(name) };
     },
   ),
-  reached: ({ status, body }) => status === 200 && body === true,
+  isReachedBy: ({ status, body }) => status === 200 && body === true,
 });
 
 const makeRelation = (end: 'subject_node_id' | 'object_node_id', id: string, other: string) => ({
@@ -261,12 +268,12 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
   ),
   ...(['accept', 'bulk-accept'] as const).map(
     (acceptRoute): AccessPath => ({
-      thing: 'concept',
-      way: `changed by a suggestion, ${acceptRoute}`,
+      resourceTitle: 'concept',
+      description: `changed by a suggestion, ${acceptRoute}`,
       routes: [`POST ${SUGGESTIONS_PATH}/${acceptRoute === 'accept' ? '{id}/accept' : 'bulk-accept'}`],
       extraActions: ['knowledge_reviews:review'],
       neededActions: ['concepts:update'],
-      denied: ['concepts:update'],
+      closingActions: ['concepts:update'],
       async createTarget(company) {
         const { id, conceptId } = await createSuggestion(company.as);
         const path = acceptRoute === 'accept' ? `${SUGGESTIONS_PATH}/${id}/accept` : `${SUGGESTIONS_PATH}/bulk-accept`;
@@ -275,7 +282,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
           ask: makePostRequest(path, acceptRoute === 'accept' ? {} : { ids: [id] }),
         };
       },
-      ...(acceptRoute === 'bulk-accept' && { reached: isAccepted }),
+      ...(acceptRoute === 'bulk-accept' && { isReachedBy: isAccepted }),
     }),
   ),
   ...makeMetricPaths('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
@@ -410,20 +417,20 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
           semantic: [{ kind: 'mapping', ...makeResourceFields(), source_concepts: [name] }],
         }),
     ),
-    reached: ({ status, body }) => status === 200 && body.errors.length === 0,
+    isReachedBy: ({ status, body }) => status === 200 && body.errors.length === 0,
   },
   {
-    thing: 'concept',
-    way: 'found by an agent',
+    resourceTitle: 'concept',
+    description: 'found by an agent',
     routes: ['POST /mcp'],
     extraActions: ['concepts:list'],
-    denied: ['concepts:get', 'concepts:list'],
+    closingActions: ['concepts:get', 'concepts:list'],
     async createTarget(company) {
       const name = makeName('Sought');
       const id = await createConcept(company.as, { name, status: 'active' });
       return { arn: makeResourceArn(company, 'concept', id), ask: makeToolCall('search_concepts', { search: name }) };
     },
-    reached: (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
+    isReachedBy: (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
   },
 ];
 

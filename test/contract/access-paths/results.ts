@@ -52,10 +52,10 @@ async function createJob(company: Company, signer: Caller) {
   return { visualization, endpoint, path: `/data/jobs/${job_id}` };
 }
 
-const JOB_RESULT_PATH: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
+const JOB_RESULT_PATH: Pick<AccessPath, 'routes' | 'isSigned' | 'isReachedBy'> = {
   routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
-  signed: true,
-  reached: ({ status, body }) => status === 200 && body.rows !== undefined,
+  isSigned: true,
+  isReachedBy: ({ status, body }) => status === 200 && body.rows !== undefined,
 };
 
 /**
@@ -79,9 +79,9 @@ const makeJobTargetCreator =
   };
 
 /** The resources that the Data API shows, with the actions whose Deny hides them there. */
-const PUBLISHED_RESOURCES: { thing: 'visualization' | 'endpoint'; denied: Action[] }[] = [
-  { thing: 'visualization', denied: [...SEE_ACTIONS] },
-  { thing: 'endpoint', denied: ['viz_api_endpoints:get'] },
+const PUBLISHED_RESOURCES: { resourceKind: 'visualization' | 'endpoint'; closingActions: Action[] }[] = [
+  { resourceKind: 'visualization', closingActions: [...SEE_ACTIONS] },
+  { resourceKind: 'endpoint', closingActions: ['viz_api_endpoints:get'] },
 ];
 
 const options = [{ ...makeParameter('region', 'select'), options: { sql: 'SELECT 1' } }];
@@ -89,12 +89,12 @@ const options = [{ ...makeParameter('region', 'select'), options: { sql: 'SELECT
 /** Access paths through the results of visualizations, dashboards and published endpoints. */
 export const RESULT_PATHS: AccessPath[] = [
   {
-    thing: 'visualization',
-    way: 'placed on a new dashboard',
+    resourceTitle: 'visualization',
+    description: 'placed on a new dashboard',
     routes: ['POST /v1/dashboards'],
     extraActions: ['dashboards:create'],
     neededActions: ['visualizations:execute'],
-    denied: ['visualizations:execute'],
+    closingActions: ['visualizations:execute'],
     async createTarget(company) {
       const createdVisualization = await createVisibleVisualization(company);
       const json = { name: 'Made', layout: makeLayout(createdVisualization) };
@@ -105,12 +105,12 @@ export const RESULT_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'placed on a dashboard',
+    resourceTitle: 'visualization',
+    description: 'placed on a dashboard',
     routes: ['PUT /v1/dashboards/{id}'],
     extraActions: ['dashboards:update'],
     neededActions: ['visualizations:execute'],
-    denied: ['visualizations:execute'],
+    closingActions: ['visualizations:execute'],
     async createTarget(company) {
       const createdVisualization = await createVisibleVisualization(company);
       const { _id } = await postDashboard(company.as, []);
@@ -119,24 +119,24 @@ export const RESULT_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'executed with its dashboard',
+    resourceTitle: 'visualization',
+    description: 'executed with its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
-    reached: hasRows,
+    isReachedBy: hasRows,
   },
   {
-    thing: 'visualization',
-    way: 'downloaded from its dashboard',
+    resourceTitle: 'visualization',
+    description: 'downloaded from its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const query = `?format=csv&visualization_id=${visualization._id}`;
@@ -145,24 +145,24 @@ export const RESULT_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'drawn on its dashboard',
+    resourceTitle: 'visualization',
+    description: 'drawn on its dashboard',
     routes: ['GET /v1/dashboards/{id}'],
     extraActions: ['dashboards:get'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const readCharts = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readCharts };
     },
-    reached: ({ body }) => body.charts?.length > 0,
+    isReachedBy: ({ body }) => body.charts?.length > 0,
   },
   {
-    thing: 'visualization',
-    way: 'a parameter of it, told by the problem of a value',
+    resourceTitle: 'visualization',
+    description: 'a parameter of it, told by the problem of a value',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
       const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
@@ -170,14 +170,14 @@ export const RESULT_PATHS: AccessPath[] = [
       });
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
-    reached: ({ body }) => body.details?.[0].message === 'must be a number',
+    isReachedBy: ({ body }) => body.details?.[0].message === 'must be a number',
   },
   {
-    thing: 'visualization',
-    way: 'a parameter of it, told by its options',
+    resourceTitle: 'visualization',
+    description: 'a parameter of it, told by its options',
     routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
     extraActions: ['dashboards:get'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'select');
       const readOptions = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
@@ -185,11 +185,11 @@ export const RESULT_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'named by the problem of a filter',
+    resourceTitle: 'visualization',
+    description: 'named by the problem of a filter',
     routes: ['PUT /v1/dashboards/{id}'],
     extraActions: ['dashboards:update'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
       const changeFilters = makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
@@ -197,52 +197,52 @@ export const RESULT_PATHS: AccessPath[] = [
       });
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: changeFilters };
     },
-    reached: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
+    isReachedBy: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
   },
   {
-    thing: 'dashboard',
-    way: 'the SQL of its options',
+    resourceTitle: 'dashboard',
+    description: 'the SQL of its options',
     routes: ['GET /v1/dashboards/{id}'],
     extraActions: ['dashboards:list'],
     neededActions: ['dashboards:get', 'dashboards:update'],
-    denied: ['dashboards:get', 'dashboards:update'],
+    closingActions: ['dashboards:get', 'dashboards:update'],
     async createTarget(company) {
       const { _id } = await postDashboard(company.as, [], { filters: options });
       return { arn: makeResourceArn(company, 'dashboard', _id), ask: makeGetRequest(`${DASHBOARDS_PATH}/${_id}`) };
     },
-    reached: ({ body }) => body.filters?.[0].options.sql !== undefined,
+    isReachedBy: ({ body }) => body.filters?.[0].options.sql !== undefined,
   },
   {
-    thing: 'all visualizations',
-    way: 'previewed before it is saved',
+    resourceTitle: 'all visualizations',
+    description: 'previewed before it is saved',
     routes: ['POST /v1/visualizations/preview'],
     neededActions: ['visualizations:create'],
-    denied: ['visualizations:create'],
+    closingActions: ['visualizations:create'],
     createTarget: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
       ask: makePostRequest('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
     }),
-    reached: hasRows,
+    isReachedBy: hasRows,
   },
   {
-    thing: 'all visualizations',
-    way: 'options by SQL of a new dashboard',
+    resourceTitle: 'all visualizations',
+    description: 'options by SQL of a new dashboard',
     routes: ['POST /v1/dashboards'],
     extraActions: ['dashboards:create'],
     neededActions: ['visualizations:create'],
-    denied: ['visualizations:create'],
+    closingActions: ['visualizations:create'],
     createTarget: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
       ask: makePostRequest(DASHBOARDS_PATH, { name: 'Made', filters: options }),
     }),
   },
   {
-    thing: 'all visualizations',
-    way: 'options by SQL of a dashboard',
+    resourceTitle: 'all visualizations',
+    description: 'options by SQL of a dashboard',
     routes: ['PUT /v1/dashboards/{id}'],
     extraActions: ['dashboards:update'],
     neededActions: ['visualizations:create'],
-    denied: ['visualizations:create'],
+    closingActions: ['visualizations:create'],
     async createTarget(company) {
       const { _id } = await postDashboard(company.as, []);
       return {
@@ -252,12 +252,12 @@ export const RESULT_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'published',
+    resourceTitle: 'visualization',
+    description: 'published',
     routes: ['POST /v1/viz-api-endpoints'],
     extraActions: ['viz_api_endpoints:create'],
     neededActions: ['visualizations:execute'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       const json = { name: 'Published', slug: makeSlug(), visualization_id: _id };
@@ -265,12 +265,12 @@ export const RESULT_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'published by an endpoint that showed another',
+    resourceTitle: 'visualization',
+    description: 'published by an endpoint that showed another',
     routes: ['PUT /v1/viz-api-endpoints/{id}'],
     extraActions: ['viz_api_endpoints:update'],
     neededActions: ['visualizations:execute'],
-    denied: [...SEE_ACTIONS],
+    closingActions: [...SEE_ACTIONS],
     async createTarget(company) {
       const { endpoint } = await createPublishedVisualization(company);
       const { _id } = await createVisibleVisualization(company);
@@ -278,55 +278,55 @@ export const RESULT_PATHS: AccessPath[] = [
       return { arn: makeResourceArn(company, 'visualization', _id), ask: changeEndpoint };
     },
   },
-  ...PUBLISHED_RESOURCES.flatMap(({ thing, denied }): AccessPath[] => [
+  ...PUBLISHED_RESOURCES.flatMap(({ resourceKind, closingActions }): AccessPath[] => [
     {
-      thing,
-      way: 'executed by the Data API',
+      resourceTitle: resourceKind,
+      description: 'executed by the Data API',
       routes: ['GET /data/{slug}'],
-      signed: true,
+      isSigned: true,
       extraActions: ['data_api:execute'],
-      denied,
+      closingActions,
       async createTarget(company) {
         const publishedVisualization = await createPublishedVisualization(company);
         return {
-          arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
+          arn: makeResourceArn(company, resourceKind, publishedVisualization[resourceKind]._id),
           ask: (as) => as.get(`/data/${publishedVisualization.endpoint.slug}`),
         };
       },
     },
     {
-      thing,
-      way: 'executed by a job of the Data API',
+      resourceTitle: resourceKind,
+      description: 'executed by a job of the Data API',
       routes: ['POST /data/{slug}/jobs'],
-      signed: true,
+      isSigned: true,
       extraActions: ['data_api:execute'],
-      denied,
+      closingActions,
       async createTarget(company) {
         const publishedVisualization = await createPublishedVisualization(company);
         return {
-          arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
+          arn: makeResourceArn(company, resourceKind, publishedVisualization[resourceKind]._id),
           ask: makePostRequest(`/data/${publishedVisualization.endpoint.slug}/jobs`),
         };
       },
     },
     {
       ...JOB_RESULT_PATH,
-      thing,
-      way: 'result of a job, by the link that the job tells',
+      resourceTitle: resourceKind,
+      description: 'result of a job, by the link that the job tells',
       extraActions: ['data_api:execute', 'data_api:get_job'],
-      denied,
+      closingActions,
       createTarget: makeJobTargetCreator((company, createdJob) =>
-        makeResourceArn(company, thing, createdJob[thing]._id),
+        makeResourceArn(company, resourceKind, createdJob[resourceKind]._id),
       ),
     },
   ]),
   {
     ...JOB_RESULT_PATH,
-    thing: 'endpoint',
-    way: 'result of a job, by what may be done with the endpoint',
+    resourceTitle: 'endpoint',
+    description: 'result of a job, by what may be done with the endpoint',
     extraActions: ['data_api:get_job'],
     neededActions: ['data_api:execute'],
-    denied: ['data_api:execute', 'data_api:get_job'],
+    closingActions: ['data_api:execute', 'data_api:get_job'],
     createTarget: makeJobTargetCreator((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
   },
 ];

@@ -33,11 +33,11 @@ const makeSchedulePaths = (
   const seeActions: Action[] = ['visualizations:get', 'visualizations:execute'];
   return [
     {
-      thing: 'dashboard',
-      way: label,
+      resourceTitle: 'dashboard',
+      description: label,
       routes: [route],
       neededActions: ['dashboards:schedule'],
-      denied: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
+      closingActions: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
       async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
         return {
@@ -47,11 +47,11 @@ const makeSchedulePaths = (
       },
     },
     {
-      thing: 'visualization',
-      way: label,
+      resourceTitle: 'visualization',
+      description: label,
       routes: [route],
       neededActions: ['visualizations:schedule'],
-      denied: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
+      closingActions: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
       async createTarget(company) {
         const createdVisualization = await createVisibleVisualization(company);
         return {
@@ -63,11 +63,11 @@ const makeSchedulePaths = (
     ...(sendsContent
       ? [
           {
-            thing: 'visualization',
-            way: `on a dashboard that is ${label}`,
+            resourceTitle: 'visualization',
+            description: `on a dashboard that is ${label}`,
             routes: [route],
             extraActions: ['dashboards:schedule'] as Action[],
-            denied: seeActions,
+            closingActions: seeActions,
             async createTarget(company: Company) {
               const { dashboard, visualization } = await createVisualizationOnDashboard(company);
               const arn = makeResourceArn(company, 'visualization', visualization._id);
@@ -103,12 +103,12 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     makeDeleteRequest(await at(company, target)),
   ),
   {
-    thing: 'dashboard',
-    way: 'scheduled in the place of another',
+    resourceTitle: 'dashboard',
+    description: 'scheduled in the place of another',
     routes: ['PUT /v1/schedules/{id}'],
     extraActions: ['visualizations:schedule'],
     neededActions: ['dashboards:schedule'],
-    denied: ['dashboards:schedule', 'dashboards:get'],
+    closingActions: ['dashboards:schedule', 'dashboards:get'],
     async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const path = await at(company, visualization);
@@ -117,11 +117,11 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'user',
-    way: 'recipient of a schedule',
+    resourceTitle: 'user',
+    description: 'recipient of a schedule',
     routes: ['POST /v1/schedules', 'PUT /v1/schedules/{id}'],
     extraActions: ['dashboards:schedule'],
-    denied: ['users:get'],
+    closingActions: ['users:get'],
     async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
       const { id } = await createAllowedUser(company);

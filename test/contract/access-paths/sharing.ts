@@ -31,12 +31,12 @@ const makeSharingPaths = (
   makeRequest: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath[] => [
   {
-    thing: 'dashboard',
-    way: label,
+    resourceTitle: 'dashboard',
+    description: label,
     routes,
     extraActions: ['visualizations:share'],
     neededActions: ['dashboards:share'],
-    denied: ['dashboards:share', 'dashboards:get'],
+    closingActions: ['dashboards:share', 'dashboards:get'],
     async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
       return {
@@ -46,12 +46,12 @@ const makeSharingPaths = (
     },
   },
   {
-    thing: 'visualization',
-    way: `on a dashboard that is ${label}`,
+    resourceTitle: 'visualization',
+    description: `on a dashboard that is ${label}`,
     routes,
     extraActions: ['dashboards:share'],
     neededActions: ['visualizations:share'],
-    denied: GRANT_ACTIONS,
+    closingActions: GRANT_ACTIONS,
     async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       return {
@@ -69,11 +69,11 @@ const makeSharedDashboardPath = (
   deniedActions: Action[],
   makeRequest: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath => ({
-  thing: 'dashboard',
-  way: label,
+  resourceTitle: 'dashboard',
+  description: label,
   routes: [route],
   neededActions: ['dashboards:share'],
-  denied: deniedActions,
+  closingActions: deniedActions,
   async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
     return {
@@ -97,12 +97,12 @@ const makeCompanyPaths = (
   SHARE_ACTIONS.map((action) => {
     const resourceKind = action === 'dashboards:share' ? 'dashboard' : 'visualization';
     return {
-      thing: `all ${resourceKind}s`,
-      way: label,
+      resourceTitle: `all ${resourceKind}s`,
+      description: label,
       routes: [route],
       extraActions: SHARE_ACTIONS.filter((other) => other !== action),
       neededActions: [action],
-      denied: [action],
+      closingActions: [action],
       createTarget: async (company) => ({
         arn: makeResourceArn(company, resourceKind, '*'),
         ask: await makeRequest(company),
@@ -132,10 +132,10 @@ const makePortalPaths = (
   makeRequest: (path: string, contextId: string) => AccessTarget['ask'],
 ): AccessPath[] =>
   routes.map((route, at) => ({
-    thing: 'dashboard',
-    way: `${label} in the portal, by its ${at === 0 ? 'id' : 'slug'}`,
+    resourceTitle: 'dashboard',
+    description: `${label} in the portal, by its ${at === 0 ? 'id' : 'slug'}`,
     routes: [route],
-    denied: ['dashboards:get'],
+    closingActions: ['dashboards:get'],
     async createTarget(company, caller) {
       const { dashboard } = await createSalesDashboard(company);
       const { id } = await createContext(company, dashboard._id);
@@ -158,13 +158,13 @@ const makeShareEventPath = (
   label: string,
   route: string,
   makeRequest: (event: { id: string; share_id: string }) => AccessTarget['ask'],
-  isReached?: AccessPath['reached'],
+  isReached?: AccessPath['isReachedBy'],
 ): AccessPath => ({
-  thing: 'dashboard',
-  way: label,
+  resourceTitle: 'dashboard',
+  description: label,
   routes: [route],
   extraActions: SHARE_ACTIONS,
-  denied: SEE_SHARE_ACTIONS,
+  closingActions: SEE_SHARE_ACTIONS,
   async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
     const share = await createShare(company, dashboard._id);
@@ -172,7 +172,7 @@ const makeShareEventPath = (
     const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
     return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: makeRequest(events[0] as never) };
   },
-  ...(isReached && { reached: isReached }),
+  ...(isReached && { isReachedBy: isReached }),
 });
 
 /** Access paths through sharing, grants, embeds and the portal, in which users of the company can see shared dashboards, too. */
@@ -211,17 +211,17 @@ export const SHARING_PATHS: AccessPath[] = [
     ),
   ),
   {
-    thing: 'visualization',
-    way: 'a parameter of it, among the candidates for embeds',
+    resourceTitle: 'visualization',
+    description: 'a parameter of it, among the candidates for embeds',
     routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
     extraActions: ['dashboards:share'],
-    denied: SEE_ACTIONS,
+    closingActions: SEE_ACTIONS,
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
       const listCandidates = makeGetRequest(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: listCandidates };
     },
-    reached: ({ body }) => body.records?.[0]?.slug === 'secret',
+    isReachedBy: ({ body }) => body.records?.[0]?.slug === 'secret',
   },
   ...makeSharingPaths('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
     makePostRequest(CONTEXTS_PATH, { name: 'Circle', grants: [makeDashboardGrant(id)] }),
@@ -236,14 +236,14 @@ export const SHARING_PATHS: AccessPath[] = [
     makePostRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/members`, GUEST_MEMBER),
   ).map(
     (accessPath): AccessPath =>
-      accessPath.thing === 'visualization' ? { ...accessPath, neededActions: [] } : accessPath,
+      accessPath.resourceTitle === 'visualization' ? { ...accessPath, neededActions: [] } : accessPath,
   ),
   {
-    thing: 'visualization',
-    way: 'granted by itself in a new context',
+    resourceTitle: 'visualization',
+    description: 'granted by itself in a new context',
     routes: ['POST /api/v1/share-contexts'],
     neededActions: ['visualizations:share'],
-    denied: GRANT_ACTIONS,
+    closingActions: GRANT_ACTIONS,
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       const grants = [{ target_type: 'visualization', target_id: _id, filter_policies: [] }];
@@ -254,11 +254,11 @@ export const SHARING_PATHS: AccessPath[] = [
     },
   },
   {
-    thing: 'visualization',
-    way: 'granted by itself, and shown to a new member',
+    resourceTitle: 'visualization',
+    description: 'granted by itself, and shown to a new member',
     routes: ['POST /api/v1/share-contexts/{id}/members'],
     neededActions: ['visualizations:share'],
-    denied: GRANT_ACTIONS,
+    closingActions: GRANT_ACTIONS,
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       const { id } = await createShareContext(company, [
@@ -316,11 +316,11 @@ export const SHARING_PATHS: AccessPath[] = [
     ] as const
   ).map(
     ([thing, member_type, made]): AccessPath => ({
-      thing,
-      way: 'made a member of a context',
+      resourceTitle: thing,
+      description: 'made a member of a context',
       routes: ['POST /api/v1/share-contexts/{id}/members'],
       extraActions: SHARE_ACTIONS,
-      denied: [`${thing}s:get`],
+      closingActions: [`${thing}s:get`],
       async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
         const member_id = await made(company);
@@ -336,11 +336,11 @@ export const SHARING_PATHS: AccessPath[] = [
     makePostRequest(`/api/v1/embed/dashboards/${id}`),
   ),
   {
-    thing: 'visualization',
-    way: 'embedded by itself',
+    resourceTitle: 'visualization',
+    description: 'embedded by itself',
     routes: ['POST /api/v1/embed/visualizations/{id}'],
     neededActions: ['visualizations:share'],
-    denied: GRANT_ACTIONS,
+    closingActions: GRANT_ACTIONS,
     async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       return {
@@ -352,11 +352,11 @@ export const SHARING_PATHS: AccessPath[] = [
   ...(['dashboard', 'visualization'] as const).flatMap((resourceKind) =>
     ['token', resourceKind].map(
       (by): AccessPath => ({
-        thing: resourceKind,
-        way: `its embeds ended, by ${by === 'token' ? 'the id of a token' : 'its own id'}`,
+        resourceTitle: resourceKind,
+        description: `its embeds ended, by ${by === 'token' ? 'the id of a token' : 'its own id'}`,
         routes: ['POST /api/v1/embed/revoke'],
         neededActions: [`${resourceKind}s:share`],
-        denied: [`${resourceKind}s:share`],
+        closingActions: [`${resourceKind}s:share`],
         async createTarget(company) {
           const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
           const id = by === 'token' ? (await createEmbedRecord(company, `${resourceKind}s`, _id)).id : _id;
@@ -394,11 +394,11 @@ export const SHARING_PATHS: AccessPath[] = [
       ] as const
     ).map(
       ([which, route, make]): AccessPath => ({
-        thing: resourceKind,
-        way: `among all that embeds ${which} show`,
+        resourceTitle: resourceKind,
+        description: `among all that embeds ${which} show`,
         routes: [route],
         extraActions: SHARE_ACTIONS,
-        denied: [`${resourceKind}s:share`],
+        closingActions: [`${resourceKind}s:share`],
         isClosedByAnyDeny: true,
         async createTarget(company) {
           const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
@@ -410,11 +410,11 @@ export const SHARING_PATHS: AccessPath[] = [
   // A key shows everything: whoever is denied any of it makes none.
   ...(['dashboard', 'visualization'] as const).map(
     (resourceKind): AccessPath => ({
-      thing: resourceKind,
-      way: 'among all that a signing key shows',
+      resourceTitle: resourceKind,
+      description: 'among all that a signing key shows',
       routes: ['POST /api/v1/embed/signing-keys'],
       extraActions: SHARE_ACTIONS,
-      denied: resourceKind === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
+      closingActions: resourceKind === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
       isClosedByAnyDeny: true,
       async createTarget(company) {
         await deleteSigningKeys(company);
@@ -427,11 +427,11 @@ export const SHARING_PATHS: AccessPath[] = [
     makeGetRequest(`${EVENTS_PATH}/${id}`),
   ),
   {
-    thing: 'visualization',
-    way: 'the event of a download',
+    resourceTitle: 'visualization',
+    description: 'the event of a download',
     routes: ['GET /api/v1/share-events/{id}'],
     extraActions: SHARE_ACTIONS,
-    denied: ['visualizations:share', 'visualizations:get'],
+    closingActions: ['visualizations:share', 'visualizations:get'],
     async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const share = await createShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
@@ -465,10 +465,10 @@ export const SHARING_PATHS: AccessPath[] = [
     makePostRequest(`${path}/execute`, { context_id }),
   ),
   {
-    thing: 'visualization',
-    way: 'a parameter of it, told by the portal',
+    resourceTitle: 'visualization',
+    description: 'a parameter of it, told by the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
-    denied: SEE_ACTIONS,
+    closingActions: SEE_ACTIONS,
     async createTarget(company, caller) {
       await caller.setStatements([makeAllow('*')]);
       const { dashboard, visualization } = await createVisualizationOnDashboard(company, 'number');
@@ -478,13 +478,13 @@ export const SHARING_PATHS: AccessPath[] = [
       const executeDashboard = makePostRequest(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, json);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
-    reached: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
+    isReachedBy: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
   },
   {
-    thing: 'visualization',
-    way: 'on a dashboard that is executed in the portal',
+    resourceTitle: 'visualization',
+    description: 'on a dashboard that is executed in the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
-    denied: SEE_ACTIONS,
+    closingActions: SEE_ACTIONS,
     async createTarget(company, caller) {
       await caller.setStatements([makeAllow('*')]);
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
@@ -495,6 +495,6 @@ export const SHARING_PATHS: AccessPath[] = [
       });
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
-    reached: hasRows,
+    isReachedBy: hasRows,
   },
 ];

@@ -35,17 +35,17 @@ const makeGrowthPath = (label: string, route: string, makeRequest: RequestMaker)
 
 const makeUploadPath = (
   resourceName: string,
-  action: AccessPath['denied'][number],
+  action: AccessPath['closingActions'][number],
   label: string,
   route: string,
   makeRequest: RequestMaker,
 ): AccessPath => ({
-  thing: resourceName,
-  way: label,
+  resourceTitle: resourceName,
+  description: label,
   routes: [route],
   extraActions: ['managed-tables:upload'],
   neededActions: [action],
-  denied: [action, 'managed-tables:upload'],
+  closingActions: [action, 'managed-tables:upload'],
   async createTarget(company) {
     const { id } = await createNumberTable(company);
     return { arn: makeResourceArn(company, 'table', id), ask: await makeRequest(company, id) };
@@ -119,39 +119,39 @@ export const TABLE_PATHS: AccessPath[] = [
     return (as) => as.post(`${JOBS_PATH}/${_id}/undo`);
   }),
   {
-    thing: 'table',
-    way: 'described to an agent',
+    resourceTitle: 'table',
+    description: 'described to an agent',
     routes: ['POST /mcp'],
     neededActions: ['managed-tables:list'],
-    denied: ['managed-tables:list'],
+    closingActions: ['managed-tables:list'],
     async createTarget(company) {
       const { id } = await createNumberTable(company);
       return { arn: makeResourceArn(company, 'table', id), ask: makeToolCall('describe_table', { table_id: id }) };
     },
-    reached: hasToolAnswered,
+    isReachedBy: hasToolAnswered,
   },
   {
-    thing: 'table',
-    way: 'listed to an agent',
+    resourceTitle: 'table',
+    description: 'listed to an agent',
     routes: ['POST /mcp'],
     extraActions: ['managed-tables:list'],
-    denied: ['managed-tables:list'],
+    closingActions: ['managed-tables:list'],
     async createTarget(company) {
       const { id, name } = await createNumberTable(company);
       return { arn: makeResourceArn(company, 'table', id), ask: makeToolCall('list_tables', { search: name }) };
     },
-    reached: (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
+    isReachedBy: (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
   },
   {
-    thing: "table's rows",
-    way: 'read by an agent',
+    resourceTitle: "table's rows",
+    description: 'read by an agent',
     routes: ['POST /mcp'],
     neededActions: ['managed-tables:data-read'],
-    denied: ['managed-tables:data-read'],
+    closingActions: ['managed-tables:data-read'],
     async createTarget(company) {
       const { id } = await createNumberTable(company);
       return { arn: makeResourceArn(company, 'table', id), ask: makeToolCall('query_rows', { table_id: id }) };
     },
-    reached: hasToolAnswered,
+    isReachedBy: hasToolAnswered,
   },
 ];

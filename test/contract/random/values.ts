@@ -32,13 +32,13 @@ export const KNOWN_OF_ANY_KIND = generateKnown('');
 
 /** Values from earlier answers that later requests may name: ids, slugs and tokens, by the word before them in paths. */
 export class KnownValues {
-  readonly #all: string[] = [];
-  readonly #byKind = new Map<string, string[]>();
+  readonly #allValues: string[] = [];
+  readonly #valuesByKind = new Map<string, string[]>();
 
   add(kind: string, ...values: string[]): void {
-    const kindValues = this.#byKind.get(kind) ?? [];
-    this.#byKind.set(kind, kindValues);
-    for (const kindList of [kindValues, this.#all]) {
+    const kindValues = this.#valuesByKind.get(kind) ?? [];
+    this.#valuesByKind.set(kind, kindValues);
+    for (const kindList of [kindValues, this.#allValues]) {
       kindList.push(...values.filter((value) => !kindList.includes(value)));
       // Those of the beginning stay, of later ones the newest.
       if (kindList.length > 200) kindList.splice(20, 80);
@@ -48,7 +48,7 @@ export class KnownValues {
   /** Returns the text with every placeholder replaced by a known value. */
   replacePlaceholders(text: string): string {
     return text.replaceAll(/@known:([\w-]*):(\d+)/g, (_, kind, index) => {
-      const kindList = this.#byKind.get(kind) ?? this.#all;
+      const kindList = this.#valuesByKind.get(kind) ?? this.#allValues;
       return kindList[Number(index) % kindList.length] ?? 'none';
     });
   }

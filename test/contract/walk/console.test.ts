@@ -61,7 +61,7 @@ const USER_STEPS: Step[] = [
   { route: 'POST /v1/users/reset-password/request', json: () => ({ email: 'bruno@acme.test' }) },
   {
     route: 'POST /v1/users/reset-password/confirm',
-    before: async ({ storedValues }) => {
+    prepareStep: async ({ storedValues }) => {
       storedValues.reset = readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string;
     },
     json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
@@ -70,7 +70,7 @@ const USER_STEPS: Step[] = [
   {
     route: 'DELETE /v1/users/{id}',
     params: { id: 'leaver' },
-    before: async ({ company, storedValues }) => {
+    prepareStep: async ({ company, storedValues }) => {
       storedValues.leaver = (await createAllowedUser(company)).id;
     },
   },
@@ -175,7 +175,7 @@ const MACHINE_STEPS: Step[] = [
   {
     route: 'DELETE /v1/personal-data',
     query: () => ({ email: 'olga@elsewhere.test' }),
-    before: async ({ company }) => {
+    prepareStep: async ({ company }) => {
       await company.as.post('/v1/users/invite', { json: { email: 'olga@elsewhere.test' } });
     },
     strangerStatus: 'never',
@@ -184,7 +184,7 @@ const MACHINE_STEPS: Step[] = [
     route: 'GET /v1/audit-events',
     query: () => ({ action: 'api_keys:delete', per_page: '1' }),
     // Records are written in batches, behind the requests they are about.
-    before: ({ company }) =>
+    prepareStep: ({ company }) =>
       vi.waitFor(
         async () => expect((await company.as.get('/v1/audit-events?action=api_keys:delete')).body.total).toBe(2),
         { timeout: 20_000, interval: 200 },
@@ -282,7 +282,7 @@ const DASHBOARD_STEPS: Step[] = [
   {
     route: 'DELETE /v1/visualizations/{id}',
     params: { id: 'lone' },
-    before: async ({ company: { as }, storedValues }) => {
+    prepareStep: async ({ company: { as }, storedValues }) => {
       storedValues.lone = (await postVisualization(as, 'SELECT 1 AS one'))._id;
     },
   },
@@ -313,7 +313,7 @@ const WEBHOOK_STEPS: Step[] = [
     route: 'GET /v1/webhook-endpoints/{id}/deliveries',
     params: { id: 'hook' },
     query: () => ({ event_type: 'user.invited' }),
-    before: async ({ company: { as }, storedValues }) => {
+    prepareStep: async ({ company: { as }, storedValues }) => {
       const path = `/v1/webhook-endpoints/${storedValues.hook}/deliveries/${storedValues.delivery}`;
       await expect.poll(async () => (await as.get(path)).body.status).toBe('failed');
     },
@@ -352,7 +352,7 @@ const OAUTH_STEPS: Step[] = [
   { route: 'GET /v1/oauth-clients/{id}', params: { id: 'client' } },
   {
     route: 'POST /v1/oauth-devices',
-    before: async ({ storedValues }) => {
+    prepareStep: async ({ storedValues }) => {
       const startedRequest = await expectSuccess(
         postForm('/oauth/device_authorization', { client_id: storedValues.clientId as string, scope: 'groups:list' }),
       );
@@ -364,7 +364,7 @@ const OAUTH_STEPS: Step[] = [
   { route: 'POST /v1/oauth-grants', json: ({ request }) => ({ request, allow: true }) },
   {
     route: 'GET /v1/oauth-grants',
-    before: ({ storedValues }) =>
+    prepareStep: ({ storedValues }) =>
       expectSuccess(
         postForm('/oauth/token', {
           grant_type: 'urn:ietf:params:oauth:grant-type:device_code',

@@ -33,7 +33,7 @@ const resource = (
 const makeProposalStep = (path: string, params: Record<string, string>, payload: object, idName: string): Step => ({
   route: `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   params,
-  before: setModelAnswer(makeProposal(payload as Record<string, unknown>)),
+  prepareStep: setModelAnswer(makeProposal(payload as Record<string, unknown>)),
   env: makeEnv,
   getStoredValues: id(idName),
 });
@@ -74,7 +74,7 @@ const RESOURCE_STEPS: Step[] = [
   ),
   {
     route: `POST ${KNOWLEDGE_PATH}/semantic/query`,
-    before: async ({ company: { as }, storedValues }) => {
+    prepareStep: async ({ company: { as }, storedValues }) => {
       const item = { status: 'active', description: 'x', source_concept_ids: [storedValues.concept] };
       const soldMetric = { kind: 'metric', name: 'Sold', formula: 'sum(orders.total)', mapped_tables: ['orders'] };
       await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...soldMetric } }));
@@ -106,7 +106,7 @@ const RESOURCE_STEPS: Step[] = [
   },
   {
     route: `POST ${KNOWLEDGE_PATH}/ask`,
-    before: setModelAnswer({
+    prepareStep: setModelAnswer({
       answer: {
         kind: 'answer',
         query: {
@@ -203,7 +203,7 @@ const JOB_STEPS: Step[] = [
   { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/prerequisites` },
   {
     route: `POST ${KNOWLEDGE_PATH}/concepts/generation/jobs`,
-    before: setModelAnswer(makeConceptsAnswer(makeConceptCandidate('Churn'))),
+    prepareStep: setModelAnswer(makeConceptsAnswer(makeConceptCandidate('Churn'))),
     env: makeEnv,
     json: () => ({ business_domains: ['sales'], text: 'Churn is when a customer stops buying.' }),
     getStoredValues: id('job'),
@@ -213,7 +213,7 @@ const JOB_STEPS: Step[] = [
   { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/prerequisites` },
   {
     route: `POST ${KNOWLEDGE_PATH}/ontology/generation/jobs`,
-    before: async ({ company: { as }, storedValues }) => {
+    prepareStep: async ({ company: { as }, storedValues }) => {
       storedValues.connection = (await expectSuccess(as.get('/v1/managed-tables/status'))).connection_id;
     },
     env: makeEnv,

@@ -84,7 +84,7 @@ const STEPS: Step[] = [
     getStoredValues: ({ job_id }) => ({ job: job_id }),
     strangerStatus: 'never',
   },
-  { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: JOB_PARAMS, before: waitForSchema },
+  { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: JOB_PARAMS, prepareStep: waitForSchema },
   { route: 'GET /v1/managed-tables/upload-jobs/active' },
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/analyze',
@@ -94,7 +94,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
     params: JOB_PARAMS,
-    before: waitForSchema,
+    prepareStep: waitForSchema,
     json: () => ({
       display_name: 'sales',
       columns: [
@@ -115,7 +115,7 @@ const STEPS: Step[] = [
     },
     getStoredValues: ({ job_id }) => ({ job: job_id }),
   },
-  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: JOB_PARAMS, before: waitForSchema },
+  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: JOB_PARAMS, prepareStep: waitForSchema },
   {
     route: 'POST /v1/managed-tables/{id}/upload',
     params: table,
@@ -130,13 +130,13 @@ const STEPS: Step[] = [
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
     params: JOB_PARAMS,
-    before: waitForSchema,
+    prepareStep: waitForSchema,
     json: () => ({
       columns: [{ name: 'city', display_name: 'City', type: 'text', nullable: false, source_index: 0 }],
     }),
     isNoExample: true,
   },
-  { route: 'GET /v1/managed-tables/{id}/loads', params: table, before: waitForLoad },
+  { route: 'GET /v1/managed-tables/{id}/loads', params: table, prepareStep: waitForLoad },
   { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/undo', params: JOB_PARAMS },
   {
     route: 'POST /v1/managed-tables/upload-from-url',

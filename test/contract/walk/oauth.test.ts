@@ -25,7 +25,7 @@ walkRoutes(['OAuth'], 'oauth', async () => ({ company: await createOwnedCompany(
   },
   {
     route: 'GET /oauth/authorize',
-    before: async ({ storedValues }) => {
+    prepareStep: async ({ storedValues }) => {
       consentRequest = await makeAuthorizationQuery(storedValues.client as string);
     },
     query: () => consentRequest,
@@ -33,7 +33,7 @@ walkRoutes(['OAuth'], 'oauth', async () => ({ company: await createOwnedCompany(
   },
   {
     route: 'POST /oauth/token',
-    before: async ({ storedValues, company }) => {
+    prepareStep: async ({ storedValues, company }) => {
       code = (await giveConsent(company.as, await readConsentRequest(storedValues.client as string))).get(
         'code',
       ) as string;

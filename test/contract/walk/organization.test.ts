@@ -58,7 +58,7 @@ const STEPS: Step[] = [
   {
     route: 'GET /admin/organizations/{id}/exports/{export_id}',
     params: { id: 'organization', export_id: 'export' },
-    before: () => deliverUntilEmpty(exportQueue),
+    prepareStep: () => deliverUntilEmpty(exportQueue),
     getStoredValues: ({ url }) => ({ token: url.split('/').at(-1) }),
     isNoExample: true,
   },
@@ -72,7 +72,7 @@ const STEPS: Step[] = [
   {
     route: 'GET /admin/organizations/{id}/certificate',
     params: { id: 'organization' },
-    before: async ({ storedValues }) => {
+    prepareStep: async ({ storedValues }) => {
       await deleteAtOnce({ id: storedValues.organization as string });
       await runErasure({ id: storedValues.organization as string });
     },
@@ -123,7 +123,7 @@ const STEPS: Step[] = [
     route: 'POST /groups/{id}/bindings',
     params: group,
     json: ({ user, main }) => ({ principal_type: 'user', principal_id: user, account_id: main }),
-    before: async ({ storedValues, company }) => {
+    prepareStep: async ({ storedValues, company }) => {
       storedValues.main = company.accountId;
     },
     getStoredValues: id('binding'),
@@ -133,7 +133,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /groups/{id}/policies/{policy_id}',
     params: { ...group, policy_id: 'policy' },
-    before: async ({ company, storedValues }) => {
+    prepareStep: async ({ company, storedValues }) => {
       const document = { version: '2024-01-01', statements: [makeAllow('users:list')] };
       storedValues.policy = (await company.as.post('/v1/policies', { json: { name: 'Readers', document } })).body._id;
     },
@@ -149,7 +149,7 @@ const STEPS: Step[] = [
     route: 'GET /admin/audit-events',
     query: () => ({ action: 'accounts:GetAccount', quantity: '2' }),
     // Records are written in batches, behind the requests they are about.
-    before: ({ company }) =>
+    prepareStep: ({ company }) =>
       vi.waitFor(
         async () => {
           const { body } = await createSignedCaller(company.apiKey).get(
@@ -166,7 +166,7 @@ const STEPS: Step[] = [
     route: 'GET /data/{slug}',
     params: { slug: 'data' },
     query: () => ({ region: 'north' }),
-    before: async ({ company: { as }, storedValues }) => {
+    prepareStep: async ({ company: { as }, storedValues }) => {
       const sql = 'SELECT region, sum(amount) AS amount FROM sales WHERE region = {{region}} GROUP BY region';
       const { _id } = await postVisualization(as, sql, { parameters: [makeParameter('region', 'text')] });
       storedValues.data = 'sales-of-a-region';
@@ -184,7 +184,7 @@ const STEPS: Step[] = [
   {
     route: 'GET /data/jobs/{job_id}',
     params: { job_id: 'job' },
-    before: ({ company, storedValues }) =>
+    prepareStep: ({ company, storedValues }) =>
       vi.waitFor(
         async () => {
           const { body } = await createSignedCaller(company.apiKey).get(`/data/jobs/${storedValues.job}`);

@@ -76,7 +76,7 @@ const PORTAL_STEPS: Step[] = [
   },
   {
     route: 'POST /api/v1/share-auth/verify',
-    before: () => expect.poll(() => listMailsTo(OUTSIDER_EMAIL)).toHaveLength(1),
+    prepareStep: () => expect.poll(() => listMailsTo(OUTSIDER_EMAIL)).toHaveLength(1),
     json: ({ company }) => ({ company_slug: company, email: OUTSIDER_EMAIL, code: readPortalCode(OUTSIDER_EMAIL) }),
     getStoredValues: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
@@ -86,7 +86,7 @@ const PORTAL_STEPS: Step[] = [
   },
   {
     route: 'GET /api/v1/share-portal/contexts',
-    before: async ({ callers, company }) => {
+    prepareStep: async ({ callers, company }) => {
       callers.external = (await signInOutsider(company, OUTSIDER_EMAIL)).as;
     },
   },
@@ -130,7 +130,7 @@ const PORTAL_STEPS: Step[] = [
   { route: 'GET /portal/{company_slug}', params: { company_slug: 'company' }, isNoExample: true },
   {
     route: 'GET /api/v1/public/logos/{company_id}/{logo_id}',
-    before: async ({ company, storedValues }) => {
+    prepareStep: async ({ company, storedValues }) => {
       const { logo_url } = await expectSuccess(
         company.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.png) }),
       );
@@ -186,7 +186,7 @@ const EMBED_STEPS: Step[] = [
 const UNSUBSCRIBE_STEPS: Step[] = [
   {
     route: 'GET /unsubscribe/{token}',
-    before: async ({ company: { as, owner }, storedValues }) => {
+    prepareStep: async ({ company: { as, owner }, storedValues }) => {
       const target = await expectSuccess(as.get(`/v1/visualizations/${storedValues.visualization}`));
       const { _id } = await createSchedule(as, target, { recipients: [{ user_id: owner.id }] });
       await runScheduleNow(as, _id);
@@ -200,7 +200,7 @@ const UNSUBSCRIBE_STEPS: Step[] = [
   { route: 'POST /unsubscribe/{token}', params: { token: 'unsubscribing' }, isNoExample: true },
   {
     route: 'GET /mail-consent/{token}',
-    before: async ({ company, storedValues }) => {
+    prepareStep: async ({ company, storedValues }) => {
       const target = await expectSuccess(company.as.get(`/v1/visualizations/${storedValues.visualization}`));
       const recipientEmail = 'asked@customer.test';
       await createShareContext(
@@ -222,7 +222,7 @@ const ACTIVITY_STEPS: Step[] = [
     route: 'GET /api/v1/share-events',
     query: () => ({ type: 'share.created' }),
     // Events are written in batches, behind the requests they are about.
-    before: ({ company: { as } }) =>
+    prepareStep: ({ company: { as } }) =>
       vi.waitFor(async () => expect((await as.get('/api/v1/share-events?type=share.created')).body.total).toBe(1), {
         timeout: 20_000,
         interval: 200,

@@ -85,7 +85,7 @@ export const SIGN_IN_STEPS: Step[] = [
   },
   {
     route: 'POST /v1/auth/social',
-    before: async ({ storedValues, company: { owner } }) => {
+    prepareStep: async ({ storedValues, company: { owner } }) => {
       storedValues.social = await signIdToken(owner.email, 'mobile-app');
     },
     json: ({ company, social }) => ({ company_slug: company, social_token: social }),
@@ -110,7 +110,7 @@ export const SIGN_IN_STEPS: Step[] = [
   {
     route: 'GET /v1/auth/sso/{company_slug}/callback',
     params: company,
-    before: signInAtProvider,
+    prepareStep: signInAtProvider,
     query: ({ state, code }) => ({ state: state as string, code: code as string }),
     getStoredValues: readSsoCode,
     isNoExample: true,
@@ -118,7 +118,7 @@ export const SIGN_IN_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/sso/{company_slug}/callback',
     params: company,
-    before: signInAtProvider,
+    prepareStep: signInAtProvider,
     body: ({ state, code }) => new URLSearchParams({ state: state as string, code: code as string }),
     getStoredValues: readSsoCode,
     isNoExample: true,
@@ -130,7 +130,7 @@ export const SIGN_IN_STEPS: Step[] = [
   {
     route: 'GET /v1/auth/sso/{company_slug}/metadata',
     params: company,
-    before: async ({ company: { as } }) => {
+    prepareStep: async ({ company: { as } }) => {
       const { certificate } = await createSigner();
       const idpSettings = { idp_entity_id: 'https://id.example.com', idp_sso_url: 'https://id.example.com/sso' };
       const json = { type: 'saml', ...idpSettings, idp_certificates: [certificate], redirect_uris: [CONSOLE_URL] };
@@ -142,7 +142,7 @@ export const SIGN_IN_STEPS: Step[] = [
   {
     route: 'DELETE /v1/users/{id}/identities',
     params: { id: 'owner' },
-    before: async ({ storedValues, company }) => {
+    prepareStep: async ({ storedValues, company }) => {
       storedValues.owner = company.owner.id;
     },
   },
@@ -153,7 +153,7 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'GET /v1/auth/sessions',
     as: ({ callers }) => callers.roamer as never,
-    before: async ({ company, callers, storedValues }) => {
+    prepareStep: async ({ company, callers, storedValues }) => {
       const roamingUser = await createAllowedUser(company);
       callers.roamer = roamingUser.as;
       storedValues.roamer = roamingUser.id;
@@ -177,7 +177,7 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/passkeys/registration-options',
     as: ({ callers }) => callers.keyholder as never,
-    before: async ({ company, callers, storedValues }) => {
+    prepareStep: async ({ company, callers, storedValues }) => {
       callers.keyholder = (await createAllowedUser(company)).as;
       storedValues.authenticator = (await createAuthenticator()) as never;
     },
@@ -187,7 +187,7 @@ export const SESSION_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/passkeys',
     as: ({ callers }) => callers.keyholder as never,
-    before: async ({ storedValues }) => {
+    prepareStep: async ({ storedValues }) => {
       storedValues.created = (await getAuthenticator(storedValues).create(storedValues.creation)) as never;
     },
     json: ({ created }) => ({ name: 'Work laptop', response: created, password: PASSWORD }),
@@ -212,7 +212,7 @@ export const SESSION_STEPS: Step[] = [
   },
   {
     route: 'POST /v1/auth/passkeys/verify',
-    before: async ({ storedValues }) => {
+    prepareStep: async ({ storedValues }) => {
       storedValues.signed = (await getAuthenticator(storedValues).get(storedValues.request as never)) as never;
     },
     json: ({ signed }, { company: { slug } }) => ({ company_slug: slug, response: signed }),
@@ -247,7 +247,7 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/2fa/setup',
     as: ({ callers }) => callers.member as never,
-    before: async ({ company, callers, storedValues }) => {
+    prepareStep: async ({ company, callers, storedValues }) => {
       const { as, email } = await createAllowedUser(company);
       callers.member = as;
       storedValues.member = email;
@@ -262,7 +262,7 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   },
   {
     route: 'POST /v1/auth/2fa/login',
-    before: async ({ company: { slug, owner }, storedValues }) => {
+    prepareStep: async ({ company: { slug, owner }, storedValues }) => {
       goToNextStep();
       const json = { company_slug: slug, email: storedValues.member, password: owner.password };
       storedValues.pending = (await callApi('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
@@ -273,7 +273,7 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/2fa/backup-codes',
     as: ({ storedValues }) => createCaller(storedValues.session as string),
-    before: async () => goToNextStep(),
+    prepareStep: async () => goToNextStep(),
     json: ({ secret }) => ({ totp_token: computeCode(secret as string) }),
   },
   {
@@ -284,7 +284,7 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'DELETE /v1/users/{id}/2fa',
     params: { id: 'enrolled' },
-    before: async ({ company, storedValues }) => {
+    prepareStep: async ({ company, storedValues }) => {
       const { id, as } = await createAllowedUser(company);
       await enrolAuthenticator(as);
       storedValues.enrolled = id;

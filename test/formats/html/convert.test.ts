@@ -16,7 +16,7 @@ const convertPage = (page: string | Uint8Array) => {
   return convertHtml({
     size: bytes.length,
     read: async (offset, length) => bytes.subarray(offset, offset + length),
-    begin: createMemorySheet,
+    beginText: createMemorySheet,
   });
 };
 const convertToText = async (page: string | Uint8Array) => (await convertPage(page))?.text;

@@ -38,7 +38,7 @@ function streamInPieces(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint
 const makeLimits = (blockBytes: number, maxBytes = 1e6) => ({
   blockBytes,
   maxBytes,
-  tooLarge: () => new RangeError('too large'),
+  makeTooLargeError: () => new RangeError('too large'),
 });
 
 interface FormPart {
@@ -165,7 +165,10 @@ describe('a multipart body', () => {
       [makeFilePart('a.csv'), encode('1,2'.repeat(50_000))],
     ]);
     const readFormIntoMemory = (maxBytes: number) =>
-      readSmallForm(streamInPieces(body, [7000]), BOUNDARY, { maxBytes, tooLarge: () => new RangeError('too large') });
+      readSmallForm(streamInPieces(body, [7000]), BOUNDARY, {
+        maxBytes,
+        makeTooLargeError: () => new RangeError('too large'),
+      });
     const [text, csv] = await readFormIntoMemory(1e6);
     expect(text).toEqual({ name: 'text', filename: null, mediaType: '', bytes: encode('one') });
     expect(new TextDecoder().decode(csv?.bytes)).toBe('1,2'.repeat(50_000));
@@ -176,7 +179,7 @@ describe('a multipart body', () => {
     const readLimitedForm = (bytes: number) =>
       readSmallForm(streamInPieces(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
         maxBytes: 100_000,
-        tooLarge: () => new RangeError('too large'),
+        makeTooLargeError: () => new RangeError('too large'),
       });
     await expect(readLimitedForm(90_000)).rejects.toThrow(MultipartMalformed);
     await expect(readLimitedForm(100_000)).rejects.toThrow(RangeError);

@@ -142,8 +142,8 @@ export const SHARING_GUARDS = [
     { in: 'upsertRevocation', text: '< ${maxRevocations}', without: '>= 0' },
     { in: 'upsertRevocation', text: '${isSubjectKnown} or ', without: '' },
     { in: 'deleteTargetRevocations', text: 'lte(embedRevocations.revokedAt, revokedUntil),', without: '' },
-    { in: 'deleteTargetRevocations', text: 'gte(embedRevocations.subject, from),', without: '' },
-    { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, to),', without: '' },
+    { in: 'deleteTargetRevocations', text: 'gte(embedRevocations.subject, firstSubject),', without: '' },
+    { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, endSubject),', without: '' },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
   ...makeGuards(

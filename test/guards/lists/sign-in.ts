@@ -180,7 +180,7 @@ export const SIGN_IN_GUARDS = [
     },
     {
       in: 'isLiveCode',
-      text: 'eq(ssoCodes.exchangeDigest, digests.exchange),',
+      text: 'eq(ssoCodes.exchangeDigest, digests.exchangeDigest),',
       without: '',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
       title: 'only from the client that began',

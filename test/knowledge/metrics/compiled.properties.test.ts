@@ -32,16 +32,16 @@ const SET_COUNT = 50;
 
 let owner: TenantSql;
 beforeAll(async () => {
-  owner = (await createTenant(newId(Date.now()))).owner();
+  owner = (await createTenant(newId(Date.now()))).openOwnerSql();
 });
 afterAll(() => owner.close());
 
-const toTable = ({ name, unique }: OracleTable): Table => ({
+const toTable = ({ name, uniqueColumns: unique }: OracleTable): Table => ({
   id: name,
   name,
   version: 1,
   columns: [{ name: 'id', type: 'uuid' }, ...Object.entries(COLUMNS).map(([column, type]) => ({ name: column, type }))],
-  unique: new Set(['id', ...unique]),
+  uniqueColumns: new Set(['id', ...unique]),
 });
 
 const makeItem = (kind: SemanticItem['kind'], name: string, fields: Partial<SemanticItem>): SemanticItem => ({
@@ -74,7 +74,7 @@ function compileGeneratedQuery(
   { tables, relations }: GeneratedSet,
   query: GeneratedSet['queries'][number],
 ): CompiledQuery {
-  const items = new Map(query.all.map((metric) => [metric.name, toMetricItem(metric)]));
+  const items = new Map(query.allMetrics.map((metric) => [metric.name, toMetricItem(metric)]));
   const relationTexts = relations.map(({ many, one }) => `${many.join('.')} = ${one.join('.')}`);
   return compileQuery(new MetricModel(tables.map(toTable), relationTexts, (name) => items.get(name)), {
     metrics: query.metrics.map(({ name }) => items.get(name) as SemanticItem),

@@ -16,14 +16,14 @@ export interface GeneratedFilter {
   dimension: OracleDimension;
   operator: 'eq' | 'ne' | 'in' | 'nin' | 'is_null' | 'gte' | 'lt';
   values: string[];
-  fits(value: OracleValue): boolean;
+  isMatch(value: OracleValue): boolean;
 }
 
 export interface GeneratedSet {
   tables: OracleTable[];
   relations: OracleRelation[];
-  /** The queries. `all` also lists the metrics that a query's metrics build on. */
-  queries: (Omit<OracleQuery, 'filters'> & { filters: GeneratedFilter[]; all: OracleMetric[] })[];
+  /** The queries. `allMetrics` also lists the metrics that a query's metrics build on. */
+  queries: (Omit<OracleQuery, 'filters'> & { filters: GeneratedFilter[]; allMetrics: OracleMetric[] })[];
 }
 
 const TABLE_NAMES = ['ta', 'tb', 'tc', 'td'];
@@ -60,7 +60,7 @@ const generateTable = (name: string): fc.Arbitrary<OracleTable> =>
     )
     .map(([isUnique, rows, apart]) => ({
       name,
-      unique: isUnique ? ['key'] : [],
+      uniqueColumns: isUnique ? ['key'] : [],
       rows: rows.map((listedRow, index) => ({ ...listedRow, key: isUnique ? index : index % apart })),
     }));
 
@@ -84,7 +84,7 @@ const tableName = fc.constantFrom('ta', 'ta', 'ta', 'tb', 'tb', 'tc', 'td');
 const makeColumnPart = (name: string, column: string): ExpressionPart => ({
   sql: `${name}.${column}`,
   tables: [name],
-  of: (joinedRow) => joinedRow[name]?.[column] ?? null,
+  computeValue: (joinedRow) => joinedRow[name]?.[column] ?? null,
 });
 
 const arbitraryNumberPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
@@ -99,8 +99,8 @@ const arbitraryNumberPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
       return {
         sql: `(${a.sql} ${operator} ${b.sql})`,
         tables: [left, right],
-        of: (joinedRow: Parameters<ExpressionPart['of']>[0]) => {
-          const [m, n] = [a.of(joinedRow), b.of(joinedRow)] as (number | null)[];
+        computeValue: (joinedRow: Parameters<ExpressionPart['computeValue']>[0]) => {
+          const [m, n] = [a.computeValue(joinedRow), b.computeValue(joinedRow)] as (number | null)[];
           if (m == null || n == null) return null;
           return operator === '*' ? m * n : m + n;
         },
@@ -113,7 +113,7 @@ const condition: fc.Arbitrary<ExpressionPart> = fc.oneof(
   fc.tuple(tableName, fc.integer({ min: -1, max: 4 })).map(([name, least]) => ({
     sql: `${name}.n >= ${least}`,
     tables: [name],
-    of: (joinedRow: Parameters<ExpressionPart['of']>[0]) => {
+    computeValue: (joinedRow: Parameters<ExpressionPart['computeValue']>[0]) => {
       const n = joinedRow[name]?.n ?? null;
       return n === null ? null : (n as number) >= least;
     },
@@ -121,7 +121,7 @@ const condition: fc.Arbitrary<ExpressionPart> = fc.oneof(
   fc.tuple(tableName, fc.constantFrom(...TEXTS)).map(([name, text]) => ({
     sql: `${name}.s = '${text.replaceAll("'", "''")}' OR ${name}.s IS NULL`,
     tables: [name],
-    of: (joinedRow: Parameters<ExpressionPart['of']>[0]) => (joinedRow[name]?.s ?? text) === text,
+    computeValue: (joinedRow: Parameters<ExpressionPart['computeValue']>[0]) => (joinedRow[name]?.s ?? text) === text,
   })),
 );
 
@@ -203,12 +203,12 @@ function makeFilter(dimension: OracleDimension, operator: GeneratedFilter['opera
   };
   const values =
     operator === 'is_null' ? ['true'] : operator === 'in' || operator === 'nin' ? list.map(String) : [String(first)];
-  return { dimension, operator, values, fits: operatorPredicates[operator] };
+  return { dimension, operator, values, isMatch: operatorPredicates[operator] };
 }
 
 const query = fc
   .record({
-    all: metrics,
+    metrics,
     asked: fc.subarray([0, 1, 2], { minLength: 1 }),
     dimensions: fc.tuple(dimension('D 0'), dimension('D 1'), dimension('D 2')),
     grouped: fc.subarray([0, 1], { minLength: 0 }),
@@ -236,9 +236,9 @@ const query = fc
       { freq: 1 },
     ),
   })
-  .map(({ all, asked, dimensions, grouped, grain, filter }) => ({
-    all,
-    metrics: asked.map((index) => all[index] as OracleMetric),
+  .map(({ metrics, asked, dimensions, grouped, grain, filter }) => ({
+    allMetrics: metrics,
+    metrics: asked.map((index) => metrics[index] as OracleMetric),
     dimensions: grouped.map((index) => dimensions[index] as OracleDimension),
     grain,
     filters: filter ? [makeFilter(dimensions[2], ...filter)] : [],

@@ -10,7 +10,7 @@ export interface OracleTable {
   name: string;
   rows: OracleRow[];
   /** Columns whose values are unique, except for nulls. */
-  unique: string[];
+  uniqueColumns: string[];
 }
 
 /** A relation `many.column = one.column`. */
@@ -26,7 +26,7 @@ type JoinedRow = Record<string, OracleRow | null>;
 export interface ExpressionPart {
   sql: string;
   tables: string[];
-  of(joinedRow: JoinedRow): OracleValue;
+  computeValue(joinedRow: JoinedRow): OracleValue;
 }
 
 export interface OracleAggregate {
@@ -58,7 +58,7 @@ export interface OracleDimension {
 export interface OracleQuery {
   metrics: OracleMetric[];
   dimensions: OracleDimension[];
-  filters: { dimension: OracleDimension; fits(value: OracleValue): boolean }[];
+  filters: { dimension: OracleDimension; isMatch(value: OracleValue): boolean }[];
   grain: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
 }
 
@@ -85,12 +85,17 @@ export class Oracle {
   }
 
   /** Lists every path between two tables that visits no table twice. */
-  #ways(from: string, to: string, usableRelations: OracleRelation[], visitedTables: string[] = []): OracleRelation[][] {
+  #listPaths(
+    from: string,
+    to: string,
+    usableRelations: OracleRelation[],
+    visitedTables: string[] = [],
+  ): OracleRelation[][] {
     if (from === to) return [[]];
     return usableRelations
       .filter(({ many: [table], one: [next] }) => table === from && !visitedTables.includes(next) && next !== from)
       .flatMap((step) =>
-        this.#ways(step.one[0], to, usableRelations, [...visitedTables, from]).map((remainingPath) => [
+        this.#listPaths(step.one[0], to, usableRelations, [...visitedTables, from]).map((remainingPath) => [
           step,
           ...remainingPath,
         ]),
@@ -98,7 +103,7 @@ export class Oracle {
   }
 
   #isUnique = ([table, column]: [string, string]): boolean =>
-    column === 'id' || (this.#tables.get(table) as OracleTable).unique.includes(column);
+    column === 'id' || (this.#tables.get(table) as OracleTable).uniqueColumns.includes(column);
 
   findPath(from: string, to: string): OracleRelation[] | RefusalReason {
     const reversedRelations = this.#relations.map(({ many, one }) => ({ many: one, one: many }));
@@ -109,15 +114,17 @@ export class Oracle {
       ...oneToOneRelations.filter((relation) => !knownRelations.has(JSON.stringify(relation))),
     ];
     for (const usableRelations of [this.#relations, bothDirections]) {
-      const [way, ...others] = this.#ways(from, to, usableRelations);
+      const [way, ...others] = this.#listPaths(from, to, usableRelations);
       if (!way) continue;
       if (others.length > 0) return 'ambiguous';
       return way.every(({ one }) => this.#isUnique(one)) ? way : 'fans_out';
     }
-    return this.#ways(from, to, [...this.#relations, ...reversedRelations]).length > 0 ? 'fans_out' : 'unreachable';
+    return this.#listPaths(from, to, [...this.#relations, ...reversedRelations]).length > 0
+      ? 'fans_out'
+      : 'unreachable';
   }
 
-  #joined(root: string, row: OracleRow, tables: string[]): JoinedRow {
+  #joinRow(root: string, row: OracleRow, tables: string[]): JoinedRow {
     const joinedRow: JoinedRow = { [root]: row };
     for (const table of tables) {
       let current: OracleRow | null = row;
@@ -132,7 +139,7 @@ export class Oracle {
   }
 
   /** Finds the table whose rows an aggregate counts or sums; undefined if there is none. */
-  #rootOf(aggregate: OracleAggregate, metric: OracleMetric): string | undefined {
+  #findRootTable(aggregate: OracleAggregate, metric: OracleMetric): string | undefined {
     const namedTables = [...new Set([...(aggregate.argument?.tables ?? []), ...(aggregate.filter?.tables ?? [])])];
     const tables = namedTables.length > 0 ? namedTables : [metric.table];
     const paths = tables.map((table) => tables.map((other) => this.findPath(table, other)));
@@ -192,7 +199,7 @@ export class Oracle {
     aggregateKey: string,
     groups: Map<string, Map<string, OracleValue>>,
   ): void {
-    const root = this.#rootOf(aggregate, metric);
+    const root = this.#findRootTable(aggregate, metric);
     if (root === undefined) return;
     const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
     const parts = [
@@ -207,9 +214,9 @@ export class Oracle {
     if (!paths.every(Array.isArray)) return;
     const valuesByGroup = new Map<string, OracleValue[]>();
     for (const row of (this.#tables.get(root) as OracleTable).rows) {
-      const joinedRow = this.#joined(root, row, tables);
-      if (!filters.every((filter) => filter.of(joinedRow) === true)) continue;
-      if (!query.filters.every(({ dimension, fits }) => fits(computeDimension(dimension, joinedRow)))) continue;
+      const joinedRow = this.#joinRow(root, row, tables);
+      if (!filters.every((filter) => filter.computeValue(joinedRow) === true)) continue;
+      if (!query.filters.every(({ dimension, isMatch }) => isMatch(computeDimension(dimension, joinedRow)))) continue;
       const key = JSON.stringify(
         query.dimensions.map((dimension) =>
           truncateDate(computeDimension(dimension, joinedRow), dimension.isDate ? query.grain : null),
@@ -217,8 +224,8 @@ export class Oracle {
       );
       const values = valuesByGroup.get(key) ?? [];
       valuesByGroup.set(key, values);
-      if (aggregate.filter && aggregate.filter.of(joinedRow) !== true) continue;
-      values.push(aggregate.argument ? aggregate.argument.of(joinedRow) : true);
+      if (aggregate.filter && aggregate.filter.computeValue(joinedRow) !== true) continue;
+      values.push(aggregate.argument ? aggregate.argument.computeValue(joinedRow) : true);
     }
     for (const [key, values] of valuesByGroup) {
       const group = groups.get(key) ?? new Map<string, OracleValue>();
@@ -228,7 +235,7 @@ export class Oracle {
 }
 
 const computeDimension = ({ value, filters }: OracleDimension, joinedRow: JoinedRow): OracleValue =>
-  filters.every((filter) => filter.of(joinedRow) === true) ? value.of(joinedRow) : null;
+  filters.every((filter) => filter.computeValue(joinedRow) === true) ? value.computeValue(joinedRow) : null;
 
 function calculate(operator: string, left: number | null, right: number | null): number | null {
   if (left === null || right === null) return null;

@@ -334,7 +334,7 @@ it('a metric with the aggregation last uses its date column, not a number column
     name: id,
     columns: columns.map(([name, type]) => ({ name, type })),
     version: 1,
-    unique: new Set(['id']),
+    uniqueColumns: new Set(['id']),
   });
   const tables = [makeTable('moments', ['day', 'date']), makeTable('stock', ['day', 'integer'])];
   const item = {

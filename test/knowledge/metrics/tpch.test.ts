@@ -19,12 +19,12 @@ const tables: Table[] = Object.entries(TPCH_TABLES).map(([name, { columns }]) =>
     name,
     version: 1,
     columns: parsedColumns.map(([column, type]) => ({ name: column, type: type.replace('!', '') as ColumnType })),
-    unique: new Set(parsedColumns.flatMap(([column, type]) => (type.endsWith('!') ? [column] : []))),
+    uniqueColumns: new Set(parsedColumns.flatMap(([column, type]) => (type.endsWith('!') ? [column] : []))),
   };
 });
 
 beforeAll(async () => {
-  owner = (await createTenant(newId(Date.now()))).owner();
+  owner = (await createTenant(newId(Date.now()))).openOwnerSql();
   for (const { name, columns } of tables) {
     const columnTypes = columns.map(
       (column) => `${column.name} ${POSTGRES_TYPES[column.type as keyof typeof POSTGRES_TYPES]}`,

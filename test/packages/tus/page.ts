@@ -15,7 +15,12 @@ const RETRY_DELAYS_MS = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
 const createFile = (rowCount: number) => new File([makeCsv(rowCount)], 'vendas.csv', { type: 'text/csv' });
 
 /** Uploads with Uppy. @returns the address of the upload, and how often its progress was reported */
-async function byUppy({ endpoint, token, rows, chunkSize }: PageUpload): Promise<{ at: string; told: number }> {
+async function byUppy({
+  endpoint,
+  token,
+  rows,
+  chunkSize,
+}: PageUpload): Promise<{ uploadAddress: string; reportCount: number }> {
   const headers = { authorization: `Bearer ${token}` };
   const uppy = new Uppy().use(Tus, { endpoint, headers, chunkSize, retryDelays: RETRY_DELAYS_MS });
   let progressCount = 0;
@@ -25,10 +30,15 @@ async function byUppy({ endpoint, token, rows, chunkSize }: PageUpload): Promise
   uppy.addFile({ name: 'vendas.csv', type: 'text/csv', data: createFile(rows) });
   const { successful = [], failed = [] } = (await uppy.upload()) ?? {};
   if (failed.length > 0) throw new Error(String(failed[0]?.error));
-  return { at: successful[0]?.uploadURL ?? '', told: progressCount };
+  return { uploadAddress: successful[0]?.uploadURL ?? '', reportCount: progressCount };
 }
 
-function byTus({ endpoint, token, rows, chunkSize }: PageUpload): Promise<{ at: string; told: number }> {
+function byTus({
+  endpoint,
+  token,
+  rows,
+  chunkSize,
+}: PageUpload): Promise<{ uploadAddress: string; reportCount: number }> {
   return new Promise((resolve, reject) => {
     let progressCount = 0;
     const upload = new Upload(createFile(rows), {
@@ -41,21 +51,25 @@ function byTus({ endpoint, token, rows, chunkSize }: PageUpload): Promise<{ at: 
         progressCount += 1;
       },
       onError: reject,
-      onSuccess: () => resolve({ at: upload.url ?? '', told: progressCount }),
+      onSuccess: () => resolve({ uploadAddress: upload.url ?? '', reportCount: progressCount }),
     });
     upload.start();
   });
 }
 
 /** Uploads with the client of this project. @returns the job's id */
-async function byClient({ endpoint, token, rows }: PageUpload): Promise<{ at: string; told: number }> {
+async function byClient({
+  endpoint,
+  token,
+  rows,
+}: PageUpload): Promise<{ uploadAddress: string; reportCount: number }> {
   const api = createClient({ baseUrl: new URL(endpoint).origin, credential: withToken(token) });
   let progressCount = 0;
   const onProgress = () => {
     progressCount += 1;
   };
   const { _id: at } = await api.upload(createFile(rows), { onProgress });
-  return { at, told: progressCount };
+  return { uploadAddress: at, reportCount: progressCount };
 }
 
 Object.assign(globalThis, { byUppy, byTus, byClient });

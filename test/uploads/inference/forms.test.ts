@@ -28,14 +28,14 @@ const makeFile = (values: string[], delimiter = ','): string =>
 /** A value that several formats can read, its result by each of them, and values that decide for one format. */
 interface AmbiguousValue {
   type: ColumnType;
-  open: string;
+  openValue: string;
   decidingValues: [value: string, format: string, loaded: string, open: string][];
 }
 
 const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   {
     type: 'date',
-    open: '01/02/2024',
+    openValue: '01/02/2024',
     decidingValues: [
       ['12/31/2024', 'm/d/yyyy', '2024-12-31', '2024-01-02'],
       ['31/12/2024', 'd/m/yyyy', '2024-12-31', '2024-02-01'],
@@ -43,7 +43,7 @@ const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   },
   {
     type: 'datetime',
-    open: '01-02-24 10:00',
+    openValue: '01-02-24 10:00',
     decidingValues: [
       ['12-31-24 11:30', 'm-d-yy hh:mm', '2024-12-31 11:30:00', '2024-01-02 10:00:00'],
       ['31-12-24 11:30', 'd-m-yy hh:mm', '2024-12-31 11:30:00', '2024-02-01 10:00:00'],
@@ -51,7 +51,7 @@ const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   },
   {
     type: 'decimal',
-    open: '1,234',
+    openValue: '1,234',
     decidingValues: [
       ['1,5', '1234,56', '1.5', '1.234'],
       ['1.234,5', '1.234,56', '1234.5', '1.234'],
@@ -60,7 +60,7 @@ const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   },
   {
     type: 'decimal',
-    open: '1.234',
+    openValue: '1.234',
     decidingValues: [
       ['1.5', '1234.56', '1.5', '1.234'],
       ['1.234.567', '1.234,56', '1234567', '1234'],
@@ -90,13 +90,13 @@ describe('the notation of dates and numbers that the analysis infers for a colum
   test('is used by the load, whichever row, file or block decides the notation', () => {
     fc.assert(
       fc.property(arbitraryPositions, ({ sizes, at: [number, row], choice, which, block }) => {
-        const { type, open, decidingValues: deciders } = choice;
+        const { type, openValue, decidingValues: deciders } = choice;
         const [decider, format, loaded, reading] = deciders[
           which % deciders.length
         ] as AmbiguousValue['decidingValues'][number];
         const isDecider = (index: number, line: number) => index === number && line === row;
         const texts = sizes.map((size, index) =>
-          makeFile(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : open))),
+          makeFile(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : openValue))),
         );
         const { column, values } = loadFiles(texts, undefined, block);
         expect(column).toMatchObject({ type, evidence: { format: expect.stringContaining(format) } });

@@ -67,7 +67,7 @@ export function loadColumns({ schema }: Inference, types: Record<string, LoadCol
 }
 
 /** Returns the text that COPY would get for a whole file, in blocks. */
-export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16): { text: string; rows: number } {
+export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16): { text: string; rowCount: number } {
   const pieces: Uint8Array[] = [];
   let rowCount = 0;
   let wantedBytes = 1;
@@ -81,7 +81,7 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16)
   }
   return {
     text: pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece)).join(''),
-    rows: rowCount,
+    rowCount,
   };
 }
 

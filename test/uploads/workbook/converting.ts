@@ -82,7 +82,7 @@ export const convertOldWorkbook = (
   convertBiffWorkbook('livro.xls', {
     size: workbook.length,
     read: createZipSource(workbook).read,
-    begin: () => createMemorySheet(onPut),
+    beginText: () => createMemorySheet(onPut),
     reserveMemory: reserveBytes,
   });
 

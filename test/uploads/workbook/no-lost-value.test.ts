@@ -19,7 +19,7 @@ interface MergedArea {
 interface GeneratedSheet {
   rows: Cell[][];
   merges: MergedArea[];
-  body: number;
+  bodyStart: number;
 }
 
 const COLUMN_LETTERS = 'ABCDEFGHIJ';
@@ -120,7 +120,7 @@ const sheet: fc.Arbitrary<GeneratedSheet> = fc
           const cells = rows[row];
           if (cells && (row > top || column > from) && column < cells.length) cells[column] = null;
         }
-    return { rows, merges, body: start };
+    return { rows, merges, bodyStart: start };
   });
 
 const formatCell = (cell: Cell | undefined): string => {
@@ -138,7 +138,7 @@ function readLoadedRows(inference: Inference, text: string): (string | null)[][]
 }
 
 /** Expects that every filled cell of the sheet's body is loaded in its place, reported as skipped, or part of the header. */
-function expectAllKept({ rows, merges, body }: GeneratedSheet, inference: Inference, text: string): void {
+function expectAllKept({ rows, merges, bodyStart }: GeneratedSheet, inference: Inference, text: string): void {
   const { columns, dialect } = inference.schema;
   const first = Math.min(...rows.map((row) => row.findIndex((cell) => cell !== null)).filter((column) => column >= 0));
   const start = (inference.files[0]?.start.line ?? 0) - 1;
@@ -158,7 +158,7 @@ function expectAllKept({ rows, merges, body }: GeneratedSheet, inference: Infere
     if (skippedText !== undefined) for (const cell of cells) expect(skippedText).toContain(cell);
     else if (index >= start) expected.push(cells.map((cell, column) => cell || findCategory(index, first + column)));
     // Of the body, nothing but the one row that is taken for names, perhaps below groups, may stand above the rows.
-    else if (index >= body) {
+    else if (index >= bodyStart) {
       for (const [column, cell] of cells.entries())
         if (cell !== '') expect(` ${columns[column]?.display_name}`.endsWith(` ${cell}`)).toBe(true);
     }

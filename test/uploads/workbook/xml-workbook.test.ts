@@ -10,7 +10,7 @@ const convertXml = (xml: string | Uint8Array) => {
   return convertXml2003('livro.xls', {
     size: bytes.length,
     read: createZipSource(bytes).read,
-    begin: () => createMemorySheet(),
+    beginText: () => createMemorySheet(),
   });
 };
 const findProblem = (xml: string | Uint8Array) => readProblemCode(convertXml(xml).then(({ text }) => text));

@@ -62,7 +62,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
   const { items, verified } = await readTogether(ctx.db, {
     items: store.selectQueryableItems(ctx.db, companyId, {
       limit: MATERIAL_LIMITS.items,
-      description: MATERIAL_LIMITS.description,
+      maxDescriptionLength: MATERIAL_LIMITS.description,
       hiddenIds: hiddenItems.ids,
     }),
     verified: store.selectVerifiedQuestions(ctx.db, companyId, deniedQuestions, MATERIAL_LIMITS.verified),

@@ -103,7 +103,7 @@ export async function answerQuestion(
       : ({ kind: 'refusal', reason: 'no_metrics' } as const);
     return await finishAnswer(ctx, askedQuestionRow, {
       outcome,
-      offered: promptMaterial,
+      offeredMaterial: promptMaterial,
       verifiedQuestionId: null,
       execute,
       usage,
@@ -170,13 +170,13 @@ async function finishAnswer(
   askedQuestionRow: store.AskedQuestionRow,
   {
     outcome,
-    offered,
+    offeredMaterial,
     verifiedQuestionId,
     execute,
     usage,
   }: {
     outcome: ExplainedOutcome;
-    offered?: PromptMaterial;
+    offeredMaterial?: PromptMaterial;
     verifiedQuestionId: string | null;
     execute: boolean;
     usage: AiUsage;
@@ -190,7 +190,7 @@ async function finishAnswer(
     used: outcome.kind === 'answer' ? outcome.preparedQuery.used : [],
     verifiedQuestionId,
     explanation: buildExplanation(outcome),
-    alternatives: await findAlternatives(ctx, askedQuestionRow.question, outcome, offered),
+    alternatives: await findAlternatives(ctx, askedQuestionRow.question, outcome, offeredMaterial),
   };
   await store
     .updateAskedQuestion(ctx.db, askedQuestionRow, {

@@ -108,14 +108,20 @@ const makeContentFieldSql = <T>(name: string) => sql<T>`${resources.content} ->>
 export const selectQueryableItems = (
   db: ControlDb,
   companyId: string,
-  { limit, description, hiddenIds }: { limit: number; description: number; hiddenIds: ReadonlySet<string> },
+  {
+    limit,
+    maxDescriptionLength,
+    hiddenIds,
+  }: { limit: number; maxDescriptionLength: number; hiddenIds: ReadonlySet<string> },
 ) =>
   db
     .select({
       id: resources.id,
       kind: sql<'metric' | 'dimension'>`${resources.facet}`.as('kind'),
       name: makeContentFieldSql<string>('name').as('name'),
-      description: sql<string>`substr(${makeContentFieldSql('description')}, 1, ${description})`.as('description'),
+      description: sql<string>`substr(${makeContentFieldSql('description')}, 1, ${maxDescriptionLength})`.as(
+        'description',
+      ),
       concepts: sql<string>`${resources.content} -> '$.source_concept_ids'`.as('concepts'),
     })
     .from(resources)

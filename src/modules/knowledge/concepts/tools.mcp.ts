@@ -9,6 +9,6 @@ export const conceptTools: readonly Tool[] = [
     operationId: 'listConcepts',
     argumentNames: LIST_ARGUMENTS,
     aliases: { query: 'search' },
-    fixed: { status: 'active' },
+    fixedParameters: { status: 'active' },
   },
 ];

@@ -85,7 +85,7 @@ function readWordPartText(xml: Uint8Array): string {
   let isInText = false;
   // What older programs show of a drawing is there a second time.
   const reader = new XmlReader(xml, { wantedAlternative: 'Choice' });
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+  for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
     if (token === TEXT_TOKEN || token === CDATA_TOKEN) {
       if (isInText)
         pieces.push(

@@ -90,10 +90,13 @@ const listValues = (parts: Part[], names: string[]): unknown[] =>
     parts.filter((part) => part.name === name).map((part) => (isFile(part) ? part : decoder.decode(part.bytes))),
   );
 
-async function readParts({ stream, type }: SentBody): Promise<Part[]> {
+async function readParts({ stream, mediaType: type }: SentBody): Promise<Part[]> {
   const boundary = parseBoundary(type);
   if (!boundary || !stream) throw malformedForm();
-  const sizeLimits = { maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES, tooLarge: () => fileTooLarge(MAX_FILE_BYTES) };
+  const sizeLimits = {
+    maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES,
+    makeTooLargeError: () => fileTooLarge(MAX_FILE_BYTES),
+  };
   return readSmallForm(stream, boundary, sizeLimits).catch((error: unknown) => {
     throw error instanceof MultipartMalformed ? malformedForm() : error;
   });

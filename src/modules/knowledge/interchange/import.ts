@@ -140,7 +140,7 @@ function toSuggestions(
 
 function toItems(foundEntries: readonly UncheckedEntry[], errors: ImportProblem[]): ImportedItem[] {
   const seenKeys = new Set<string>();
-  return foundEntries.flatMap(({ list, value, line }) => {
+  return foundEntries.flatMap(({ listName: list, value, line }) => {
     const parsedEntry = ENTRY_SHAPES[list].safeParse(value);
     if (parsedEntry.error) {
       const entryName = readName(value);

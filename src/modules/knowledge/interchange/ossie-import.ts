@@ -166,9 +166,9 @@ class OssieReader {
     this.#add('concepts', path, { ...this.#said({ name, description }), type, ...(aliases.length > 0 && { aliases }) });
   }
 
-  #add(list: UncheckedEntry['list'], path: ValuePath, value: unknown): void {
+  #add(list: UncheckedEntry['listName'], path: ValuePath, value: unknown): void {
     if (this.foundEntries.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
-    this.foundEntries.push({ list, value, line: this.#findLine(...path) });
+    this.foundEntries.push({ listName: list, value, line: this.#findLine(...path) });
   }
 
   #read<S extends z.ZodType>(schema: S, value: unknown, path: ValuePath): z.output<S> | undefined {

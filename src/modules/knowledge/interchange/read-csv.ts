@@ -38,7 +38,7 @@ export function readGlossary(text: string): ParsedDocument {
         place: [],
         problem: `has ${fields.fieldCount} cells, but the header has ${header.length}`,
       });
-    } else document.foundEntries.push({ list: 'concepts', line, value: toConcept(header, cells) });
+    } else document.foundEntries.push({ listName: 'concepts', line, value: toConcept(header, cells) });
   };
   const end = scanDocument(bytes, dialect, fields, takeRecord);
   if (end.isUnclosed) throw importUnreadable('a quote is not closed', end.nextLine);

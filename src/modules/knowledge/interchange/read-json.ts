@@ -18,9 +18,9 @@ export function readJson(text: string): LocatedValue {
   const walk = new JsonWalker(bytes, 0, MAX_DEPTH);
   const findLineAt = createLineFinder(bytes);
   try {
-    if (walk.next() === OBJECT_START) walkMembers(walk, bytes, lines, findLineAt);
+    if (walk.findNextByte() === OBJECT_START) walkMembers(walk, bytes, lines, findLineAt);
     else walk.walkValue();
-    walk.next();
+    walk.findNextByte();
     if (walk.at < bytes.length) throw new SyntaxError();
   } catch (error) {
     if (error instanceof NestedTooDeepError) throw importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`);
@@ -48,11 +48,11 @@ function walkMembers(
   walk.walkMembers((start, end) => {
     const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
     lines.set(name, findLineAt(start));
-    if (walk.next() !== ARRAY_START) return walk.walkValue(1);
+    if (walk.findNextByte() !== ARRAY_START) return walk.walkValue(1);
     let index = 0;
     walk.walkElements(() => {
       if (index > MAX_ENTRIES) throw makeTooManyEntriesFailure();
-      walk.next();
+      walk.findNextByte();
       lines.set(`${name}\n${index}`, findLineAt(walk.at));
       index += 1;
       walk.walkValue(2);

@@ -10,7 +10,7 @@ export const makeTooManyEntriesFailure = () => importUnreadable(`it has more tha
 
 /** An entry of a document, before it is validated. */
 export interface UncheckedEntry {
-  list: ListName;
+  listName: ListName;
   value: unknown;
   /** The line where the entry begins, from 1. */
   line: number;
@@ -55,7 +55,7 @@ export function readKnowledge({ value, findLine }: LocatedValue): ParsedDocument
     if (!Array.isArray(entries)) errors.push({ line: findLine(list), place: [list], problem: 'must be a list' });
     else
       for (const [index, entry] of entries.entries())
-        foundEntries.push({ list, value: entry, line: findLine(list, index) });
+        foundEntries.push({ listName: list, value: entry, line: findLine(list, index) });
   }
   return { source: 'a document', foundEntries, errors };
 }

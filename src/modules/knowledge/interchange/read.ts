@@ -25,7 +25,11 @@ const DOCUMENT_READERS = new Map<string, (text: string) => ParsedDocument>([
 ]);
 
 /** Reads the body of an import in the format that its `Content-Type` names. */
-export async function readDocument({ stream, type: contentType, length }: SentBody): Promise<ParsedDocument> {
+export async function readDocument({
+  stream,
+  mediaType: contentType,
+  byteCount: length,
+}: SentBody): Promise<ParsedDocument> {
   const type = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const readText = DOCUMENT_READERS.get(type);
   if (!readText)

@@ -94,7 +94,7 @@ export function parseMetric(
 ): Metric {
   const [whole = [], ...others] = listTableNames(item).map((names) => findTables(allTables, names));
   const tables = [...new Set([...whole, ...others.flat()])];
-  const formula = item.formula === null ? null : parseExpression(item.formula, { tables, typeOfMetric: getMetricType });
+  const formula = item.formula === null ? null : parseExpression(item.formula, { tables, getMetricType });
   const aggregatedFormula = parseAggregated(item, tables, formula);
   if (aggregatedFormula.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
   const [own = []] = [whole, ...others].filter((tableGroup) => tableGroup.length > 0);

@@ -20,7 +20,7 @@ export interface Table {
   /** The version, increased by changes of the table's name and columns. */
   version: number;
   /** Names of the columns with unique values: `id`, and those with a unique index of their own. */
-  unique: ReadonlySet<string>;
+  uniqueColumns: ReadonlySet<string>;
 }
 
 /** A call of an aggregate function, computed over the rows of a fact table. */
@@ -132,10 +132,10 @@ export function makeAggregateSql(
 /** The functions that render the columns, aggregates, metrics and bound texts of an expression. */
 export interface SqlRenderer {
   budget: TextBudget;
-  bind(value: string): string;
-  column(table: Table, column: string): string;
-  aggregate(call: Aggregate, type: ValueType): string;
-  metric(name: string, type: ValueType): string;
+  bindText(value: string): string;
+  renderColumn(table: Table, renderColumn: string): string;
+  renderAggregate(call: Aggregate, type: ValueType): string;
+  renderMetric(name: string, type: ValueType): string;
 }
 
 /** Returns the length of an expression's SQL without the SQL of its parts. */
@@ -157,15 +157,15 @@ export function renderSql(expression: Expression, as: SqlRenderer): string {
   as.budget.spend(measureOwnLength(expression), 1);
   switch (expression.kind) {
     case 'column':
-      return as.column(expression.table, expression.column);
+      return as.renderColumn(expression.table, expression.column);
     case 'text':
-      return `${as.bind(expression.value)}::${formatType(expression.type)}`;
+      return `${as.bindText(expression.value)}::${formatType(expression.type)}`;
     case 'null':
       return `NULL::${formatType(expression.type)}`;
     case 'aggregate':
-      return as.aggregate(expression.call, expression.type);
+      return as.renderAggregate(expression.call, expression.type);
     case 'metric':
-      return as.metric(expression.name, expression.type);
+      return as.renderMetric(expression.name, expression.type);
     case 'sql':
       return expression.parts.map((part) => (typeof part === 'string' ? part : renderSql(part, as))).join('');
   }

@@ -77,10 +77,10 @@ export function makeFactSql(
   }
   const as: SqlRenderer = {
     budget,
-    bind: bindValue,
-    column: (table, column) => joinedTables.makeColumnSql(table, column),
-    aggregate: rejectNestedAggregate,
-    metric: rejectNestedAggregate,
+    bindText: bindValue,
+    renderColumn: (table, column) => joinedTables.makeColumnSql(table, column),
+    renderAggregate: rejectNestedAggregate,
+    renderMetric: rejectNestedAggregate,
   };
   const groups = groupings.map(({ value }, index) => `${renderSql(value, as)} AS ${formatGroupName(index)}`);
   const conditionSql = conditions.map(({ value, type, operator, values }) =>

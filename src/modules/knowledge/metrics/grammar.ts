@@ -15,7 +15,7 @@ export function findFormulaProblem(
   tables: readonly Table[],
 ): string | undefined {
   if (as !== 'metric') return findParseProblem(text, { tables }, as === 'filter');
-  const [problem, ...others] = TRIAL_TYPES.map((type) => findParseProblem(text, { tables, typeOfMetric: () => type }));
+  const [problem, ...others] = TRIAL_TYPES.map((type) => findParseProblem(text, { tables, getMetricType: () => type }));
   return others.every((otherProblem) => otherProblem === problem) ? problem : undefined;
 }
 

@@ -28,7 +28,7 @@ export class JoinedTables {
   }
 
   #walk(path: Path): void {
-    for (const { from, to } of path) {
+    for (const { fromEnd: from, toEnd: to } of path) {
       if (this.#names.has(to.table.id)) continue;
       const name = `j${this.#joins.length + 1}`;
       this.#names.set(to.table.id, name);

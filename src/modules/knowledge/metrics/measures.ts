@@ -39,10 +39,10 @@ const MAX_VISITED_METRICS = 300;
 /** Creates a renderer whose text is equal for expressions that mean the same. */
 const createCanonicalRenderer = (budget: TextBudget): SqlRenderer => ({
   budget,
-  bind: (value) => JSON.stringify(value),
-  column: (table, column) => `${table.id}.${column}`,
-  aggregate: () => '',
-  metric: () => '',
+  bindText: (value) => JSON.stringify(value),
+  renderColumn: (table, column) => `${table.id}.${column}`,
+  renderAggregate: () => '',
+  renderMetric: () => '',
 });
 
 /** Collects the aggregates that metrics are computed from, each once. */
@@ -76,15 +76,15 @@ export class Measures {
     const filters = [...outerFilters, ...metric.filters];
     return renderSql(metric.formula, {
       budget: this.#budget,
-      bind: bindValue,
-      column: () => {
+      bindText: bindValue,
+      renderColumn: () => {
         throw new Error('a column outside of an aggregate');
       },
-      aggregate: (call, type) => {
+      renderAggregate: (call, type) => {
         const { name } = this.#measure(item, metric, { call, type }, filters);
         return call.name === 'count' ? `coalesce(${name}, 0)` : name;
       },
-      metric: (name) => `(${this.compileFormula(this.#model.requireMetric(name), bindValue, filters)})`,
+      renderMetric: (name) => `(${this.compileFormula(this.#model.requireMetric(name), bindValue, filters)})`,
     });
   }
 

@@ -13,7 +13,7 @@ export interface ExpressionScope {
    * Returns the type of a metric that the expression may build on. Without this function the expression may contain neither
    * metrics nor aggregates.
    */
-  typeOfMetric?(name: string): ValueType;
+  getMetricType?(name: string): ValueType;
 }
 
 /** Words that name no column unless they are quoted. */
@@ -120,9 +120,9 @@ class Parser extends OperatorParser {
 
   #parseMetric(): Expression {
     const name = this.readToken('metric');
-    if (!this.#scope.typeOfMetric) throw new ExpressionError('it cannot build on metrics');
+    if (!this.#scope.getMetricType) throw new ExpressionError('it cannot build on metrics');
     if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot be used inside an aggregate`);
-    return { kind: 'metric', type: this.#scope.typeOfMetric(name), name };
+    return { kind: 'metric', type: this.#scope.getMetricType(name), name };
   }
 
   #parseCall(): Expression {
@@ -150,7 +150,7 @@ class Parser extends OperatorParser {
   }
 
   #parseAggregate(name: string, computeType: (value: Expression) => ValueType): Expression {
-    if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot be used here`);
+    if (!this.#scope.getMetricType) throw new ExpressionError(`${name} is an aggregate, which cannot be used here`);
     if (this.#isWithinAggregate) throw new ExpressionError('aggregates cannot be nested');
     this.#isWithinAggregate = true;
     const countsRows = name === 'count' && this.skipSign('*');

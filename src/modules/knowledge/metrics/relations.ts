@@ -14,8 +14,8 @@ export interface Relation {
 
 /** A step from one table to another, along a relation or against it. */
 interface PathStep {
-  from: RelationEnd;
-  to: RelationEnd;
+  fromEnd: RelationEnd;
+  toEnd: RelationEnd;
 }
 
 /** The path from one table to another: each step finds at most one row. */
@@ -29,7 +29,7 @@ export const isPath = (pathOrReason: Path | MissingPath): pathOrReason is Path =
 const formatRelationEnd = ({ table, column }: RelationEnd): string => `${table.name}.${column}`;
 const makeRelationKey = (...ends: RelationEnd[]): string =>
   ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
-const isUniqueEnd = ({ table, column }: RelationEnd): boolean => table.unique.has(column);
+const isUniqueEnd = ({ table, column }: RelationEnd): boolean => table.uniqueColumns.has(column);
 
 const COLUMN_PATTERN = /^([^.\s=]+)\.([^.\s=]+)$/;
 const RELATION_PATTERN = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
@@ -81,8 +81,8 @@ export class Relations {
   constructor(relations: readonly Relation[]) {
     const declaredKeys = new Set(relations.map(({ manyEnd, oneEnd }) => makeRelationKey(manyEnd, oneEnd)));
     for (const { manyEnd, oneEnd } of relations) {
-      const forwardStep: PathStep = { from: manyEnd, to: oneEnd };
-      const backwardStep: PathStep = { from: oneEnd, to: manyEnd };
+      const forwardStep: PathStep = { fromEnd: manyEnd, toEnd: oneEnd };
+      const backwardStep: PathStep = { fromEnd: oneEnd, toEnd: manyEnd };
       addStep(this.#declaredSteps, forwardStep);
       addStep(this.#singleSteps, forwardStep);
       addStep(this.#allSteps, forwardStep);
@@ -113,7 +113,7 @@ export class Relations {
       if (!path) continue;
       const otherPath = findOtherPath(steps, from, to, path);
       if (otherPath) return { reason: 'ambiguous', relations: [path, otherPath].map(formatPath) };
-      const multiplyingStep = path.find((step) => !isUniqueEnd(step.to));
+      const multiplyingStep = path.find((step) => !isUniqueEnd(step.toEnd));
       return multiplyingStep ? { reason: 'fans_out', relations: [formatPath([multiplyingStep])] } : path;
     }
     const fanningPath = findShortestPath(this.#allSteps, from, to);
@@ -124,10 +124,10 @@ export class Relations {
 }
 
 const formatPath = (path: Path): string =>
-  path.map(({ from, to }) => `${formatRelationEnd(from)} = ${formatRelationEnd(to)}`).join(', ');
+  path.map(({ fromEnd: from, toEnd: to }) => `${formatRelationEnd(from)} = ${formatRelationEnd(to)}`).join(', ');
 
 function addStep(steps: Map<string, PathStep[]>, step: PathStep): void {
-  const { id } = step.from.table;
+  const { id } = step.fromEnd.table;
   const knownSteps = steps.get(id);
   if (knownSteps) knownSteps.push(step);
   else steps.set(id, [step]);
@@ -143,7 +143,7 @@ function findShortestPath(
   const paths = new Map<string, Path>([[from.id, []]]);
   for (const [id, path] of paths) {
     for (const step of steps.get(id) ?? []) {
-      const nextTableId = step.to.table.id;
+      const nextTableId = step.toEnd.table.id;
       if (step === excludedStep || paths.has(nextTableId)) continue;
       if (nextTableId === to.id) return [...path, step];
       paths.set(nextTableId, [...path, step]);

@@ -78,7 +78,7 @@ async function areTablesUnchanged(ctx: PrincipalContext, tables: readonly Table[
   );
   const describeShapes = (comparedTables: readonly Table[]) =>
     comparedTables
-      .map(({ id, name, version, unique }) => JSON.stringify([id, name, version, [...unique].sort()]))
+      .map(({ id, name, version, uniqueColumns: unique }) => JSON.stringify([id, name, version, [...unique].sort()]))
       .sort();
   return describeShapes(tables).join() === describeShapes(now).join();
 }

@@ -8,11 +8,11 @@ export const toTable = (table: ManagedTable, uniqueColumns: readonly string[] = 
   name: table.displayName,
   version: table.schemaVersion,
   columns: [{ name: 'id', type: 'uuid' }, ...table.columns],
-  unique: new Set(['id', ...uniqueColumns]),
+  uniqueColumns: new Set(['id', ...uniqueColumns]),
 });
 
 /** Reads the company's tables with one of these ids or names, without deleted ones. */
 export async function readTables(ctx: CompanyContext, idsOrNames: readonly string[]): Promise<Table[]> {
   const foundTables = await findTablesWithUniqueColumns(ctx, [...new Set(idsOrNames)]);
-  return foundTables.map(({ table, unique }) => toTable(table, unique));
+  return foundTables.map(({ table, uniqueColumns: unique }) => toTable(table, unique));
 }

@@ -39,10 +39,10 @@ function makeValuesSql(
   };
   const as = {
     budget: new TextBudget(MAX_SQL_LENGTH),
-    bind: bindValue,
-    column: joinedTables.makeColumnSql.bind(joinedTables),
-    aggregate: rejectAggregate,
-    metric: rejectAggregate,
+    bindText: bindValue,
+    renderColumn: joinedTables.makeColumnSql.bind(joinedTables),
+    renderAggregate: rejectAggregate,
+    renderMetric: rejectAggregate,
   };
   const text = writeStatement(`SELECT ${renderSql(value, as)}::text AS v\n    ${joinedTables.from}`, bindValue);
   return { statement: { text, values }, tables: joinedTables.tables };

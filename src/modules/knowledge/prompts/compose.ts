@@ -44,13 +44,13 @@ export interface PromptSection {
 export function composePrompt(
   { text, rule = dataRule }: Prompt,
   sections: PromptSection[],
-): { system: string; user: string } {
+): { systemPrompt: string; userPrompt: string } {
   const nonce = crypto.randomUUID().replaceAll('-', '');
   const data = sections
     .filter((section) => section.text !== '')
     .map((section) => `<data-${nonce} what="${section.title}">\n${section.text}\n</data-${nonce}>`);
   return {
-    system: `${text.trim()}\n\n${rule.trim().replaceAll('{{nonce}}', nonce)}`,
-    user: data.join('\n\n'),
+    systemPrompt: `${text.trim()}\n\n${rule.trim().replaceAll('{{nonce}}', nonce)}`,
+    userPrompt: data.join('\n\n'),
   };
 }

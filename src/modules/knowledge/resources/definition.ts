@@ -22,7 +22,7 @@ export interface CheckResult {
 export interface RecheckMessage {
   message: JobMessage;
   /** SQL condition that there is anything to check. */
-  condition?: WriteCondition;
+  writeCondition?: WriteCondition;
   delaySeconds?: number;
 }
 

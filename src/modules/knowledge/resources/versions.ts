@@ -13,7 +13,7 @@ import { validateContent } from './validation.ts';
 export interface SuggestionAcceptance {
   suggestionId: string;
   /** SQL condition that the suggestion can be accepted. */
-  condition: store.WriteCondition;
+  writeCondition: store.WriteCondition;
   /** Makes a statement that follows the write. */
   makeNextStatement(resourceId: string): Statement;
 }
@@ -50,13 +50,13 @@ export async function insertFirstVersion<C extends Content>(
   };
   const insertStatement = store.insertResource(ctx.db, row, [
     ...conditions,
-    ...(acceptance ? [acceptance.condition] : []),
+    ...(acceptance ? [acceptance.writeCondition] : []),
   ]);
   const insertedResource = await commitVersion(ctx, definition, {
     writeStatement: insertStatement,
     row,
     change: 'created',
-    check,
+    checkResult: check,
     acceptance,
   });
   return insertedResource && recheckIfOutdated(ctx, definition, insertedResource, check);
@@ -95,14 +95,14 @@ export async function replaceVersion<C extends Content>(
   const ids = acyclicFields.flatMap((field) => listIds(content[field]));
   const key = makeResourceKey(ctx, definition, currentResource.id);
   if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclicFields, ids));
-  if (acceptance) conditions.push(acceptance.condition);
+  if (acceptance) conditions.push(acceptance.writeCondition);
   const replaceStatement = store.replaceResource(ctx.db, row, conditions);
   const change = describeChange(currentResource.status, status);
   const writtenResource = await commitVersion(ctx, definition, {
     writeStatement: replaceStatement,
     row,
     change,
-    check,
+    checkResult: check,
     acceptance,
   });
   if (writtenResource) return recheckIfOutdated(ctx, definition, writtenResource, check);
@@ -159,14 +159,14 @@ interface NewVersion {
   writeStatement: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>;
   row: store.ResourceRow;
   change: Change;
-  check?: CheckResult | undefined;
+  checkResult?: CheckResult | undefined;
   acceptance?: SuggestionAcceptance | undefined;
 }
 
 async function commitVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: ResourceDefinition<C>,
-  { writeStatement, row, change, check, acceptance }: NewVersion,
+  { writeStatement, row, change, checkResult, acceptance }: NewVersion,
 ): Promise<Resource<C> | undefined> {
   const version = store.insertVersion(ctx.db, {
     id: ctx.newId(),
@@ -181,7 +181,7 @@ async function commitVersion<C extends Content>(
     changedAt: row.updatedAt,
   });
   const nextStatements = acceptance ? [acceptance.makeNextStatement(row.id)] : [];
-  const recheckMessage = definition.recheck?.(row.companyId, check);
+  const recheckMessage = definition.recheck?.(row.companyId, checkResult);
   const message = recheckMessage && prepareMessage(ctx, recheckMessage.message, recheckMessage);
   const { resource, stored } = await commit(
     ctx.db,

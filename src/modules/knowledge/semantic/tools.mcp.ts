@@ -10,7 +10,7 @@ export const semanticTools: readonly Tool[] = [
     operationId: 'listSemanticItems',
     argumentNames: ['kind', ...LIST_ARGUMENTS],
     allowedValues: { kind: ['metric', 'dimension'] },
-    defaults: { kind: 'metric' },
-    fixed: { status: 'active' },
+    defaultParameters: { kind: 'metric' },
+    fixedParameters: { status: 'active' },
   },
 ];

@@ -38,9 +38,9 @@ export interface Difference {
 
 export const suggestionStale = defineFailure('suggestion.stale', 'conflict', {
   message: 'The target has changed since the suggestion was made.',
-  detail: (versions: { suggestedFor: number; current: number }, difference: Difference[]) => ({
-    version_suggested_for: versions.suggestedFor,
-    version_now: versions.current,
+  detail: (versions: { suggestedForVersion: number; currentVersion: number }, difference: Difference[]) => ({
+    version_suggested_for: versions.suggestedForVersion,
+    version_now: versions.currentVersion,
     difference,
   }),
   console: 'SUGGESTION_STALE',

@@ -114,7 +114,7 @@ function requireKnownMembers(schema: z.ZodType, override: Content, suggestedCont
 export async function acceptSuggestions(
   ctx: PrincipalContext,
   ids: string[],
-): Promise<{ accepted: AcceptedSuggestion[]; failed: FailedAcceptance[] }> {
+): Promise<{ acceptedSuggestions: AcceptedSuggestion[]; failedAcceptances: FailedAcceptance[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const suggestionsById = new Map(rows.map((row) => [row.id, row]));
   const accepted: AcceptedSuggestion[] = [];
@@ -138,7 +138,7 @@ export async function acceptSuggestions(
       }
     }
   }
-  return { accepted, failed: failedAcceptances };
+  return { acceptedSuggestions: accepted, failedAcceptances };
 }
 
 export async function rejectSuggestion(
@@ -162,7 +162,7 @@ const makeReview = (ctx: PrincipalContext): store.Review => ({
 
 const makeAcceptance = (ctx: PrincipalContext, id: string): SuggestionAcceptance => ({
   suggestionId: id,
-  condition: store.isSuggestionPending(ctx.actor.companyId, id),
+  writeCondition: store.isSuggestionPending(ctx.actor.companyId, id),
   makeNextStatement: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, makeReview(ctx)),
 });
 
@@ -219,7 +219,7 @@ async function requireUnchangedTarget(
   if (currentTarget.version === targetVersion) return currentTarget;
   const previousContent = await getContentAtVersion(ctx, currentTarget.id, targetVersion as number);
   throw suggestionStale(
-    { suggestedFor: targetVersion as number, current: currentTarget.version },
+    { suggestedForVersion: targetVersion as number, currentVersion: currentTarget.version },
     compareContents(previousContent ?? {}, { ...currentTarget.content, status: currentTarget.status }, payload),
   );
 }

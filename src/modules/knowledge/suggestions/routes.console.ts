@@ -164,7 +164,7 @@ export const suggestionEndpoints = [
       fails: [],
     },
     async ({ ctx, body }) => {
-      const { accepted, failed } = await acceptSuggestions(ctx, body.ids);
+      const { acceptedSuggestions: accepted, failedAcceptances: failed } = await acceptSuggestions(ctx, body.ids);
       const { locale } = ctx.caller();
       const views = await Promise.all(accepted.map((suggestion) => viewAcceptedSuggestion(ctx, suggestion)));
       return { accepted: views, failed: failed.map((failure) => viewFailedAcceptance(failure, locale)) };

@@ -25,7 +25,7 @@ export interface WrittenColumn {
   fieldIndex: number;
   formats: ColumnFormats;
   /** True if the value's bytes need neither conversion nor escaping. */
-  asIs: boolean;
+  isVerbatim: boolean;
 }
 
 /** A callback for a value that does not fit its column, with the line on which its record starts. */
@@ -111,7 +111,7 @@ export class CopyWriter {
       else if (this.#fields.quotingKinds[fieldIndex] === BACKSLASHED_FIELD) {
         const bytes = removeBackslashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
-      } else if (column.asIs) this.#out.appendBytes(this.#bytes, start, end);
+      } else if (column.isVerbatim) this.#out.appendBytes(this.#bytes, start, end);
       else this.#convert(column, conversion, this.#bytes, start, end, line);
     }
     this.#out.endRow();

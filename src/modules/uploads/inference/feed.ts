@@ -191,7 +191,7 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
       scannableBytes = scannableBytes.subarray(skipOffset);
     } else if (sheet) {
       state.skippedLines = layout.preambleCount;
-      state.skipped = toSkippedLines(head, sheet.titles, decode);
+      state.skipped = toSkippedLines(head, sheet.titleRows, decode);
     } else if (layout.preambleCount > 0) {
       state.skippedLines = bodyLine - 1;
       state.skipped = readLinesBefore(head, bodyStart, decode, false);

@@ -46,7 +46,8 @@ export function finishInference(
   const { dialect, encoding, fileName } = first.state;
   const tableMatch = tableColumns && matchTable(tableColumns, columns, fileName, keyColumns);
   const widenedColumns =
-    (growth?.doubts && tableMatch?.columns.flatMap((column) => chooseWiderType(column, growth.doubts ?? []) ?? [])) ??
+    (growth?.wideningCandidates &&
+      tableMatch?.columns.flatMap((column) => chooseWiderType(column, growth.wideningCandidates ?? []) ?? [])) ??
     [];
   const proposedColumns = tableMatch?.columns.map((column) => {
     const type = widenedColumns.find(({ name }) => name === column.name)?.to ?? column.type;
@@ -77,7 +78,7 @@ export function finishInference(
       },
       ...(tableMatch && { ignored_columns: growth ? [] : tableMatch.ignoredColumns }),
       ...(growth && { new_columns: addedColumns }),
-      ...(growth?.doubts && { changed_columns: widenedColumns }),
+      ...(growth?.wideningCandidates && { changed_columns: widenedColumns }),
     },
     ...(tableMatch?.idColumn && { ids: tableMatch.idColumn.source_index as number }),
     found: decidedColumns.map(({ foundColumn }) => foundColumn),
@@ -90,7 +91,7 @@ export function finishInference(
 /** The changes that a load may make to the columns of its table. */
 export interface TableGrowth {
   /** The columns that perhaps cannot hold all values; null if the load may not widen columns. */
-  doubts: readonly WideningCandidate[] | null;
+  wideningCandidates: readonly WideningCandidate[] | null;
 }
 
 interface DecidedColumn {

@@ -183,7 +183,7 @@ function listWrittenColumns(plan: LoadPlan): WrittenColumn[] {
       nullable: column.nullable,
       fieldIndex: getFieldIndex(plan.file, column),
       formats,
-      asIs: column.type !== 'text' && isOrderUnambiguous && isReadAsIs(plan.file, column, plan.zone),
+      isVerbatim: column.type !== 'text' && isOrderUnambiguous && isReadAsIs(plan.file, column, plan.zone),
     };
   });
 }

@@ -120,7 +120,7 @@ export class RecordFold {
   /** Throws `DialectDoubtedError` if the record seems to escape or place quotes in a way that no record of the head does. */
   #checkDialect(start: number, end: number): void {
     const { escape: escaping, spaceBeforeQuote } = this.#dialect;
-    const { isBroken, hasStrayQuote } = this.fields;
+    const { hasBrokenQuote: isBroken, hasStrayQuote } = this.fields;
     if (isBroken && escaping === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect))
       this.#doubtDialect('backslash', start, end);
     if (hasStrayQuote && !spaceBeforeQuote && this.#hasQuoteBehindSpaces()) this.#doubtDialect('space', start, end);
@@ -154,7 +154,7 @@ export class RecordFold {
    */
   #checkQuotes(start: number, end: number): void {
     const { width } = this.#state;
-    const { isBroken, lineCount, fieldCount } = this.fields;
+    const { hasBrokenQuote: isBroken, lineCount, fieldCount } = this.fields;
     const isEscaped = () =>
       this.#dialect.escape === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect);
     if (isBroken && isEscaped()) return;
