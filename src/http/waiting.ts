@@ -124,7 +124,7 @@ export interface WaitingRequest {
 }
 
 /**
- * Responds to a GET as soon as the record's version differs from the one that the caller knows, at the latest after `seconds`.
+ * Responds to a GET as soon as the record's version differs from the one that the caller knows, at the latest after `waitSeconds`.
  * While a request waits it holds no connection and no slot. All requests of this isolate that wait for records of one kind and
  * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */

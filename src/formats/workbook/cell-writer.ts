@@ -34,8 +34,8 @@ export class CellWriter {
   }
 
   /** Writes a text; an empty one is no value. */
-  writeText(column: number, writeText: string): void {
-    if (writeText !== '' && this.#rows.moveToColumn(column)) this.#writer.writeQuotedText(writeText);
+  writeText(column: number, text: string): void {
+    if (text !== '' && this.#rows.moveToColumn(column)) this.#writer.writeQuotedText(text);
   }
 
   /** Writes a value whose text lies between two offsets. @param isEncoded whether references in it are to be decoded */

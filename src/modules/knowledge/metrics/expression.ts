@@ -133,7 +133,7 @@ export function makeAggregateSql(
 export interface SqlRenderer {
   budget: TextBudget;
   bindText(value: string): string;
-  renderColumn(table: Table, renderColumn: string): string;
+  renderColumn(table: Table, column: string): string;
   renderAggregate(call: Aggregate, type: ValueType): string;
   renderMetric(name: string, type: ValueType): string;
 }

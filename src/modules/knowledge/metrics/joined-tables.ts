@@ -41,8 +41,8 @@ export class JoinedTables {
     }
   }
 
-  makeColumnSql(table: Table, makeColumnSql: string): string {
-    return `${this.#names.get(table.id)}.${quoteIdentifier(makeColumnSql)}`;
+  makeColumnSql(table: Table, column: string): string {
+    return `${this.#names.get(table.id)}.${quoteIdentifier(column)}`;
   }
 
   get from(): string {

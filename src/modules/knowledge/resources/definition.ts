@@ -22,7 +22,7 @@ export interface CheckResult {
 export interface RecheckMessage {
   message: JobMessage;
   /** SQL condition that there is anything to check. */
-  writeCondition?: WriteCondition;
+  condition?: WriteCondition;
   delaySeconds?: number;
 }
 

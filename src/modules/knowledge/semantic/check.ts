@@ -57,7 +57,7 @@ export const makeRecheckAfterWrite = (companyId: string, check: CheckResult | un
     ? { message: makeRecheckMessage(companyId, check.uncheckedTables), delaySeconds: RECHECK_DELAY_SECONDS }
     : {
         message: { type: 'knowledge.recheck_questions', companyId, after: '' },
-        writeCondition: hasQuestions(companyId),
+        condition: hasQuestions(companyId),
       };
 
 const UNCHECKED_RESULT: CheckResult = {
