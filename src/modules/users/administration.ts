@@ -13,6 +13,7 @@ import { endSessionsOfInactiveUser } from '../sessions/queries.ts';
 import {
   emailTaken,
   externalIdTaken,
+  invitedEmailNotChangeable,
   ownerEmailNotChangeable,
   ownerNotDeactivatable,
   ownerNotDeletable,
@@ -113,7 +114,8 @@ export async function provisionUser(
 
 /**
  * Changes the fields that are given. Deactivating ends the user's sessions, and the invitation of somebody who is only invited,
- * who could otherwise become active by its link; a new email invalidates pending links and sign-ins.
+ * who could otherwise become active by its link, but not if `isActive` comes with metadata, as in a record that was read and is
+ * sent back: there it is no wish. A new email invalidates pending links and sign-ins.
  * As whoever receives a user's mail can sign in as that user, changing an email requires at least the permissions of that user.
  */
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
@@ -137,7 +139,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     {
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((batch) => updateUser(ctx.db, companyId, id, now, batch, changes)),
-      invitation: isActive === false ? [endInvitation(ctx.db, companyId, id)] : [],
+      invitation: isActive === false && changes.metadata === undefined ? [endInvitation(ctx.db, companyId, id)] : [],
       sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
       resets: changes.email === undefined ? [] : [endPasswordResets(ctx.db, { companyId, id }, now, changes.email)],
     },
@@ -146,7 +148,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
   const changedUser = updated.at(-1)?.[0];
   if (changedUser) return changedUser;
   if (!user) throw userNotFound();
-  if (!user.isOwner) throw userStillInvited();
+  if (!user.isOwner) throw changes.email === undefined ? userStillInvited() : invitedEmailNotChangeable();
   throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
 }
 
