@@ -114,8 +114,7 @@ export async function provisionUser(
 
 /**
  * Changes the fields that are given. Deactivating ends the user's sessions, and the invitation of somebody who is only invited,
- * who could otherwise become active by its link, but not if `isActive` comes with metadata, as in a record that was read and is
- * sent back: there it is no wish. A new email invalidates pending links and sign-ins.
+ * who could otherwise become active by its link; a new email invalidates pending links and sign-ins.
  * As whoever receives a user's mail can sign in as that user, changing an email requires at least the permissions of that user.
  */
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
@@ -139,7 +138,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     {
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((batch) => updateUser(ctx.db, companyId, id, now, batch, changes)),
-      invitation: isActive === false && changes.metadata === undefined ? [endInvitation(ctx.db, companyId, id)] : [],
+      invitation: isActive === false ? [endInvitation(ctx.db, companyId, id)] : [],
       sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
       resets: changes.email === undefined ? [] : [endPasswordResets(ctx.db, { companyId, id }, now, changes.email)],
     },
