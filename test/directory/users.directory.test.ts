@@ -544,6 +544,7 @@ describe('a SCIM failure about one attribute', () => {
       [`${USERS_PATH}/${id}`, 'userName', user.userName, 'taken'],
       [`${USERS_PATH}/${id}`, 'externalId', user.externalId, 'taken'],
       [`${USERS_PATH}/${invitedUser.id}`, 'active', true, 'invited'],
+      [`${USERS_PATH}/${invitedUser.id}`, 'userName', 'guest-elsewhere@example.com', 'invited'],
       [`${USERS_PATH}/${owner}`, 'active', false, 'is_owner'],
       [`${USERS_PATH}/${owner}`, 'userName', 'of-failures@example.com', 'is_owner'],
       [`${GROUPS_PATH}/${other.id}`, 'displayName', group.displayName, 'taken'],

@@ -189,6 +189,33 @@ describe('a schedule', () => {
     expect(readInvalidFields(changedSchedule)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
 
+  it('is paused, renamed and sent back when its target has changed, but resumed only when it fits', async () => {
+    const chart = await postVisualization(company.as, 'SELECT 1 AS one');
+    const target = await postDashboard(company.as, [chart]);
+    const condition = { visualization_id: chart._id, column: 'one', op: 'gt', value: 1 };
+    const chartSchedule = await createSchedule(company.as, chart, { recipients: [me] });
+    const dashboardSchedule = await createSchedule(company.as, target, { recipients: [me], condition });
+    const parameters = [makeParameter('region', 'text', { required: true })];
+    const sql = 'SELECT {{region}} AS one';
+    await expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql, parameters } }));
+    await expectSuccess(company.as.put(`${DASHBOARDS_PATH}/${target._id}`, { json: { layout: [] } }));
+
+    for (const [{ _id }, field] of [
+      [chartSchedule, 'parameters.region'],
+      [dashboardSchedule, 'condition.visualization_id'],
+    ] as const) {
+      const path = `${SCHEDULES_PATH}/${_id}`;
+      const putSchedule = (json: object) => company.as.put(path, { json });
+      await expectSuccess(putSchedule({ status: 'paused' }));
+      await expectSuccess(putSchedule({ name: 'Renamed', cron: '30 8 * * *' }));
+      await expectSuccess(putSchedule(await expectSuccess(company.as.get(path))));
+      expect(readInvalidFields(await putSchedule({ status: 'active' }))).toEqual([422, 'VALIDATION_ERROR', field]);
+    }
+    await expectSuccess(
+      company.as.put(`${SCHEDULES_PATH}/${dashboardSchedule._id}`, { json: { status: 'active', condition: null } }),
+    );
+  });
+
   it('is deleted with the dashboard or visualization that it sends', async () => {
     const chart = await postVisualization(company.as, 'SELECT 1 AS one');
     const target = await postDashboard(company.as, [chart]);

@@ -45,6 +45,13 @@ async function createFilledTable(columns = TABLE_COLUMNS) {
 /** Reads the rows without their ids. */
 const readValues = async (id: string) => (await readRows(company, id)).map(({ id: _, ...values }) => values);
 
+/** Reads a table's export as a file to upload. */
+async function readExport(id: string, format: string): Promise<File> {
+  const { status, body } = await company.as.get(`/v1/managed-tables/${id}/export?format=${format}`);
+  expect(status).toBe(200);
+  return makeFile(`export.${format}`, body);
+}
+
 const CSV_FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
 
 describe('an upload into an existing table', () => {
@@ -88,6 +95,87 @@ describe('an upload into an existing table', () => {
       display_name: `destino_${tableCount}`,
     });
     expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
+  });
+
+  it.each(['csv', 'xlsx'])(
+    'takes the table’s own export back as %s, with columns whose headers would make other names',
+    async (format) => {
+      const names = ['source_id', '_x', 'x', 'foo_', 'foo', '__', '_id', '_9', '__proto__'];
+      const columns = names.map((name) => ({ ...column(name), display_name: name === '_x' ? 'X label' : name }));
+      const id = await createTable(company.as, `destino_${++tableCount}`, columns);
+      const routes = createTableClient(company.as, id);
+      const record = Object.fromEntries(names.map((name) => [name, `of ${name}`]));
+      expect((await routes.insert([record, { source_id: 'second' }])).status).toBe(201);
+      const rows = await readRows(company, id);
+      const values = await readValues(id);
+      const file = await readExport(id, format);
+
+      const upsert = { into: id, mode: 'upsert', key: ['id'] };
+      expect(await loadFiles(company, [file], {}, upsert)).toMatchObject({ status: 'done', result: { unchanged: 2 } });
+      expect(await readRows(company, id)).toEqual(rows);
+      const job = await loadFiles(company, [file], {}, { into: id, mode: 'replace' });
+      expect(job).toMatchObject({ status: 'done', error: null });
+      expect(job.inferred_schema.ignored_columns).toMatchObject([{ display_name: 'id', source_index: 0 }]);
+      expect(await readValues(id)).toEqual(values);
+      expect(await loadFiles(company, [file], {}, { into: id })).toMatchObject({ status: 'done' });
+      expect(await readValues(id)).toEqual([...values, ...values]);
+    },
+  );
+
+  it('takes the file that the table was made from and the table’s export with the same headers', async () => {
+    const file = makeFile('clientes.csv', 'id,source_id,name\nC-1,S-1,Ana\n');
+    const changes = { display_name: `destino_${++tableCount}` };
+    const { user_table_id: id } = await loadFiles(company, [file], changes);
+    const [values] = await readValues(id);
+    expect(values).toEqual({ source_id: 'C-1', source_id_2: 'S-1', name: 'Ana' });
+    for (const sentFile of [file, await readExport(id, 'csv')]) {
+      expect(await loadFiles(company, [sentFile], {}, { into: id })).toMatchObject({ status: 'done' });
+    }
+    expect(await readValues(id)).toEqual([values, values, values]);
+
+    const [row] = await readRows(company, id);
+    const edited = makeFile('editado.csv', `id,source_id\n${row?.id},C-100\n`);
+    await loadFiles(company, [edited], {}, { into: id, mode: 'upsert', key: ['id'] });
+    expect((await readRows(company, id))[0]).toEqual({ ...row, source_id: 'C-100' });
+  });
+
+  it('proposes a column beside one whose name it would make under a name of its own', async () => {
+    const id = await createTable(company.as, `destino_${++tableCount}`, [column('source_id')]);
+    const file = makeFile('mais.csv', 'id,source_id\nC-1,S-1\n');
+    const jobId = await uploadFiles(company, [file], { into: id, evolve: 'add' });
+    const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
+    expect(schema).toMatchObject({
+      columns: [{ name: 'source_id', source_index: 1 }],
+      new_columns: [{ name: 'source_id_2', display_name: 'id', source_index: 0 }],
+      sample_rows: [{ source_id: 'S-1', source_id_2: 'C-1' }],
+    });
+    await confirmJob(company, jobId, { columns: [...schema.columns, ...schema.new_columns] });
+    expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done', error: null });
+    expect(await readValues(id)).toEqual([{ source_id: 'S-1', source_id_2: 'C-1' }]);
+  });
+
+  it('takes files whose headers make the same names in different orders', async () => {
+    const id = await createTable(company.as, `destino_${++tableCount}`, [column('source_id')]);
+    const files = [
+      makeFile('a.csv', 'id,source_id,Nome\nC-1,S-1,Ana\n'),
+      makeFile('b.csv', 'source_id,id,nome\nS-2,C-2,Bia\n'),
+    ];
+    expect(await loadFiles(company, files, {}, { into: id })).toMatchObject({ status: 'done' });
+    expect(await readValues(id)).toEqual([{ source_id: 'S-1' }, { source_id: 'S-2' }]);
+    const changes = { display_name: `destino_${++tableCount}` };
+    const { user_table_id: newId } = await loadFiles(company, files, changes);
+    expect(await readValues(newId)).toEqual([
+      { source_id: 'C-1', source_id_2: 'S-1', nome: 'Ana' },
+      { source_id: 'C-2', source_id_2: 'S-2', nome: 'Bia' },
+    ]);
+  });
+
+  it('takes an export whose headers look like its values', async () => {
+    const id = await createTable(company.as, `destino_${++tableCount}`, [column('sim', 'boolean')]);
+    await createTableClient(company.as, id).insert([{ sim: true }, { sim: false }]);
+    const file = await readExport(id, 'csv');
+    expect(await loadFiles(company, [file], {}, { into: id, mode: 'replace' })).toMatchObject({ status: 'done' });
+    expect(await readValues(id)).toEqual([{ sim: true }, { sim: false }]);
   });
 
   it('replaces the table’s rows in the mode replace', async () => {

@@ -144,13 +144,13 @@ export function toRouteInput(
   const { bodyArgument, defaultParameters: defaults, fixedParameters: fixed } = tool;
   const bodySchema = bodyArgument && { [bodyArgument]: { type: 'object', properties } };
   const parsedArguments = parseMembers(callArguments, { properties: { ...properties, ...bodySchema } });
-  const { resource, given, problems } = readArguments(tool, parsedArguments);
-  if (contract.method === 'get') problems.push(...findLists(given, properties));
+  const { resource, given, sentNames, problems } = readArguments(tool, parsedArguments);
+  if (contract.method === 'get') problems.push(...findLists(given, sentNames, properties));
   if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS));
   const [parameter] = listParameters(contract.path);
   return {
     params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
-    query: contract.method === 'get' ? toQuery({ ...defaults, ...given, ...fixed }) : {},
+    query: contract.method === 'get' ? toQuery({ ...defaults, ...given, ...fixed }, properties) : {},
     body: bodyArgument && bodyArgument in given ? given[bodyArgument] : { ...given },
   };
 }
@@ -169,11 +169,15 @@ const acceptsText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' 
  * Finds the problems of lists among a query's arguments. To the query's schema, a list is a parameter that was sent
  * several times.
  */
-const findLists = (queryArguments: Record<string, unknown>, properties: Record<string, JsonSchema>): FieldProblem[] =>
+const findLists = (
+  queryArguments: Record<string, unknown>,
+  sentNames: ReadonlyMap<string, string>,
+  properties: Record<string, JsonSchema>,
+): FieldProblem[] =>
   Object.entries(queryArguments)
     .filter(([name, value]) => name !== 'filter' && Array.isArray(value))
     .map(([name]) => ({
-      field: name,
+      field: sentNames.get(name) ?? name,
       message: acceptsText(properties[name] ?? {}) ? 'must be text' : 'must be one value',
     }));
 
@@ -217,7 +221,10 @@ function parseJsonText(text: string, schema: JsonSchema): unknown {
   }
 }
 
-/** Reads a call's arguments by their own names, the id of the resource, and the problems of the arguments. */
+/**
+ * Reads a call's arguments by their own names, the names under which they were sent, the id of the resource, and the problems
+ * of the arguments.
+ */
 function readArguments(tool: Tool, sentArguments: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sentArguments) as Record<
@@ -229,6 +236,7 @@ function readArguments(tool: Tool, sentArguments: Record<string, unknown>) {
     problems.push({ field: id, message: describeMissingId(resource) });
 
   const readValues: Record<string, unknown> = Object.create(null);
+  const sentNames = new Map<string, string>();
   for (const [name, value] of Object.entries(rest)) {
     const argumentName = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
     if (!argumentNames.includes(argumentName) && name !== bodyArgument) {
@@ -238,22 +246,29 @@ function readArguments(tool: Tool, sentArguments: Record<string, unknown>) {
       });
     } else if (value !== null) {
       // Null is what many models send for nothing.
-      if (argumentName in readValues)
-        problems.push({ field: name, message: `is the same as ${argumentName}: send one of them` });
-      else readValues[argumentName] = value;
+      const sentName = sentNames.get(argumentName);
+      if (sentName !== undefined)
+        problems.push({ field: name, message: `is the same as ${sentName}: send one of them` });
+      else {
+        readValues[argumentName] = value;
+        sentNames.set(argumentName, name);
+      }
     }
   }
   if (bodyArgument && bodyArgument in readValues && Object.keys(readValues).length > 1) {
     problems.push({ field: bodyArgument, message: 'holds all the other arguments: send none of them beside it' });
   }
+  const body = bodyArgument === undefined ? undefined : readValues[bodyArgument];
+  if (bodyArgument && body !== undefined && (!isRecord(body) || body instanceof ExactNumber))
+    problems.push({ field: bodyArgument, message: 'must be an object' });
   for (const [name, values] of Object.entries(allowedValues)) {
     if (name in readValues && !values.includes(readValues[name] as string)) {
-      problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
+      problems.push({ field: sentNames.get(name) ?? name, message: `must be one of ${values.join(', ')}` });
     }
   }
   const illFormedText = findIllFormedTextPath(sentArguments);
   if (illFormedText) problems.push({ field: illFormedText.join('.').toWellFormed(), message: 'must be Unicode text' });
-  return { resource, given: readValues, problems };
+  return { resource, given: readValues, sentNames, problems };
 }
 
 const describeMissingId = (value: unknown): string =>
@@ -263,13 +278,25 @@ const MAX_NAME_LENGTH = 80;
 const MAX_PROBLEMS = 20;
 
 /** Formats arguments like the query of an address: texts, and the parameters of a deep object one by one. */
-const toQuery = (queryArguments: Record<string, unknown>): Record<string, unknown> =>
+const toQuery = (
+  queryArguments: Record<string, unknown>,
+  properties: Record<string, JsonSchema>,
+): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(queryArguments)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, name === 'filter' ? toDeepParameters(name, value) : toQueryText(value)]),
+      .map(([name, value]) => [
+        name,
+        name === 'filter' ? toDeepParameters(name, value) : toQueryText(value, properties[name] ?? {}),
+      ]),
   );
 
-/** Formats numbers and booleans like an address; other values stay as they are, for the schema to refuse. */
-const toQueryText = (value: unknown): unknown =>
-  typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+/**
+ * Formats numbers and booleans like an address; other values stay as they are, for the schema to refuse. Where no text is
+ * expected they become text too, as the schema would otherwise ask for text.
+ */
+function toQueryText(value: unknown, schema: JsonSchema): unknown {
+  if (value instanceof ExactNumber) return value.digits;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return isRecord(value) && !acceptsText(schema) ? JSON.stringify(value) : value;
+}

@@ -6,6 +6,7 @@ import { endpoint } from '../../http/surfaces/directory.ts';
 import {
   emailTaken,
   externalIdTaken,
+  invitedEmailNotChangeable,
   ownerEmailNotChangeable,
   ownerNotDeactivatable,
   ownerNotDeletable,
@@ -50,6 +51,7 @@ const CHANGE_FAILURES = [
   emailTaken,
   externalIdTaken,
   userStillInvited,
+  invitedEmailNotChangeable,
   ownerNotDeactivatable,
   ownerEmailNotChangeable,
   grantExceeds,

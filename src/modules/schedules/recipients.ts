@@ -99,19 +99,27 @@ async function readUserActor({ db, actor: { companyId } }: CompanyContext, id: s
 }
 
 /**
- * Finds the problems of recipients and parameters for an item to send. @param mustCheckRecipient whether a recipient has to be checked:
- * one who has left since does not keep others from changing the rest
+ * What has to be checked of a schedule: what the change is about. A target that has changed since, or a recipient who has
+ * left, does not keep others from changing the rest.
  */
+export interface TargetChecks {
+  /** Whether the parameters and the condition must fit the target. */
+  mustCheckTarget: boolean;
+  mustCheckRecipient: (recipient: Recipient) => boolean;
+}
+
+/** Finds the problems of recipients and parameters for an item to send. */
 export async function findRecipientProblems(
   ctx: PrincipalContext,
   item: SharedItem,
   parameters: Record<string, unknown>,
   recipients: readonly Recipient[],
-  mustCheckRecipient: (recipient: Recipient) => boolean,
+  { mustCheckTarget, mustCheckRecipient }: TargetChecks,
 ): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   // Throws what is wrong with the parameters for people of the company.
-  if (recipients.some(({ kind }) => kind === 'user')) computeBoundValues(makeInsiderRules(item), parameters);
+  if (recipients.some((recipient) => recipient.kind === 'user' && (mustCheckTarget || mustCheckRecipient(recipient))))
+    computeBoundValues(makeInsiderRules(item), parameters);
   for (const [at, recipient] of recipients.entries()) {
     if (!mustCheckRecipient(recipient)) continue;
     const { kind, subject } = recipient;

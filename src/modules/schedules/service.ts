@@ -15,7 +15,7 @@ import { requireNotDenied } from '../visualizations/service.ts';
 import { askRecipientsForConsent } from './consent.ts';
 import { findCronProblem, findNextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { findRecipientProblems, VIEW_ACTIONS } from './recipients.ts';
+import { findRecipientProblems, type TargetChecks, VIEW_ACTIONS } from './recipients.ts';
 import { insertManualRun } from './run-store.ts';
 import {
   countSchedules,
@@ -138,7 +138,7 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
   requireMaySchedule(ctx, toTarget(input));
   requireMaySeeCondition(ctx, input);
   await requireTargetNotDenied(ctx, toTarget(input));
-  await validateSchedule(ctx, input, () => true);
+  await validateSchedule(ctx, input, { mustCheckTarget: true, mustCheckRecipient: () => true });
   const { recipients, ...rest } = input;
   const now = ctx.now();
   const record = {
@@ -190,10 +190,14 @@ export async function changeSchedule(
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(presentSchedule[name]));
     const isTargetChanged = hasChanged('targetType', 'targetId', 'parameters');
     const presentRecipientKeys = new Set(presentSchedule.recipients.map(formatRecipientKey));
+    const isResumed = hasChanged('status') && merged.status === 'active';
     await validateSchedule(
       ctx,
       { ...merged, recipients },
-      (recipient) => isTargetChanged || !presentRecipientKeys.has(formatRecipientKey(recipient)),
+      {
+        mustCheckTarget: isTargetChanged || isResumed || hasChanged('condition'),
+        mustCheckRecipient: (recipient) => isTargetChanged || !presentRecipientKeys.has(formatRecipientKey(recipient)),
+      },
     );
     const now = ctx.now();
     const scheduleUpdate = {
@@ -263,13 +267,11 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
 const computeNextRun = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
   schedule.status === 'active' ? findNextOccurrence(schedule, now) : null;
 
-/**
- * Checks a schedule's fields. @param mustCheckRecipient whether a recipient has to be checked: a new one, or any if the target has changed
- */
+/** Checks a schedule's fields, and those about its target as far as `checks` says. */
 async function validateSchedule(
   ctx: PrincipalContext,
   { targetType, targetId, parameters, cron, timeZone, recipients, condition }: ScheduleInput,
-  mustCheckRecipient: (recipient: Recipient) => boolean,
+  checks: TargetChecks,
 ): Promise<void> {
   const item = await loadSharedItem(ctx, targetType, targetId);
   const problems: FieldProblem[] = [];
@@ -282,10 +284,14 @@ async function validateSchedule(
         timeZone === '' ? 'must not be empty' : 'must be a time zone of the IANA database, such as America/Sao_Paulo',
     });
   }
-  if (condition && !listVisualizations(item).some(({ id }) => id === condition.visualization_id)) {
+  if (
+    checks.mustCheckTarget &&
+    condition &&
+    !listVisualizations(item).some(({ id }) => id === condition.visualization_id)
+  ) {
     const message = item.type === 'dashboard' ? 'must be on the dashboard' : 'must be the visualization that is sent';
     problems.push({ field: 'condition.visualization_id', message });
   }
-  problems.push(...(await findRecipientProblems(ctx, item, parameters, recipients, mustCheckRecipient)));
+  problems.push(...(await findRecipientProblems(ctx, item, parameters, recipients, checks)));
   if (problems.length > 0) throw invalidInput(problems);
 }

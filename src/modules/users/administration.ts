@@ -13,6 +13,7 @@ import { endSessionsOfInactiveUser } from '../sessions/queries.ts';
 import {
   emailTaken,
   externalIdTaken,
+  invitedEmailNotChangeable,
   ownerEmailNotChangeable,
   ownerNotDeactivatable,
   ownerNotDeletable,
@@ -146,7 +147,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
   const changedUser = updated.at(-1)?.[0];
   if (changedUser) return changedUser;
   if (!user) throw userNotFound();
-  if (!user.isOwner) throw userStillInvited();
+  if (!user.isOwner) throw changes.email === undefined ? userStillInvited() : invitedEmailNotChangeable();
   throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
 }
 

@@ -25,6 +25,12 @@ export const ownerEmailNotChangeable = defineFailure('user.owner_email_not_chang
   directory: { status: 403, code: 'mutability', details: { field: 'userName', reason: 'is_owner' } },
 });
 
+export const invitedEmailNotChangeable = defineFailure('user.invited_email_not_changeable', 'conflict', {
+  message: 'The email address of a user who has not accepted the invitation yet cannot be changed.',
+  detail: { field: 'email', reason: 'invited' },
+  directory: { details: { field: 'userName', reason: 'invited' } },
+});
+
 export const ownerNotDeletable = defineFailure('user.owner_not_deletable', 'conflict', {
   message: 'The owner cannot be deleted.',
   detail: { field: 'id', reason: 'is_owner' },

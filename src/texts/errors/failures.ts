@@ -1344,6 +1344,11 @@ export const FAILURE_SENTENCES: readonly (readonly [english: string, portuguese:
     'Algunos miembros no son usuarios de esta empresa.',
   ],
   [
+    'The email address of a user who has not accepted the invitation yet cannot be changed.',
+    'O endereço de e-mail de um usuário que ainda não aceitou o convite não pode ser alterado.',
+    'La dirección de correo de un usuario que aún no ha aceptado la invitación no se puede cambiar.',
+  ],
+  [
     'The email address of the owner cannot be changed by others.',
     'O endereço de e-mail do proprietário não pode ser alterado por outros.',
     'Otros no pueden cambiar la dirección de correo del propietario.',

@@ -247,7 +247,7 @@ describe('arguments', () => {
     ['list_metrics', { kind: 'entity' }, 'kind'],
     ['query_metrics', {}, 'metrics'],
     ['query_metrics', { query: { metrics: ['Turnover'] }, limit: 3 }, 'query'],
-    ['query_metrics', { query: 'Turnover' }, ''],
+    ['query_metrics', { query: 'Turnover' }, 'query'],
     ['ask', { question: ' ' }, 'question'],
     ['ask', {}, 'question'],
     ['search_concepts', { query: 'a', search: 'b' }, 'search'],
@@ -286,6 +286,20 @@ describe('arguments', () => {
   ])('of %s that are lists instead of one value are refused with an explanation: %s', async (name, field, message) => {
     const answer = await owner.tool(name, { ...makeRequiredArguments(name), [field]: ['amount'] });
     expect(readFailure(answer).details).toEqual([expect.objectContaining({ field, message })]);
+  });
+
+  it.each([
+    ['query_metrics', { query: 5 }, 'query', 'must be an object'],
+    ['query_metrics', { query: [] }, 'query', 'must be an object'],
+    ['search_concepts', { query: 'strike', search: 'x' }, 'search', 'is the same as query: send one of them'],
+    ['search_concepts', { search: 'strike', query: 'x' }, 'query', 'is the same as search: send one of them'],
+    ['search_concepts', { query: ['a'] }, 'query', 'must be text'],
+    ['search_concepts', { search: {} }, 'search', 'must be text'],
+    ['list_tables', { page: {} }, 'page', 'must be a whole number'],
+    ['query_rows', { table_id: 'x', per_page: {} }, 'per_page', 'must be a whole number'],
+  ])('of %s are refused with what they are called and should be: %j', async (name, sentArguments, field, message) => {
+    const { details } = readFailure(await owner.tool(name, sentArguments));
+    expect(details).toEqual([expect.objectContaining({ field, message })]);
   });
 
   it.each([

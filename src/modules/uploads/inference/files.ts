@@ -61,8 +61,11 @@ const isJoinedHeader = ({ said, firstRow }: InferenceState, header: number): boo
 function findTableHeader(state: InferenceState, tableColumnNames: string[]): FileWithHeaderDecision | undefined {
   const header = readHeaderCells(state);
   const filledCells = header.filter((cell) => cell !== '');
+  const unknownCells = filledCells.filter((cell) => !tableColumnNames.includes(cell));
   const isHeader =
-    filledCells.length > 0 && makeColumnNames(filledCells).every((name) => tableColumnNames.includes(name));
+    filledCells.length > 0 &&
+    new Set(filledCells).size === filledCells.length &&
+    makeColumnNames(unknownCells).every((name) => tableColumnNames.includes(name));
   return isHeader ? toDecidedFile(state, { header, isHeaderAbove: false }) : undefined;
 }
 
@@ -101,7 +104,10 @@ function joinSortedNames({ names }: FileWithHeaderDecision): string {
   return [...names].sort().join('\n');
 }
 
-/** Finds for each column of the first file the index of its field in another file. @throws InferenceError `HEADERS_DIFFER` */
+/**
+ * Finds for each column of the first file the index of its field in another file. Equal headers go before equal names, which
+ * are numbered in the order of each file. @throws InferenceError `HEADERS_DIFFER`
+ */
 export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHeaderDecision): number[] {
   const makeHeaderError = (column: string) =>
     new InferenceError(
@@ -112,11 +118,18 @@ export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHea
   const extraName = file.names.find((name) => !firstFile.names.includes(name));
   if (extraName !== undefined) throw makeHeaderError(extraName);
   if ((file.header === null) !== (firstFile.header === null)) throw makeHeaderError(file.names[0] as string);
-  return firstFile.names.map((name) => {
+  const fieldIndexes = firstFile.names.map((name) => {
     const place = file.names.indexOf(name);
     if (place < 0) throw makeHeaderError(name);
     return place;
   });
+  for (const [index, cell] of firstFile.header?.entries() ?? []) {
+    const place = cell === '' || firstFile.header?.indexOf(cell) !== index ? -1 : (file.header?.indexOf(cell) ?? -1);
+    if (place < 0) continue;
+    fieldIndexes[fieldIndexes.indexOf(place)] = fieldIndexes[index] as number;
+    fieldIndexes[index] = place;
+  }
+  return fieldIndexes;
 }
 
 /** Counts the rows of the file, including the first record if it is a row. */

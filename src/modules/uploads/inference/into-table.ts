@@ -1,5 +1,5 @@
 import { InferenceError } from './errors.ts';
-import { toColumnName } from './names.ts';
+import { makeColumnNames, toColumnName } from './names.ts';
 import type { ColumnType, InferredColumn } from './schema.ts';
 
 export interface TableColumn {
@@ -9,9 +9,13 @@ export interface TableColumn {
   nullable: boolean;
 }
 
-/** Lists the names by which a header may refer to a column of the table: its name, and its display name as a column name. */
+/**
+ * Lists the names by which a header may refer to a column of the table: its name, and its display name as a column name; and
+ * the header of row ids in exports.
+ */
 export function listHeaderNames(table: TableColumn[]): string[] {
-  return table.flatMap(({ name, display_name }) => [name, toColumnName(display_name)]).filter((name) => name !== '');
+  const names = table.flatMap(({ name, display_name }) => [name, toColumnName(display_name)]);
+  return ['id', ...names.filter((name) => name !== '')];
 }
 
 /** Tells whether an upsert finds rows by their own ids. */
@@ -22,8 +26,9 @@ export const isKeyedById = (keyColumns: readonly string[] | null): boolean =>
 const isIdColumn = ({ display_name }: InferredColumn): boolean => display_name.trim().toLowerCase() === 'id';
 
 /**
- * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name goes
- * before its display name. @param keyColumns the key of an upsert, whose files may lack columns that may not be null; by `id` they must
+ * Matches the table's columns with the files' columns, and returns the files' columns that match none. A header that is a
+ * column's very name goes first, as in exports, where `id` stands beside `source_id`; then a column's name goes before its
+ * display name. @param keyColumns the key of an upsert, whose files may lack columns that may not be null; by `id` they must
  * have a column of ids @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
@@ -37,12 +42,18 @@ export function matchTable(
   if (isKeyedById(keyColumns) && !ids) throw columnMissing(file, 'id');
   if (ids) unmatchedColumns.delete(ids.name);
   const sources = new Map<string, InferredColumn>();
-  const matchColumn = (target: TableColumn, name: string) => {
-    const source = unmatchedColumns.get(name);
+  const matchColumn = (target: TableColumn, name: string | undefined) => {
+    const source = name === undefined ? undefined : unmatchedColumns.get(name);
     if (!source || sources.has(target.name)) return;
-    unmatchedColumns.delete(name);
+    unmatchedColumns.delete(source.name);
     sources.set(target.name, source);
   };
+  // Of equal headers the first counts.
+  const columnsByHeader = new Map(inferredColumns.toReversed().map((column) => [column.display_name.trim(), column]));
+  for (const target of table) {
+    if (ids || !isHeaderOfAnother(table, target.name, columnsByHeader))
+      matchColumn(target, columnsByHeader.get(target.name)?.name);
+  }
   for (const target of table) matchColumn(target, target.name);
   for (const target of table) matchColumn(target, toColumnName(target.display_name));
 
@@ -54,7 +65,25 @@ export function matchTable(
     const evidence = source?.evidence ?? { format: type, nulls: 0, distinct_sample: [], counter_example: null };
     return { name, display_name, type, nullable, source_index: source?.source_index ?? null, evidence };
   });
-  return { columns, ignoredColumns: inferredColumns.filter(({ name }) => unmatchedColumns.has(name)), idColumn: ids };
+  return { columns, ignoredColumns: renameTaken([...unmatchedColumns.values()], table), idColumn: ids };
+}
+
+/**
+ * Tells whether a header that is a column's name is rather another column's display name, as that column has no header of its
+ * own name: then the file is like the one that the table was made from.
+ */
+const isHeaderOfAnother = (table: TableColumn[], header: string, headers: ReadonlyMap<string, unknown>): boolean =>
+  table.some(({ name, display_name }) => name !== header && display_name === header && !headers.has(name));
+
+/** Gives file columns that match no column of the table other names where a column of the table has their name. */
+function renameTaken(unmatchedColumns: InferredColumn[], table: TableColumn[]): InferredColumn[] {
+  const tableNames = table.map(({ name }) => name);
+  const names = unmatchedColumns.map(({ name }) => name);
+  return unmatchedColumns.map((column) => {
+    if (!tableNames.includes(column.name)) return column;
+    const otherNames = names.filter((name) => name !== column.name);
+    return { ...column, name: makeColumnNames([...tableNames, ...otherNames, column.name]).at(-1) as string };
+  });
 }
 
 const noColumnMatches = (file: string) =>
