@@ -27,10 +27,10 @@ const MAX_DEPTH = 100;
 export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<T> | null> {
   if (file.size > MAX_BYTES) throw new WorkbookTooLarge();
   try {
-    return await convertWithRecoder(file, await findRecoder(file, false));
+    return await convertWithRecoder(file, await findRecoder(file));
   } catch (error) {
     if (!(error instanceof WrongEncoding)) throw error;
-    return await convertWithRecoder(file, await findRecoder(file, true));
+    return await convertWithRecoder(file, () => ({ recode: createRecoder('windows-1252'), markLength: 0 }));
   }
 }
 
@@ -40,8 +40,7 @@ class WrongEncoding extends Error {}
 /** Function that makes a converter of the page to UTF-8; `markLength` is the length of the page's byte order mark. */
 type RecoderFactory = () => { recode: Recode; markLength: number };
 
-async function findRecoder({ read }: HtmlFile<unknown>, isSecondTry: boolean): Promise<RecoderFactory> {
-  if (isSecondTry) return () => ({ recode: createRecoder('windows-1252'), markLength: 0 });
+async function findRecoder({ read }: HtmlFile<unknown>): Promise<RecoderFactory> {
   const head = await read(0, HEAD_BYTES);
   const { encoding, markLength } = guessEncoding(head);
   if (markLength > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), markLength });

@@ -141,7 +141,7 @@ class XmlConversion<T> {
 
   async #feed(piece: Uint8Array): Promise<void> {
     const bytes = concatBytes([this.#rest, piece]);
-    const reader = new XmlReader(bytes, { namespaces: this.#openNamespaces.at(-1) ?? null });
+    const reader = new XmlReader(bytes, this.#openNamespaces.at(-1));
     let doneBytes = 0;
     for (let token = reader.readNextToken(); token !== CUT_TOKEN && !this.#isOver; token = reader.readNextToken()) {
       if (token === CLOSE_TAG) await this.#closeElement();
@@ -407,19 +407,12 @@ const FORMATS_BY_NAME: Record<string, NumberFormat> = {
   'Long Time': { kind: 'time' },
   'Medium Time': { kind: 'time' },
   'Short Time': { kind: 'time' },
-  Currency: NUMBER_FORMAT,
-  'Euro Currency': NUMBER_FORMAT,
-  Fixed: NUMBER_FORMAT,
-  Standard: NUMBER_FORMAT,
-  Percent: NUMBER_FORMAT,
-  Scientific: NUMBER_FORMAT,
-  'General Number': NUMBER_FORMAT,
-  'Yes/No': NUMBER_FORMAT,
-  'True/False': NUMBER_FORMAT,
-  'On/Off': NUMBER_FORMAT,
 };
+const NUMBER_NAME_PATTERN =
+  /^(?:(?:Euro )?Currency|Fixed|Standard|Percent|Scientific|General Number|Yes\/No|True\/False|On\/Off)$/;
 
-const findFormat = (code: string): NumberFormat => FORMATS_BY_NAME[code] ?? parseCustomFormat(code);
+const findFormat = (code: string): NumberFormat =>
+  NUMBER_NAME_PATTERN.test(code) ? NUMBER_FORMAT : (FORMATS_BY_NAME[code] ?? parseCustomFormat(code));
 
 /**
  * Formats a moment by its number format; without a format, a moment at midnight becomes a day. Null for a text that is
