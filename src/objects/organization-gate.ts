@@ -90,7 +90,10 @@ export class OrganizationGate extends DurableObject {
     const access = this.#kept.access.getVersion(principalId, now);
     if (!organization.allowed || !principal.allowed)
       return { refused: null, organization, principal, access, key: null };
-    if (nonce && usingRequestId === undefined) this.#remember(nonce, requestId);
+    if (nonce && usingRequestId === undefined) {
+      this.#kept.nonces.storeNonce(nonce, requestId);
+      this.#wakeAt(this.#kept.nonces.nextEnd as number);
+    }
     return {
       refused: null,
       organization: this.#organization.countRequest('organization', limits.organization, now),
@@ -138,11 +141,6 @@ export class OrganizationGate extends DurableObject {
     if (nonces.nextEnd !== null) this.#wakeAt(nonces.nextEnd);
     keys.dropOldDays(now);
     if (keys.nextEnd !== null) this.#wakeAt(keys.nextEnd);
-  }
-
-  #remember(nonce: Nonce, requestId: string): void {
-    this.#kept.nonces.storeNonce(nonce, requestId);
-    this.#wakeAt(this.#kept.nonces.nextEnd as number);
   }
 
   #begin({ principalId, requestId, once }: AdmissionRequest, now: number): KeyState | null {

@@ -162,8 +162,8 @@ class HeaderRows {
    */
   #namesTypedColumns(bottom: number): boolean {
     const levels = this.#levels(bottom);
-    const [last, ...rows] = this.#rows.slice(bottom - 1).map(classifyRow) as [ClassifiedRow, ...ClassifiedRow[]];
-    const columnForms = findTypedColumns(rows);
+    const last = classifyRow(this.#rows[bottom - 1] as FirstCell[]);
+    const columnForms = findTypedColumns(this.#rows.slice(bottom).map(classifyRow));
     const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#getText(row, column) !== '');
     const firstNamedIndex = this.#columns.findIndex(isNamedAbove);
     return (
@@ -258,15 +258,11 @@ class HeaderRows {
   }
 }
 
-/** Row with the forms of its values, whatever the types of its cells: columns may hold numbers even if all cells are texts. */
-interface ClassifiedRow {
-  fieldForms: number[];
-  filledCount: number;
-  /** Years are not taken for names: in the rows below groups they may be values. */
-  hasYearNames: false;
-}
-
-function classifyRow(row: FirstCell[]): ClassifiedRow {
+/**
+ * Finds the forms of a row's values, whatever the types of its cells: columns may hold numbers even if all cells are texts. Years
+ * are not taken for names: in the rows below groups they may be values.
+ */
+function classifyRow(row: FirstCell[]) {
   const fieldForms = row.map(({ text }) => {
     const bytes = encoder.encode(text);
     return classifyValue(bytes, 0, bytes.length, decode);

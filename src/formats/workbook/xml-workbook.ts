@@ -3,7 +3,6 @@ import { XmlBytes } from '../xml/encoding.ts';
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA_TOKEN, CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, TEXT_TOKEN, XmlReader } from '../xml/reader.ts';
 import { decodeText, findText, sliceText, XmlUnreadable } from '../xml/text.ts';
-import type { ReadRange } from '../zip/directory.ts';
 import { normalizeBoolean, normalizeIsoText } from './cell-types.ts';
 import { formatNumber } from './cells.ts';
 import {
@@ -15,6 +14,7 @@ import {
   NO_CHOICE,
   type SheetChoice,
   type SheetOutput,
+  type SheetSource,
   SheetUnknown,
   toSheetNames,
 } from './choice.ts';
@@ -24,13 +24,10 @@ import { MAX_HEADER_ROW, type Merge, NO_MERGES } from './merges.ts';
 import { NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import { SheetText } from './sheet-text.ts';
 
-/** File of an XML Spreadsheet 2003 workbook, and the output for the texts of its sheets. */
-export interface XmlWorkbookFile<T> {
-  size: number;
-  read: ReadRange;
+/** File of an XML Spreadsheet 2003 workbook. */
+export interface XmlWorkbookFile<T> extends SheetSource<T> {
   /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
-  beginText(): SheetOutput<T>;
 }
 
 const BLOCK_BYTES = 256 * 1024;
