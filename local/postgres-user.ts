@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSuccessful, Problem } from '../operations/problem.ts';
-import { copyBinaries, findBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { copyTree, findBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** User that PostgreSQL runs as; empty means the current user. */
 export interface PostgresUser {
@@ -59,21 +59,16 @@ async function makeBinariesReachable(
   user: PostgresUser,
 ): Promise<PostgresBinaries> {
   if (canRun(binaries, user)) return binaries;
-  const copiedHome = join(folder, 'native');
-  const earlierBinaries = findBinaries(copiedHome);
-  if (canRun(earlierBinaries, user)) return earlierBinaries;
-  await mkdir(copiedHome, { recursive: true });
-  return await copyBinaries(binaries, copiedHome);
+  const copiedBinaries = findBinaries(join(folder, 'native'));
+  if (!canRun(copiedBinaries, user)) await copyTree(binaries.home, copiedBinaries.home);
+  return copiedBinaries;
 }
 
 const canRun = (binaries: PostgresBinaries, user: PostgresUser): boolean =>
   spawnSync(binaries.postgres, ['--version'], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
 
-function canEnter(folder: string, user: PostgresUser): boolean {
-  return (
-    spawnSync('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { ...user, stdio: 'ignore', cwd: '/' }).status === 0
-  );
-}
+const canEnter = (folder: string, user: PostgresUser): boolean =>
+  spawnSync('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
 
 async function changeOwner(folder: string, user: PostgresUser): Promise<void> {
   if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);

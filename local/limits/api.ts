@@ -1,7 +1,7 @@
 /** The Worker that answers requests, as `npm start` runs it: `src/api.ts` under the platform's limits. */
 import './enforce.ts';
 import * as product from '../../src/api.ts';
-import { limitHandlers } from './handlers.ts';
+import { limitHandlers } from './invocation.ts';
 import { limitObject } from './objects.ts';
 
 export { Variables } from '../../src/api.ts';

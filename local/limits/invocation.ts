@@ -40,6 +40,15 @@ const currentInvocation = new AsyncLocalStorage<Invocation>();
 /** Runs an invocation of a Worker, whose use of the platform is counted. */
 export const runInInvocation = <T>(handler: () => T): T => currentInvocation.run(new Invocation(), handler);
 
+/** Wraps handlers, so that each invocation refuses what the platform refuses. */
+export function limitHandlers<Handlers extends object>(handlers: Handlers): Handlers {
+  const wrapped = Object.entries(handlers).map(([name, handler]) => [
+    name,
+    (...args: unknown[]) => runInInvocation(() => handler(...args)),
+  ]);
+  return Object.fromEntries(wrapped) as Handlers;
+}
+
 /** Counts a query of D1. @throws LimitExceededError */
 export const countQuery = (): void => currentInvocation.getStore()?.countQuery();
 

@@ -85,19 +85,41 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     return project && `postgresql://${project.role}:${project.password}@${host}:${port}/${project.database}`;
   };
 
+  /** Sets or reads what tests ask for. */
+  const control = async (request: IncomingMessage): Promise<unknown> => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://neon');
+    const projectName = searchParams.get('project_name') ?? '';
+    const milliseconds = Number(searchParams.get('milliseconds'));
+    switch (pathname.slice('/_test/'.length)) {
+      case 'calls':
+        return faults.countCalls(projectName);
+      case 'connections':
+        return tunnel.countOpenedConnections(projectName);
+      case 'address':
+        return { url: findDirectUrl(projectName) };
+      case 'compute':
+        return computes.getStatus(projectName);
+      case 'suspend':
+        return computes.suspend(projectName, milliseconds);
+      case 'held':
+        return tunnelFaults.waitForHeldMessage(projectName);
+      case 'release':
+        return tunnelFaults.releaseMessage(projectName);
+      case 'trips':
+        return { trips: trips.getTripCount(projectName) };
+      case 'distance':
+        return trips.setLatency(projectName, milliseconds);
+    }
+    const fault = (await json(request)) as NeonFault | TunnelFault;
+    return 'effect' in fault ? tunnelFaults.setFault(fault) : faults.setFault(fault);
+  };
+
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await handleControl(request, response, {
-        faults,
-        tunnelFaults,
-        roundTrips: trips,
-        tunnel,
-        computes,
-        directUrl: findDirectUrl,
-      });
+      return sendJson(response, 200, (await control(request)) ?? {});
     sendJson(response, 404, { code: '', message: 'not found' });
   };
   const server = createServer((request, response) => {
@@ -121,42 +143,4 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** Parts of the local Neon that tests may set and read. */
-interface TestControls {
-  faults: Faults;
-  tunnelFaults: TunnelFaults;
-  roundTrips: RoundTrips;
-  tunnel: Tunnel;
-  computes: Computes;
-  directUrl: LocalNeon['directUrl'];
-}
-
-async function handleControl(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { faults, tunnelFaults, roundTrips, tunnel, computes, directUrl }: TestControls,
-): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://neon');
-  const projectName = url.searchParams.get('project_name') ?? '';
-  const sendAnswer = (body: unknown) => sendJson(response, 200, body);
-  if (url.pathname === '/_test/calls') return sendAnswer(faults.countCalls(projectName));
-  if (url.pathname === '/_test/connections') return sendAnswer(tunnel.countOpenedConnections(projectName));
-  if (url.pathname === '/_test/address') return sendAnswer({ url: directUrl(projectName) });
-  if (url.pathname === '/_test/compute') return sendAnswer(computes.getStatus(projectName));
-  if (url.pathname === '/_test/suspend') {
-    return sendAnswer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
-  }
-  if (url.pathname === '/_test/held')
-    return sendAnswer(await tunnelFaults.waitForHeldMessage(projectName).then(() => ({})));
-  if (url.pathname === '/_test/release') return sendAnswer(tunnelFaults.releaseMessage(projectName) ?? {});
-  if (url.pathname === '/_test/trips') return sendAnswer({ trips: roundTrips.getTripCount(projectName) });
-  if (url.pathname === '/_test/distance') {
-    return sendAnswer(roundTrips.setLatency(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
-  }
-  const fault = (await json(request)) as NeonFault | TunnelFault;
-  if ('effect' in fault) tunnelFaults.setFault(fault);
-  else faults.setFault(fault);
-  sendAnswer({});
 }

@@ -10,56 +10,43 @@ const ZERO_USAGE = {
   cpu_used_sec: 0,
 };
 
+/** Makes the members that a project has in every answer. */
+const viewCommonMembers = (project: NeonProject) => ({
+  id: project.id,
+  platform_id: 'local',
+  region_id: project.regionId,
+  name: project.name,
+  provisioner: 'k8s-neonvm',
+  pg_version: 18,
+  proxy_host: 'neon.localhost',
+  branch_logical_size_limit: 0,
+  branch_logical_size_limit_bytes: 0,
+  store_passwords: true,
+  creation_source: 'console',
+  created_at: project.createdAt,
+  updated_at: project.createdAt,
+  owner_id: 'local',
+});
+
 /** Makes the project in the answer of `GET /projects/{id}`. */
-export function viewProject(project: NeonProject): raw.Project {
-  return {
-    ...ZERO_USAGE,
-    id: project.id,
-    platform_id: 'local',
-    region_id: project.regionId,
-    name: project.name,
-    provisioner: 'k8s-neonvm',
-    pg_version: 18,
-    proxy_host: 'neon.localhost',
-    branch_logical_size_limit: 0,
-    branch_logical_size_limit_bytes: 0,
-    store_passwords: true,
-    creation_source: 'console',
-    history_retention_seconds: project.historySeconds,
-    created_at: project.createdAt,
-    updated_at: project.createdAt,
-    consumption_period_start: project.createdAt,
-    consumption_period_end: project.createdAt,
-    owner_id: 'local',
-    default_endpoint_settings: {
-      autoscaling_limit_min_cu: project.minUnits,
-      autoscaling_limit_max_cu: project.maxUnits,
-    },
-  };
-}
+export const viewProject = (project: NeonProject): raw.Project => ({
+  ...ZERO_USAGE,
+  ...viewCommonMembers(project),
+  history_retention_seconds: project.historySeconds,
+  consumption_period_start: project.createdAt,
+  consumption_period_end: project.createdAt,
+  default_endpoint_settings: {
+    autoscaling_limit_min_cu: project.minUnits,
+    autoscaling_limit_max_cu: project.maxUnits,
+  },
+});
 
 /** Makes the project in the answer of `GET /projects`. */
-export function viewListedProject(project: NeonProject): raw.ProjectListItem {
-  const { id, platform_id, region_id, name, provisioner, pg_version, proxy_host, owner_id } = viewProject(project);
-  return {
-    id,
-    platform_id,
-    region_id,
-    name,
-    provisioner,
-    pg_version,
-    proxy_host,
-    owner_id,
-    branch_logical_size_limit: 0,
-    branch_logical_size_limit_bytes: 0,
-    store_passwords: true,
-    active_time: 0,
-    cpu_used_sec: 0,
-    creation_source: 'console',
-    created_at: project.createdAt,
-    updated_at: project.createdAt,
-  };
-}
+export const viewListedProject = (project: NeonProject): raw.ProjectListItem => ({
+  ...viewCommonMembers(project),
+  active_time: 0,
+  cpu_used_sec: 0,
+});
 
 /** Makes the operations of a project's creation; `running` until they end. `now` in milliseconds. */
 export function viewOperations(project: NeonProject, now: number): raw.Operation[] {

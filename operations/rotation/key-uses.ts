@@ -58,30 +58,14 @@ async function findDerivationUses(version: number, database: Database, now: numb
   ];
 }
 
-/** Makes the SQL condition that a column's text was encrypted under a version, with which the text begins. */
-const makeEncryptedSql = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
-
-/** Columns that are encrypted and kept for long. */
+/** Columns that are encrypted and kept for long. A text begins with the version that it was encrypted under. */
 const ENCRYPTED_COLUMNS = [
-  { table: 'managed_databases', secretKind: 'connections', condition: makeEncryptedSql('owner_connection') },
-  {
-    table: 'managed_databases',
-    secretKind: 'read-only connections',
-    condition: makeEncryptedSql('readonly_connection'),
-  },
-  {
-    table: 'managed_databases',
-    secretKind: 'passwords of read-only logins',
-    condition: makeEncryptedSql('reader_password'),
-  },
-  {
-    table: 'sso_configurations',
-    secretKind: 'secrets of identity providers',
-    condition: makeEncryptedSql('client_secret'),
-  },
-  { table: 'embed_signing_keys', secretKind: 'signing keys of embeds', condition: makeEncryptedSql('secret') },
-  { table: 'second_factors', secretKind: 'secrets of authenticators', condition: makeEncryptedSql('secret') },
-  { table: 'backup_codes', secretKind: 'backup codes', condition: (version: number) => `key_version = ${version}` },
+  { table: 'managed_databases', column: 'owner_connection', secretKind: 'connections' },
+  { table: 'managed_databases', column: 'readonly_connection', secretKind: 'read-only connections' },
+  { table: 'managed_databases', column: 'reader_password', secretKind: 'passwords of read-only logins' },
+  { table: 'sso_configurations', column: 'client_secret', secretKind: 'secrets of identity providers' },
+  { table: 'embed_signing_keys', column: 'secret', secretKind: 'signing keys of embeds' },
+  { table: 'second_factors', column: 'secret', secretKind: 'secrets of authenticators' },
 ];
 
 /** Seconds for which mailed codes, and sign-ins at identity providers, are valid. */
@@ -93,22 +77,18 @@ async function findEncryptionUses(
   database: Database,
   now: number,
 ): Promise<KeyUse[]> {
-  const rows: { description: string; foundCount: number }[] = [];
-  for (const { table, secretKind, condition } of ENCRYPTED_COLUMNS) {
-    // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
-    const [row] = await database.query<{ found: number }>(
-      `SELECT count(*) AS found FROM ${table} WHERE ${condition(version)}`,
-    );
-    rows.push({ description: secretKind, foundCount: row?.found ?? 0 });
+  const uses: KeyUse[] = [];
+  // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
+  const addRows = async (table: string, condition: string, secretKind: string, advice: string) => {
+    const [row] = await database.query<{ found: number }>(`SELECT count(*) AS found FROM ${table} WHERE ${condition}`);
+    if (row?.found) uses.push({ description: `${row.found} ${secretKind}`, advice });
+  };
+  for (const { table, column, secretKind } of ENCRYPTED_COLUMNS) {
+    const advice = 'the scheduled run brings them under the newest key: look again in some minutes';
+    await addRows(table, `${column} LIKE 'v${version}:%'`, secretKind, advice);
   }
-  const uses = rows.flatMap(({ description, foundCount }): KeyUse[] => {
-    if (foundCount === 0) return [];
-    const advice =
-      description === 'backup codes'
-        ? 'they are kept as digests: they end when their people make new ones, or with this version'
-        : 'the scheduled run brings them under the newest key: look again in some minutes';
-    return [{ description: `${foundCount} ${description}`, advice }];
-  });
+  const codesAdvice = 'they are kept as digests: they end when their people make new ones, or with this version';
+  await addRows('backup_codes', `key_version = ${version}`, 'backup codes', codesAdvice);
   const shortLivedUntil = ((successor ?? Number.POSITIVE_INFINITY) + SHORT_LIVED_SECONDS) * 1000;
   if (shortLivedUntil > now)
     uses.push({ description: 'codes and sign-ins of the last minutes', advice: 'wait a quarter of an hour' });

@@ -1,6 +1,6 @@
 import { selectRows } from '../platform/objects.ts';
-import { type DayTable, listTablesInRange } from './day-tables.ts';
-import { intersectRanges, type LogFieldFilter, type LogKey, type LogRange } from './log.ts';
+import { clipTablesToRange, type DayTable, listTablesInRange } from './day-tables.ts';
+import type { LogFieldFilter, LogKey, LogRange } from './log.ts';
 import type { ListedPart } from './parts.ts';
 import { makeConditions } from './rows.ts';
 import { formatLateTable } from './tables.ts';
@@ -138,13 +138,6 @@ function countInTables(sql: SqlStorage, tables: readonly DayTable[], fieldFilter
   type Row = Counts & Record<string, SqlStorageValue>;
   return sql.exec<Row>(`SELECT ${COUNTS_SQL} FROM ${text} WHERE outcome IS NOT NULL`, ...boundValues).one();
 }
-
-/** Returns the tables that overlap a range, each clipped to the range. */
-const clipTablesToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
-  tables.flatMap(({ name, ...own }) => {
-    const commonRange = intersectRanges(own, range);
-    return commonRange ? [{ name, ...commonRange }] : [];
-  });
 
 /** Returns SQL for the events of some tables with their outcome, and its bound values. */
 function makeEventsSql(

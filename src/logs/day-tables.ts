@@ -79,11 +79,15 @@ export function listTablesInRange(sql: SqlStorage, kind: LogKind, range: LogRang
   const lastMovedKey = readLastMovedKey(sql, kind);
   const unmovedRange = lastMovedKey ? { lower: getKeyAfter(lastMovedKey), upper: toRange({}).upper } : toRange({});
   const requestedRange = intersectRanges(range, unmovedRange);
-  return listTables(sql, kind).flatMap(({ name, ...own }) => {
-    const commonRange = requestedRange && intersectRanges(own, requestedRange);
+  return requestedRange ? clipTablesToRange(listTables(sql, kind), requestedRange) : [];
+}
+
+/** Returns the tables that overlap a range, each clipped to the range. */
+export const clipTablesToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
+  tables.flatMap(({ name, ...own }) => {
+    const commonRange = intersectRanges(own, range);
     return commonRange ? [{ name, ...commonRange }] : [];
   });
-}
 
 /** Drops the tables of moved records: this writes no row, unlike deleting. @param isUrgent space is needed at once */
 export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {

@@ -1,3 +1,5 @@
+import { selectRows } from '../platform/objects.ts';
+
 /** The number of a share's executions, and when it was last opened (ms). */
 export interface ShareViews {
   shareId: string;
@@ -28,11 +30,10 @@ export function setViewsBefore(sql: SqlStorage, { shareId, viewCount, lastAccess
   );
 }
 
-export function readViews(sql: SqlStorage, shareIds: readonly string[]): ShareViews[] {
-  const viewRows = sql.exec<{ shareId: string; viewCount: number; lastAccessedAt: number }>(
+export const readViews = (sql: SqlStorage, shareIds: readonly string[]): ShareViews[] =>
+  selectRows<ShareViews>(
+    sql,
     `SELECT shareId, viewCount + before AS viewCount, lastAccessedAt FROM share_views
      WHERE shareId IN (SELECT value FROM json_each(?))`,
     JSON.stringify(shareIds),
   );
-  return viewRows.toArray();
-}

@@ -56,7 +56,8 @@ export class AccessVersions {
   /** Ends a change, whether it was made or not: data that was read before is no longer valid. */
   endChange({ id, affected }: AnnouncedChange): void {
     this.#renew(affected);
-    this.#forget(id);
+    this.#changes.delete(id);
+    this.#sql.exec('DELETE FROM access_changes WHERE id = ?', id);
   }
 
   /**
@@ -65,11 +66,6 @@ export class AccessVersions {
    */
   #expire(now: number): void {
     for (const [id, { affected, until }] of this.#changes) if (until <= now) this.endChange({ id, affected });
-  }
-
-  #forget(id: string): void {
-    this.#changes.delete(id);
-    this.#sql.exec('DELETE FROM access_changes WHERE id = ?', id);
   }
 
   #renew(affectedPrincipals: AffectedPrincipals['principals']): void {

@@ -189,10 +189,12 @@ export class CompanyLog extends DurableObject<LogBindings> {
   }
 
   #makeMover(): Mover | undefined {
-    const name = this.ctx.storage.kv.get<string>(NAME_KEY);
-    return name === undefined
-      ? undefined
-      : { storage: this.ctx.storage, files: this.env.FILES, name, reportChange: () => this.#countMove() };
+    const { storage } = this.ctx;
+    const name = storage.kv.get<string>(NAME_KEY);
+    const reportChange = () => {
+      this.#moveCount += 1;
+    };
+    return name === undefined ? undefined : { storage, files: this.env.FILES, name, reportChange };
   }
 
   /**
@@ -215,9 +217,10 @@ export class CompanyLog extends DurableObject<LogBindings> {
     const lateViews = kind === 'share' ? findLateViews(this.#sql, newRecords as LogRecord<'share'>[]) : [];
     const newUsageRecords =
       kind === 'audit'
-        ? [[newRecords, false] as const, [lateRecords, true] as const].flatMap(([records, isOfLate]) =>
-            findNewUsageRecords(this.#sql, records as LogRecord<'audit'>[], isOfLate),
-          )
+        ? [
+            ...findNewUsageRecords(this.#sql, newRecords as LogRecord<'audit'>[], false),
+            ...findNewUsageRecords(this.#sql, lateRecords as LogRecord<'audit'>[], true),
+          ]
         : [];
     recordLateKeys(this.#sql, kind, redactedRecords);
     const writtenCount = insertRecords(this.#sql, kind, newRecords) + insertRecords(this.#sql, kind, lateRecords, true);
@@ -306,11 +309,11 @@ export class CompanyLog extends DurableObject<LogBindings> {
     const range = toRange(filter);
     const parts = listPartsInRange(this.#sql, 'share', range);
     const ownCounts = readAnalytics(this.#sql, range, filter, intervalStarts, parts.length > 0);
-    const lastMovedKey = this.#readLastMovedKey();
+    const moved = readLastMovedKey(this.#sql, 'share') ?? null;
     // Read in one turn until here: no event is in both or in neither.
     return {
       ...ownCounts,
-      moved: lastMovedKey,
+      moved,
       parts: await countParts(this.#sql, 'share', parts, filter, yieldToOtherTasks),
     };
   }
@@ -323,16 +326,13 @@ export class CompanyLog extends DurableObject<LogBindings> {
     filter: LogFilter,
     page: { end: number; after: string; limit: number },
   ): { viewers: SeenViewer[]; moved: LogKey | null } {
-    return { viewers: readViewers(this.#sql, toRange(filter), filter, page), moved: this.#readLastMovedKey() };
+    const moved = readLastMovedKey(this.#sql, 'share') ?? null;
+    return { viewers: readViewers(this.#sql, toRange(filter), filter, page), moved };
   }
 
   /** Returns the usage that the company's requests caused, by day. Days are counted from the epoch; both ends are included. */
   usedDays(from: number, to: number): UsedDay[] {
     return readUsedDays(this.#sql, from, to);
-  }
-
-  #readLastMovedKey(): LogKey | null {
-    return readLastMovedKey(this.#sql, 'share') ?? null;
   }
 
   /** Adds a number of executions of a share (0 if it was only opened) and its last opening, where no event records them. */
@@ -395,10 +395,6 @@ export class CompanyLog extends DurableObject<LogBindings> {
     }
     await deleteLeftovers(mover);
     return true;
-  }
-
-  #countMove(): void {
-    this.#moveCount += 1;
   }
 
   /** Finds the kind of the oldest record. */

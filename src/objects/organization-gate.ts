@@ -62,21 +62,9 @@ export class OrganizationGate extends DurableObject {
     return this.#opened;
   }
 
-  get #access(): AccessVersions {
-    return this.#kept.access;
-  }
-
-  get #nonces(): Nonces {
-    return this.#kept.nonces;
-  }
-
-  get #keys(): IdempotencyKeys {
-    return this.#kept.keys;
-  }
-
   /** Deletes the idempotency keys of principals, with the answers. */
   forget(principals: readonly string[]): void {
-    this.#keys.deleteKeysOfSenders(principals);
+    this.#kept.keys.deleteKeysOfSenders(principals);
   }
 
   /** Deletes everything that the gate stores. */
@@ -95,14 +83,17 @@ export class OrganizationGate extends DurableObject {
     const { principalId, requestId, limits, nonce } = admission;
     const now = clock.now();
     if (nonce && nonce.goodUntil < now) return { refused: 'clock_skew' };
-    const usingRequestId = nonce ? this.#nonces.findUsingRequest(nonce) : undefined;
+    const usingRequestId = nonce ? this.#kept.nonces.findUsingRequest(nonce) : undefined;
     if (usingRequestId !== undefined && usingRequestId !== requestId) return { refused: 'nonce_reused' };
     const organization = this.#organization.getState('organization', limits.organization, now);
     const principal = this.#principals.getState(principalId, limits.principal, now);
-    const access = this.#access.getVersion(principalId, now);
+    const access = this.#kept.access.getVersion(principalId, now);
     if (!organization.allowed || !principal.allowed)
       return { refused: null, organization, principal, access, key: null };
-    if (nonce && usingRequestId === undefined) this.#remember(nonce, requestId);
+    if (nonce && usingRequestId === undefined) {
+      this.#kept.nonces.storeNonce(nonce, requestId);
+      this.#wakeAt(this.#kept.nonces.nextEnd as number);
+    }
     return {
       refused: null,
       organization: this.#organization.countRequest('organization', limits.organization, now),
@@ -114,52 +105,48 @@ export class OrganizationGate extends DurableObject {
 
   /** Extends the lease of a request that is still in progress under its key. */
   extendKey(use: KeyUse): void {
-    this.#keys.extendLease(use, clock.now());
+    this.#kept.keys.extendLease(use, clock.now());
   }
 
   /** Ends the use of a key by a request. */
   endKey(use: KeyUse, end: KeyEnd): void {
-    this.#keys.end(use, end);
+    this.#kept.keys.end(use, end);
   }
 
   /** Withdraws the admission of a request that another limit rejected: it may be sent again with the same nonce. */
   withdraw({ principalId, requestId, nonce, once }: AdmissionRequest): void {
     const now = clock.now();
-    if (once) this.#keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });
-    if (nonce && this.#nonces.findUsingRequest(nonce) === requestId) this.#nonces.deleteNonce(nonce);
+    if (once) this.#kept.keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });
+    if (nonce && this.#kept.nonces.findUsingRequest(nonce) === requestId) this.#kept.nonces.deleteNonce(nonce);
     this.#organization.uncountRequest('organization', now);
     this.#principals.uncountRequest(principalId, now);
   }
 
   /** Announces a change of access. The caller changes nothing before this call is answered. */
   beginChange(change: AnnouncedChange): void {
-    this.#access.beginChange(change, clock.now());
+    this.#kept.access.beginChange(change, clock.now());
   }
 
   /** Ends a change of access, whether it was made or not. */
   endChange(change: AnnouncedChange): void {
-    this.#access.endChange(change);
+    this.#kept.access.endChange(change);
   }
 
   /** Drops nonces some time after their requests became too old to be accepted, and keys of the days before yesterday. */
   override async alarm(): Promise<void> {
     const now = clock.now();
-    this.#nonces.dropExpired(now);
+    const { nonces, keys } = this.#kept;
+    nonces.dropExpired(now);
     this.#alarmAt = null;
-    if (this.#nonces.nextEnd !== null) this.#wakeAt(this.#nonces.nextEnd);
-    this.#keys.dropOldDays(now);
-    if (this.#keys.nextEnd !== null) this.#wakeAt(this.#keys.nextEnd);
-  }
-
-  #remember(nonce: Nonce, requestId: string): void {
-    this.#nonces.storeNonce(nonce, requestId);
-    this.#wakeAt(this.#nonces.nextEnd as number);
+    if (nonces.nextEnd !== null) this.#wakeAt(nonces.nextEnd);
+    keys.dropOldDays(now);
+    if (keys.nextEnd !== null) this.#wakeAt(keys.nextEnd);
   }
 
   #begin({ principalId, requestId, once }: AdmissionRequest, now: number): KeyState | null {
     if (!once) return null;
-    const state = this.#keys.begin({ ...once, senderId: principalId, requestId }, now);
-    this.#wakeAt(this.#keys.nextEnd as number);
+    const state = this.#kept.keys.begin({ ...once, senderId: principalId, requestId }, now);
+    this.#wakeAt(this.#kept.keys.nextEnd as number);
     return state;
   }
 

@@ -30,6 +30,9 @@ export class ApiProblem extends Error {
   }
 }
 
+/** Returns the message of a failed call for the user; of any other error, that something is broken. */
+export const formatFailure = (error: unknown): string => (error instanceof ApiProblem ? error.message : TEXTS.broken);
+
 export interface CallOptions {
   body?: unknown;
   /** The bearer token. */

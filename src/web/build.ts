@@ -17,7 +17,7 @@ const OUTPUT_FOLDER = join(PROJECT_FOLDER, 'dist', 'web');
 interface Page {
   getTitle: (locale: Locale) => string;
   /** The chunks that the page always needs. */
-  preloadedChunks: string[];
+  preloadedChunks?: string[];
   /**
    * The source of the page's texts: the folders of `src/texts` that its script loads, or the server for a page without a script's
    * texts.
@@ -34,27 +34,24 @@ const PAGES = {
     preloadedChunks: ['src/web/charts/draw.ts'],
     texts: ['pages'],
   },
-  portal: { getTitle: (locale) => PAGE_TEXTS[locale].sharedDashboards, preloadedChunks: [], texts: ['pages'] },
+  portal: { getTitle: (locale) => PAGE_TEXTS[locale].sharedDashboards, texts: ['pages'] },
   'accept-invitation': {
     getTitle: (locale) => MAIL_LINK_TEXTS[locale].invitation.title,
-    preloadedChunks: [],
     texts: ['pages', 'mail-links'],
     showsLoading: true,
   },
   'reset-password': {
     getTitle: (locale) => MAIL_LINK_TEXTS[locale].reset.title,
-    preloadedChunks: [],
     texts: ['pages', 'mail-links'],
     showsLoading: true,
   },
   authorization: {
     getTitle: (locale) => AUTHORIZATION_TEXTS[locale].title,
-    preloadedChunks: [],
     texts: ['pages', 'mail-links', 'authorization'],
     showsLoading: true,
   },
-  plain: { getTitle: () => '<!--title-->', preloadedChunks: [], texts: 'server' },
-  docs: { getTitle: () => 'Data Console API', preloadedChunks: [], texts: 'none' },
+  plain: { getTitle: () => '<!--title-->', texts: 'server' },
+  docs: { getTitle: () => 'Data Console API', texts: 'none' },
 } satisfies Record<string, Page>;
 
 type PageName = keyof typeof PAGES;
@@ -210,15 +207,14 @@ function buildHead(page: PageName, locale: Locale, { outputs }: Metafile): strin
   const findOutput = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = findOutput(`src/web/${page}/main.ts`) ?? [];
   if (!script || !output) throw new Error(`The page ${page} was not built.`);
-  const { preloadedChunks, texts }: Page = PAGES[page];
+  const { preloadedChunks = [], texts }: Page = PAGES[page];
   const textChunks = Array.isArray(texts) ? texts.map((folder) => `src/texts/${folder}/${locale}.ts`) : [];
-  const chunks = [...preloadedChunks, ...textChunks];
   const toUrl = (path: string) => `/${relative('dist/web', path)}`;
   const listImports = (path: string) =>
     outputs[path]?.imports.flatMap((importedChunk) =>
       importedChunk.kind === 'import-statement' ? [importedChunk.path] : [],
     ) ?? [];
-  const laterChunks = chunks.flatMap((entry) => findOutput(entry)?.[0] ?? []);
+  const laterChunks = [...preloadedChunks, ...textChunks].flatMap((entry) => findOutput(entry)?.[0] ?? []);
   const preloadedPaths = new Set([script, ...laterChunks].flatMap((path) => [path, ...listImports(path)]));
   preloadedPaths.delete(script);
   return [

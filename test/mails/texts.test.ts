@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
 import { composeConsentMail } from '../../src/modules/mails/schedules.ts';
 import {
+  composeCodeMail,
   composeInvitationMail,
   composeNoticeMail,
   composePasswordResetMail,
-  composePortalCodeMail,
   composeSecurityMail,
-  composeSignInCodeMail,
   type SecurityChange,
 } from '../../src/modules/mails/texts.ts';
 import type { MailTheme } from '../../src/modules/mails/theme.ts';
@@ -41,10 +40,10 @@ const composeMails = ({
 }: MailOverrides = {}) => {
   const to = { ...receiver, ...over, company: { name, locale } };
   return [
-    composeSignInCodeMail({ ...to, code: '012345', minutes: 10 }),
+    composeCodeMail('signInCode', { ...to, code: '012345', minutes: 10 }),
     composePasswordResetMail({ ...to, url, minutes: 60 }),
     composeInvitationMail({ ...to, inviter, url, days: 7 }),
-    composePortalCodeMail({ ...to, code: '01234567', minutes: 10 }),
+    composeCodeMail('portalCode', { ...to, code: '01234567', minutes: 10 }),
     ...NOTICE_EVENTS.map((event) =>
       composeNoticeMail({ ...to, notice: { event, by, at: Date.UTC(2026, 4, 6, 13, 5) } }),
     ),

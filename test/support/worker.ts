@@ -1,5 +1,5 @@
 import '../../local/limits/enforce.ts';
-import { limitHandlers } from '../../local/limits/handlers.ts';
+import { limitHandlers } from '../../local/limits/invocation.ts';
 import worker from '../../src/index.ts';
 
 export * from '../../local/limits/api.ts';

@@ -10,7 +10,9 @@ import {
   translate,
 } from '../../src/texts/errors/translate.ts';
 
-const SENTENCES = [...FIELD_SENTENCES.map(([, ...words]) => words), ...FAILURE_SENTENCES];
+const SENTENCES = [...Object.values(FIELD_SENTENCES), FAILURE_SENTENCES].flatMap((sentences) =>
+  Object.entries(sentences).map(([english, [portuguese, spanish]]) => [english, portuguese, spanish] as const),
+);
 const listPlaceholders = (text: string) =>
   [...text.matchAll(new RegExp(PLACEHOLDER_PATTERN, 'g'))].map(([, place]) => place).toSorted();
 

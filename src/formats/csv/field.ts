@@ -1,4 +1,5 @@
 import type { Dialect } from './dialect.ts';
+import type { Fields } from './records.ts';
 
 /**
  * Kind of a field without quotes, or of one whose text continues after the closing quote: such a field is read as it stands.
@@ -45,26 +46,21 @@ export class FieldReader {
   isCutOff = false;
   /** True if the file, too, ends within the field. */
   isUnclosed = false;
-  /** True if something in the record is irregular; each scan of a record resets the value. */
-  isIrregular = false;
-  /** Number of the record's lines; each scan of a record resets the value. */
-  lineCount = 1;
-  /** True if a quote stands within an unquoted field of the record. */
-  hasStrayQuote = false;
-  /** True if a quoted field of the record is not closed. */
-  hasBrokenQuote = false;
   /** Offset of the quote that closes the field after a stray quote: found once for all stray quotes before it. */
   #closingQuoteOffset = -1;
   readonly #bytes: Uint8Array;
   readonly #isLast: boolean;
+  readonly #record: Fields;
   readonly #byteMeanings: Uint8Array;
   readonly #quote: number;
   readonly #usesBackslashEscape: boolean;
   readonly #allowsSpaces: boolean;
 
-  constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, byteMeanings: Uint8Array) {
+  /** @param record gets what the fields say of the whole record */
+  constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, byteMeanings: Uint8Array, record: Fields) {
     this.#bytes = bytes;
     this.#isLast = isLast;
+    this.#record = record;
     this.#byteMeanings = byteMeanings;
     this.#quote = dialect.quote === null ? -1 : dialect.quote.charCodeAt(0);
     this.#usesBackslashEscape = dialect.escape === 'backslash';
@@ -78,7 +74,7 @@ export class FieldReader {
     this.isCutOff = false;
     let textStart = at;
     if (byteMeaning === QUOTE_MEANING && (at === start || (this.#allowsSpaces && this.#isBlank(start, at)))) {
-      if (at > start) this.isIrregular = true;
+      if (at > start) this.#record.isIrregular = true;
       this.contentStart = at + 1;
       textStart = this.#skipQuoted(at + 1);
       if (this.isCutOff) return;
@@ -102,7 +98,7 @@ export class FieldReader {
       if (byte === quote) {
         if (bytes[at + 1] === quote) {
           this.quotingKind = ESCAPED_FIELD;
-          if (backslash) this.isIrregular = true;
+          if (backslash) this.#record.isIrregular = true;
           at += 2;
           continue;
         }
@@ -117,19 +113,19 @@ export class FieldReader {
           byteMeaning === END_MEANING
         ) {
           this.contentEnd = at;
-          if (nextOffset > at + 1) this.isIrregular = true;
+          if (nextOffset > at + 1) this.#record.isIrregular = true;
           return nextOffset;
         }
-        this.isIrregular = true;
-        this.hasBrokenQuote = true;
+        this.#record.isIrregular = true;
+        this.#record.hasBrokenQuote = true;
         if (this.#closingQuoteOffset <= at) this.#closingQuoteOffset = this.#findClosingQuote(at + 1);
         if (this.#closingQuoteOffset === UNKNOWN_QUOTE_END) return this.#markCutOff(false);
         this.quotingKind = this.#closingQuoteOffset > at ? ESCAPED_FIELD : UNQUOTED_FIELD;
         if (this.quotingKind === UNQUOTED_FIELD) return at + 1;
-      } else if (byte === 10) this.lineCount++;
+      } else if (byte === 10) this.#record.lineCount++;
       else if (byte === 13) {
         if (at + 1 >= length && !this.#isLast) return this.#markCutOff(false);
-        if (bytes[at + 1] !== 10) this.lineCount++;
+        if (bytes[at + 1] !== 10) this.#record.lineCount++;
       } else if (backslash && byte === 92) {
         if (at + 1 >= length) return this.#markCutOff(this.#isLast);
         if (bytes[at + 1] === quote || bytes[at + 1] === 92) {
@@ -150,11 +146,11 @@ export class FieldReader {
       while (at < length && this.#byteMeanings[bytes[at] as number] === 0) at++;
       const byteMeaning = at < length ? this.#byteMeanings[bytes[at] as number] : END_MEANING;
       if (byteMeaning === QUOTE_MEANING) {
-        this.isIrregular = true;
-        this.hasStrayQuote = true;
+        this.#record.isIrregular = true;
+        this.#record.hasStrayQuote = true;
       } else if (byteMeaning !== BACKSLASH_MEANING) break;
       else if (at + 1 < length && this.#byteMeanings[bytes[at + 1] as number] === DELIMITER_MEANING) {
-        this.isIrregular = true;
+        this.#record.isIrregular = true;
         if (this.quotingKind === UNQUOTED_FIELD) this.quotingKind = BACKSLASHED_FIELD;
         at++;
       }

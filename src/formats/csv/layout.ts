@@ -231,15 +231,13 @@ function isTableBelowTitles(records: HeadRecord[], titleCount: number, width: nu
   return isBody && isEven && records.slice(0, titleCount).every(isNote);
 }
 
-function countWidths(records: HeadRecord[], start: number, width: number) {
-  let fittingCount = 0;
-  let shortCount = 0;
-  let wideCount = 0;
-  for (let index = start; index < records.length; index++) {
-    const record = records[index] as HeadRecord;
-    if (record.effectiveWidth > width) wideCount++;
-    else if (record.width >= width) fittingCount++;
-    else shortCount++;
+/** Counts the records from `start` on that fit the width, are too short, or have values beyond it. */
+export function countWidths(records: HeadRecord[], start: number, width: number) {
+  const counts = { fitting: 0, short: 0, over: 0 };
+  for (const record of records.slice(start)) {
+    if (record.effectiveWidth > width) counts.over++;
+    else if (record.width >= width) counts.fitting++;
+    else counts.short++;
   }
-  return { fitting: fittingCount, short: shortCount, over: wideCount };
+  return counts;
 }

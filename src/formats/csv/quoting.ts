@@ -1,4 +1,3 @@
-import type { Dialect } from './dialect.ts';
 import { ESCAPED_FIELD, QUOTED_FIELD } from './field.ts';
 import type { Fields } from './records.ts';
 
@@ -15,11 +14,11 @@ export type Quoting = 'undecided' | 'unquoted' | 'quoted';
  */
 export type Escaping = 'undecided' | 'escaped' | 'plain';
 
-/** Returns true if a delimiter follows a backslash between two offsets. */
-export function hasEscapedDelimiter(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): boolean {
-  const delimiterByte = delimiter.charCodeAt(0);
+/** Returns true if a character, a delimiter or a quote, follows a backslash between two offsets. */
+export function hasEscaped(bytes: Uint8Array, start: number, end: number, character: string | null): boolean {
+  const characterByte = character?.charCodeAt(0);
   for (let at = bytes.indexOf(92, start); at >= 0 && at < end; at = bytes.indexOf(92, at + 1)) {
-    if (bytes[at + 1] === delimiterByte) return true;
+    if (bytes[at + 1] === characterByte) return true;
   }
   return false;
 }
@@ -47,15 +46,6 @@ export function measureLineWidth(bytes: Uint8Array, start: number, end: number, 
     }
   }
   return width === 0 || count === width ? count : 0;
-}
-
-/** Returns true if a quote follows a backslash between two offsets. */
-export function hasEscapedQuote(bytes: Uint8Array, start: number, end: number, { quote }: Dialect): boolean {
-  const quoteByte = quote?.charCodeAt(0);
-  for (let at = bytes.indexOf(92, start); at >= 0 && at < end; at = bytes.indexOf(92, at + 1)) {
-    if (bytes[at + 1] === quoteByte) return true;
-  }
-  return false;
 }
 
 /** Returns true if one of the record's quoted fields contains a delimiter or a line end. */

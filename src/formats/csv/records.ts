@@ -34,7 +34,9 @@ export interface Fields {
   isIrregular: boolean;
   /** Number of the record's lines. */
   lineCount: number;
+  /** True if a quote stands within an unquoted field. */
   hasStrayQuote: boolean;
+  /** True if a quoted field is not closed. */
   hasBrokenQuote: boolean;
   /** Line end after the record: {@link EOL_LF} and so on, 0 at the end of the file. */
   lineEndKind: number;
@@ -99,16 +101,16 @@ export function scanRecords(
   const byteMeanings = makeMeanings(dialect);
   const isOneLine = dialect.sheet === true;
   const length = bytes.length;
-  const field = new FieldReader(bytes, isLast, dialect, byteMeanings);
+  const field = new FieldReader(bytes, isLast, dialect, byteMeanings, fields);
   let at = from;
   let nextLine = line;
   while (at < length) {
     const recordStart = at;
     let count = 0;
-    field.isIrregular = false;
-    field.hasStrayQuote = false;
-    field.hasBrokenQuote = false;
-    field.lineCount = 1;
+    fields.isIrregular = false;
+    fields.hasStrayQuote = false;
+    fields.hasBrokenQuote = false;
+    fields.lineCount = 1;
     fields.lineEndKind = 0;
     for (;;) {
       const start = at;
@@ -135,12 +137,8 @@ export function scanRecords(
       break;
     }
     fields.fieldCount = count;
-    fields.isIrregular = field.isIrregular;
-    fields.lineCount = field.lineCount;
-    fields.hasStrayQuote = field.hasStrayQuote;
-    fields.hasBrokenQuote = field.hasBrokenQuote;
     const recordLine = nextLine;
-    nextLine += isOneLine ? 1 : field.lineCount;
+    nextLine += isOneLine ? 1 : fields.lineCount;
     if (onRecord(recordStart, at, recordLine) === true) break;
   }
   return { endIndex: at, nextLine, isUnclosed: false };

@@ -1,8 +1,8 @@
 import type { Decode } from '../text/decode.ts';
 import { type Delimiter, type Dialect, type GivenDialect, SHEET_DIALECT } from './dialect.ts';
 import { HEAD_BYTES, type Head, type HeadRecord, readHead } from './head.ts';
-import { findLayout, findLayoutFromFirst, type Layout } from './layout.ts';
-import { type Escaping, hasEscapedDelimiter, type Quoting } from './quoting.ts';
+import { countWidths, findLayout, findLayoutFromFirst, type Layout } from './layout.ts';
+import { type Escaping, hasEscaped, type Quoting } from './quoting.ts';
 import { findSheetLayout, type SheetShape } from './sheet-layout.ts';
 
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
@@ -67,7 +67,7 @@ export function sniffDialect(
   };
   const tryEscapes = (dialect: Dialect): DialectTrial[] => {
     const plainTrial = tryDialect(dialect);
-    if (escaping === 'plain' || (escaping === 'undecided' && !hasEscapedDelimiter(head, 0, head.length, dialect)))
+    if (escaping === 'plain' || (escaping === 'undecided' && !hasEscaped(head, 0, head.length, dialect.delimiter)))
       return [plainTrial];
     const escapedTrial = tryDialect({ ...dialect, escapesDelimiters: true });
     if (escaping === 'escaped') return [escapedTrial];
@@ -166,13 +166,13 @@ function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quot
   const body = head.records[layout.preambleCount];
   const hasTooManyFields = head.hasTooManyFields && head.ownCount === 0;
   const effectiveWidth = Math.max(1, ...head.records.map((record) => record.effectiveWidth));
-  const bodyPosition = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
   return {
     dialect,
     layout,
     recordCount: head.ownCount,
     recordsEnd: head.ownEnd,
-    ...bodyPosition,
+    bodyLine: body?.line ?? 1,
+    bodyStart: body?.start ?? 0,
     quoting,
     hasTooManyFields,
     effectiveWidth,
@@ -195,13 +195,8 @@ function computePlausibility(head: Head, layout: Layout): number {
  * records too short; up to 2 % more may be too short if quotes are broken, and fewer must be if quotes enclose delimiters.
  */
 function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): boolean {
-  const countTrialWidths = ({ head, layout }: DialectTrial) => {
-    const body = head.records.slice(layout.preambleCount);
-    return {
-      over: body.filter(({ effectiveWidth }) => effectiveWidth > layout.width).length,
-      short: body.filter(({ width }) => width < layout.width).length,
-    };
-  };
+  const countTrialWidths = ({ head: { records }, layout: { preambleCount, width } }: DialectTrial) =>
+    countWidths(records, preambleCount, width);
   const { over, short } = countTrialWidths(unquotedTrial);
   const { brokenQuoteCount, isNeeded } = quotedTrial.head.quoteStatistics;
   const toleratedCount = isNeeded ? -1 : brokenQuoteCount > 0 ? unquotedTrial.head.records.length / 50 : 0;

@@ -1,19 +1,11 @@
 import { guessEncoding } from '../text/detect.ts';
 import { createRecoder, isWesternName, type Recode } from '../text/utf8.ts';
-import type { ConvertedSheet, SheetOutput } from '../workbook/choice.ts';
+import type { ConvertedSheet, SheetSource } from '../workbook/choice.ts';
 import { computeMaxTextBytes, WorkbookTooLarge } from '../workbook/limits.ts';
-import type { ReadRange } from '../zip/directory.ts';
 import { LINE_BREAK_PLACEHOLDER, TableText } from './table.ts';
 
 /** Error thrown when the page has no table, or cannot be read. */
 export class HtmlUnreadable extends Error {}
-
-/** Page to convert, and the output for its table's text. */
-export interface HtmlFile<T> {
-  size: number;
-  read: ReadRange;
-  beginText(): SheetOutput<T>;
-}
 
 /** Maximum number of elements and texts of a page: the runtime reports each by a call, far slower than parsing. */
 const MAX_EVENTS = 1_500_000;
@@ -24,13 +16,13 @@ const HEAD_BYTES = 4096;
 const MAX_DEPTH = 100;
 
 /** Converts a page's first table with at least two rows of values; null without one. @throws HtmlUnreadable, WorkbookTooLarge */
-export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<T> | null> {
+export async function convertHtml<T>(file: SheetSource<T>): Promise<ConvertedSheet<T> | null> {
   if (file.size > MAX_BYTES) throw new WorkbookTooLarge();
   try {
-    return await convertWithRecoder(file, await findRecoder(file, false));
+    return await convertWithRecoder(file, await findRecoder(file));
   } catch (error) {
     if (!(error instanceof WrongEncoding)) throw error;
-    return await convertWithRecoder(file, await findRecoder(file, true));
+    return await convertWithRecoder(file, () => ({ recode: createRecoder('windows-1252'), markLength: 0 }));
   }
 }
 
@@ -40,8 +32,7 @@ class WrongEncoding extends Error {}
 /** Function that makes a converter of the page to UTF-8; `markLength` is the length of the page's byte order mark. */
 type RecoderFactory = () => { recode: Recode; markLength: number };
 
-async function findRecoder({ read }: HtmlFile<unknown>, isSecondTry: boolean): Promise<RecoderFactory> {
-  if (isSecondTry) return () => ({ recode: createRecoder('windows-1252'), markLength: 0 });
+async function findRecoder({ read }: SheetSource<unknown>): Promise<RecoderFactory> {
   const head = await read(0, HEAD_BYTES);
   const { encoding, markLength } = guessEncoding(head);
   if (markLength > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), markLength });
@@ -66,7 +57,7 @@ function findDecoder(label: string): TextDecoder {
 }
 
 async function convertWithRecoder<T>(
-  file: HtmlFile<T>,
+  file: SheetSource<T>,
   recoderFactory: RecoderFactory,
 ): Promise<ConvertedSheet<T> | null> {
   const budget = new EventBudget();
@@ -234,7 +225,7 @@ class TableReader {
 
 /** Sends the page through a rewriter, until it ends or `isEnough` is true after a block. */
 async function rewritePage(
-  file: HtmlFile<unknown>,
+  file: SheetSource<unknown>,
   recoderFactory: RecoderFactory,
   budget: EventBudget,
   rewriter: HTMLRewriter,
@@ -254,7 +245,7 @@ async function rewritePage(
 }
 
 function toUtf8(
-  { read, size }: HtmlFile<unknown>,
+  { read, size }: SheetSource<unknown>,
   { recode, markLength }: ReturnType<RecoderFactory>,
   budget: EventBudget,
 ): ReadableStream<Uint8Array> {

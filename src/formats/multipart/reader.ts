@@ -66,7 +66,7 @@ export class MultipartReader {
   async readNextHeaders(): Promise<PartHeaders | null> {
     while (this.#isInPart) await this.readBlock(READ_BYTES);
     if (this.#closed) return null;
-    await this.#bufferBytes(2);
+    while (this.#end - this.#start < 2) await this.#fill();
     if (this.#buffer.toString('latin1', this.#start, this.#start + 2) === '--') {
       this.#closed = true;
       // A connection whose request is not read to its end is closed after the answer.
@@ -125,10 +125,6 @@ export class MultipartReader {
   /** True if more of the body has arrived than is accepted. */
   get isTooLarge(): boolean {
     return this.#receivedBytes > this.#bounds.maxBytes;
-  }
-
-  async #bufferBytes(bytes: number): Promise<void> {
-    while (this.#end - this.#start < bytes) await this.#fill();
   }
 
   /** Finds the offset at which `bytes` begin, within the maximum size of a header. */

@@ -21,7 +21,7 @@ const MAP_ENTRIES = 'entries';
 /** Reads a column of one row group, as the texts of some rows at a time. */
 export abstract class ColumnReader {
   /** Texts of the rows that were read. */
-  protected readonly columnTexts = new ColumnTexts();
+  readonly texts = new ColumnTexts();
   /** Number of the rows that were read and taken. */
   takenCount = 0;
   #counted = 0;
@@ -34,25 +34,21 @@ export abstract class ColumnReader {
 
   /** Returns the number of rows that can be taken. */
   async countReadyRows(limits: SliceLimits): Promise<number> {
-    if (this.takenCount === this.columnTexts.textCount) {
+    if (this.takenCount === this.texts.textCount) {
       await this.readRows(limits);
       this.takenCount = 0;
       this.#counted = 0;
     }
-    return this.columnTexts.textCount - this.takenCount;
+    return this.texts.textCount - this.takenCount;
   }
 
   /** Takes a number of rows. @returns how many of their values are no numbers (NaN, infinities) in a numeric column */
   takeRows(rowCount: number): number {
-    const { notNumberIndexes } = this.columnTexts;
+    const { notNumberIndexes } = this.texts;
     const countedBefore = this.#counted;
     this.takenCount += rowCount;
     while ((notNumberIndexes[this.#counted] ?? Number.POSITIVE_INFINITY) < this.takenCount) this.#counted++;
     return this.#counted - countedBefore;
-  }
-
-  get texts(): ColumnTexts {
-    return this.columnTexts;
   }
 }
 
@@ -72,13 +68,12 @@ export class FlatReader extends ColumnReader {
   }
 
   get places(): LeafPosition[] {
-    if (this.takenCount === this.columnTexts.textCount) return [this.#next];
+    if (this.takenCount === this.texts.textCount) return [this.#next];
     return [{ offset: this.#place.offset, skip: this.#place.skip + this.takenCount }];
   }
 
   protected async readRows({ maxRows, maxBytes }: SliceLimits): Promise<void> {
-    const { columnTexts } = this;
-    columnTexts.clear();
+    this.texts.clear();
     let { offset, skip } = this.#next;
     for (;;) {
       const foundPage = await this.#reader.readPage(offset);
@@ -109,7 +104,7 @@ export class FlatReader extends ColumnReader {
     endRow: number,
     bytes: number,
   ): number {
-    const { columnTexts } = this;
+    const { texts: columnTexts } = this;
     const { leaf, columnName } = this.#reader;
     const hasNulls = definitionLevels.length > 0;
     let at = 0;
@@ -166,7 +161,7 @@ export class NestedReader extends ColumnReader {
   }
 
   get places(): LeafPosition[] {
-    return this.takenCount === this.columnTexts.textCount
+    return this.takenCount === this.texts.textCount
       ? this.#next
       : this.#places.map((rows) => rows[this.takenCount] as LeafPosition);
   }
@@ -194,12 +189,12 @@ export class NestedReader extends ColumnReader {
     if (values?.length !== rows) throw new ParquetProblem('damaged', name);
     this.#places = leaves.map(({ rowPositions }) => rowPositions);
     this.#next = leaves.map(({ rowPositions, nextPosition }) => rowPositions[rows] ?? nextPosition);
-    this.columnTexts.clear();
+    this.texts.clear();
     for (let row = 0; row < rows; row++) {
       const value = values[row];
-      if (value === null || value === undefined) this.columnTexts.addNull();
+      if (value === null || value === undefined) this.texts.addNull();
       else
-        this.columnTexts.addText(
+        this.texts.addText(
           callParquetLibrary(() => toJson(value), name),
           true,
         );

@@ -6,6 +6,7 @@ import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { readVarInt } from 'hyparquet/src/thrift.js';
+import { createDataView } from '../../kernel/bytes.ts';
 import type { Leaf } from './footer.ts';
 import { unpackLz4, unpackLz4Block } from './lz4.ts';
 import { callParquetLibrary, ParquetProblem } from './problem.ts';
@@ -113,9 +114,7 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
   if (!data) throw new ParquetProblem('damaged', column);
   const size = Number(header.uncompressed_page_size);
   const count = data.num_values;
-  let values: ArrayLike<unknown>;
-  let definitionLevels: ArrayLike<number>;
-  let repetitionLevels: ArrayLike<number>;
+  let content: ReturnType<typeof readDataPage>;
   if (first) {
     const page = unpackPage(bytes, size, codec, column);
     let at = 0;
@@ -123,9 +122,7 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
     for (const maxLevel of [repetitionCount, valueLevel])
       if (maxLevel > 0) ({ at, filledCount } = checkLevels(page, at, maxLevel, count));
     checkValues(page, at, first.encoding, type, valueLevel > 0 ? filledCount : count, column);
-    const pageData = readDataPage(page, first, { type, element: schemaElement, schemaPath } as never);
-    ({ dataPage: values, repetitionLevels } = pageData);
-    definitionLevels = pageData.definitionLevels ?? [];
+    content = readDataPage(page, first, { type, element: schemaElement, schemaPath } as never);
   } else {
     const page = second as NonNullable<typeof second>;
     const levelBytes = page.repetition_levels_byte_length + page.definition_levels_byte_length;
@@ -145,19 +142,17 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
     // Arrow counts no nulls for the levels of empty and missing lists of groups: the levels say how many values there are.
     const plainPage = { ...page, is_compressed: false, num_nulls: count - valueCount };
     const plainHeader = { ...header, data_page_header_v2: plainPage };
-    const pageResult = readDataPageV2(wholePage, plainHeader, {
+    content = readDataPageV2(wholePage, plainHeader, {
       type,
       element: schemaElement,
       schemaPath,
       codec: 'UNCOMPRESSED',
     } as never);
-    ({ dataPage: values, repetitionLevels } = pageResult);
-    definitionLevels = pageResult.definitionLevels ?? [];
   }
   return {
-    definitionLevels,
-    repetitionLevels,
-    values,
+    definitionLevels: content.definitionLevels ?? [],
+    repetitionLevels: content.repetitionLevels,
+    values: content.dataPage,
     levelCount: count,
     usesDictionary: data.encoding.endsWith('_DICTIONARY'),
   };
@@ -177,10 +172,7 @@ export const readDictionary = (
     return readPlain(createReader(page), schemaElement.type as never, count, schemaElement.type_length);
   }, column);
 
-const createReader = (bytes: Uint8Array) => ({
-  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  offset: 0,
-});
+const createReader = (bytes: Uint8Array) => ({ view: createDataView(bytes), offset: 0 });
 
 const countBits = (maxLevel: number): number => 32 - Math.clz32(maxLevel);
 

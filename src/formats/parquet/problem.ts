@@ -36,11 +36,7 @@ export function callParquetLibrary<T>(work: () => T, column?: string): T {
   try {
     return work();
   } catch (error) {
-    const {
-      fault,
-      column: foundColumn,
-      detail,
-    } = error instanceof ParquetProblem ? error : new ParquetProblem('damaged');
-    throw new ParquetProblem(fault, foundColumn ?? column, detail);
+    const problem = error instanceof ParquetProblem ? error : new ParquetProblem('damaged');
+    throw new ParquetProblem(problem.fault, problem.column ?? column, problem.detail);
   }
 }

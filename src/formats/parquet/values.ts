@@ -106,10 +106,7 @@ function decodeText(bytes: Uint8Array, column: string): string {
   return text;
 }
 
-function formatUuid(bytes: Uint8Array): string {
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
+const formatUuid = (bytes: Uint8Array): string => bytes.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
 const formatNumber = (value: number, text: (value: number) => string): string | null =>
   Number.isFinite(value) ? text(value) : null;

@@ -52,19 +52,22 @@ export function toScannableBytes(block: Uint8Array, encoding: Encoding, isLast: 
   if (encoding === 'utf-8' || encoding === 'windows-1252') return block;
   let length = block.length & ~1;
   const units = block.slice(0, length);
-  if (encoding === 'utf-16be') {
-    for (let index = 0; index < length; index += 2) {
-      const lastUnit = units[index] as number;
-      units[index] = units[index + 1] as number;
-      units[index + 1] = lastUnit;
-    }
-  }
+  if (encoding === 'utf-16be') swapUnits(units);
   if (!isLast && length >= 2 && ((units[length - 1] as number) & 0xfc) === 0xd8) length -= 2;
   if (isLast && block.length % 2 === 1) return null;
   try {
     return encoder.encode(strictUtf16Decoder.decode(units.subarray(0, length)));
   } catch {
     return null;
+  }
+}
+
+/** Changes the byte order of UTF-16. */
+export function swapUnits(units: Uint8Array): void {
+  for (let at = 0; at + 1 < units.length; at += 2) {
+    const firstByte = units[at] as number;
+    units[at] = units[at + 1] as number;
+    units[at + 1] = firstByte;
   }
 }
 

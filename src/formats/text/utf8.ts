@@ -1,5 +1,5 @@
 import { concatBytes } from '../../kernel/bytes.ts';
-import { type Encoding, toUtf8Bytes } from './decode.ts';
+import { type Encoding, swapUnits, toUtf8Bytes } from './decode.ts';
 import { hasHighBytes } from './detect.ts';
 
 /**
@@ -36,13 +36,7 @@ function createUtf16Recoder(isBigEndian: boolean): Recode {
     const length = isLast ? allBytes.length : allBytes.length & ~1;
     leftoverBytes = allBytes.slice(length);
     const units = allBytes.subarray(0, length);
-    if (isBigEndian) {
-      for (let at = 0; at + 1 < length; at += 2) {
-        const lastUnit = units[at] as number;
-        units[at] = units[at + 1] as number;
-        units[at + 1] = lastUnit;
-      }
-    }
+    if (isBigEndian) swapUnits(units);
     return encoder.encode(decoder.decode(units, { stream: !isLast }));
   };
 }

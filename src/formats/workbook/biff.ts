@@ -1,4 +1,3 @@
-import type { ReadRange } from '../zip/directory.ts';
 import { type BiffBook, type BiffSheet, readBiffBook, WorkbookEncrypted } from './biff-book.ts';
 import { type BiffCell, BiffCells } from './biff-cells.ts';
 import { BLOCK_BYTES, RecordsDamaged, readRecords } from './biff-records.ts';
@@ -10,7 +9,7 @@ import {
   NO_CHOICE,
   type RowCounts,
   type SheetChoice,
-  type SheetOutput,
+  type SheetSource,
   SheetUnknown,
   toSheetNames,
 } from './choice.ts';
@@ -31,14 +30,9 @@ const MAX_PASSES = 4;
 /** Number of additional bytes that may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
-/** File of a workbook, and the output for the texts of its sheets. */
-export interface BiffFile<T> {
-  size: number;
-  read: ReadRange;
+export interface BiffFile<T> extends SheetSource<T> {
   /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
-  /** Begins the text of a sheet. */
-  beginText(): SheetOutput<T>;
   /** Called before all cells are held in memory, with the most bytes that they can take there. */
   reserveMemory(bytes: number): Promise<void>;
 }

@@ -1,3 +1,5 @@
+import type { ReadRange } from '../zip/directory.ts';
+
 /** Facts that inference needs about the sheet from which a text was made. Plain data. */
 export interface SheetFacts {
   /** Name of the sheet; null if the format names no sheets. */
@@ -60,6 +62,14 @@ export function considerSheet<T>(
 /** Returns the sheet to read if none is a table. A sheet of names before lists is a template that somebody has to fill in. */
 export const getChosenSheet = <T>({ first, list }: SheetChoice<T>): T | null =>
   (first?.isNames ? null : list) ?? first?.sheet ?? null;
+
+/** File with sheets, and the output for their texts. */
+export interface SheetSource<T> {
+  size: number;
+  read: ReadRange;
+  /** Begins the text of a sheet. */
+  beginText(): SheetOutput<T>;
+}
 
 /** Output to which the text of a sheet is written. */
 export interface SheetOutput<T> {

@@ -59,9 +59,7 @@ function findGroups(rows: FirstCell[][], merges: Merge[], firstColumn: number, f
   const firstFilledColumns = rows.slice(firstRowBelow - 1).map((row) => row.findIndex(isFilled));
   const leftColumn = firstColumn + Math.min(...firstFilledColumns.filter((column) => column >= 0));
   const isGroup = (row: number): boolean => {
-    const group = merges.find(
-      (merge) => merge.top === row && isFilledAt(rows[row - 1] ?? [], merge.left - firstColumn),
-    );
+    const group = merges.find((merge) => merge.top === row && isFilled(rows[row - 1]?.[merge.left - firstColumn]));
     if (!group || group.left <= leftColumn) return false;
     return !merges.some(
       (otherMerge) =>
@@ -73,7 +71,7 @@ function findGroups(rows: FirstCell[][], merges: Merge[], firstColumn: number, f
   return top;
 }
 
-const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
+const isFilled = (cell: FirstCell | undefined): boolean => cell !== undefined && cell.text.trim() !== '';
 
 /** The rows at a sheet's beginning, and the merged cells over them. */
 class HeaderRows {
@@ -93,7 +91,7 @@ class HeaderRows {
     this.#topRow = top;
     this.#width = width;
     this.#columns = Array.from({ length: width }, (_, column) => column).filter((column) =>
-      rows.some((row, index) => index >= top - 1 && isFilledAt(row, column)),
+      rows.some((row, index) => index >= top - 1 && isFilled(row[column])),
     );
     this.#merges = merges.map((merge) => ({
       ...merge,
@@ -164,8 +162,8 @@ class HeaderRows {
    */
   #namesTypedColumns(bottom: number): boolean {
     const levels = this.#levels(bottom);
-    const [last, ...rows] = this.#rows.slice(bottom - 1).map(classifyRow) as [ClassifiedRow, ...ClassifiedRow[]];
-    const columnForms = findTypedColumns(rows);
+    const last = classifyRow(this.#rows[bottom - 1] as FirstCell[]);
+    const columnForms = findTypedColumns(this.#rows.slice(bottom).map(classifyRow));
     const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#getText(row, column) !== '');
     const firstNamedIndex = this.#columns.findIndex(isNamedAbove);
     return (
@@ -260,20 +258,11 @@ class HeaderRows {
   }
 }
 
-const isFilledAt = (row: FirstCell[], column: number): boolean => {
-  const cell = row[column];
-  return cell !== undefined && isFilled(cell);
-};
-
-/** Row with the forms of its values, whatever the types of its cells: columns may hold numbers even if all cells are texts. */
-interface ClassifiedRow {
-  fieldForms: number[];
-  filledCount: number;
-  /** Years are not taken for names: in the rows below groups they may be values. */
-  hasYearNames: false;
-}
-
-function classifyRow(row: FirstCell[]): ClassifiedRow {
+/**
+ * Finds the forms of a row's values, whatever the types of its cells: columns may hold numbers even if all cells are texts. Years
+ * are not taken for names: in the rows below groups they may be values.
+ */
+function classifyRow(row: FirstCell[]) {
   const fieldForms = row.map(({ text }) => {
     const bytes = encoder.encode(text);
     return classifyValue(bytes, 0, bytes.length, decode);

@@ -26,7 +26,8 @@ export class MergedRows {
   readonly #writer: RowWriter;
   readonly #lastRowsByCell: Merges['lastRowsByCell'];
   readonly #firstColumn: number;
-  #fills: Fill[];
+  /** Merged cells that are still to be repeated below. */
+  fills: Fill[];
   /** Index of the next fill to write. */
   #nextFillIndex = 0;
   /** New fills, which the current row's cells began. */
@@ -39,12 +40,7 @@ export class MergedRows {
     this.#writer = writer;
     this.#lastRowsByCell = merges.lastRowsByCell;
     this.#firstColumn = firstColumn;
-    this.#fills = fills;
-  }
-
-  /** Merged cells that are still to be repeated below. */
-  get fills(): Fill[] {
-    return this.#fills;
+    this.fills = fills;
   }
 
   /** Begins a row, from 1. */
@@ -57,7 +53,7 @@ export class MergedRows {
   /** Moves to a column, from 0, to write its value. @returns false if the row is already past it @throws EarlierColumnFound */
   moveToColumn(column: number): boolean {
     if (column < this.#firstColumn) throw new EarlierColumnFound(column);
-    if (this.#fills.length > 0) this.#writeFills(column);
+    if (this.fills.length > 0) this.#writeFills(column);
     const isReached = this.#writer.moveToField(column - this.#firstColumn);
     this.#cellMark = this.#writer.mark;
     return isReached;
@@ -85,16 +81,16 @@ export class MergedRows {
     if (!isEmpty) this.#writeFills(MAX_COLUMNS);
     this.#writer.endRow();
     if (isEmpty) return;
-    if (this.#fills.length > 0) this.#fills = this.#fills.filter(({ until }) => until > this.#writer.row);
+    if (this.fills.length > 0) this.fills = this.fills.filter(({ until }) => until > this.#writer.row);
     if (this.#addedFills.length === 0) return;
-    this.#fills = [...this.#fills, ...this.#addedFills].sort((a, b) => a.column - b.column);
-    if (this.#fills.reduce((sum, { text }) => sum + text.length, 0) > MAX_FILL_LENGTH) throw new WorkbookTooLarge();
+    this.fills = [...this.fills, ...this.#addedFills].sort((a, b) => a.column - b.column);
+    if (this.fills.reduce((sum, { text }) => sum + text.length, 0) > MAX_FILL_LENGTH) throw new WorkbookTooLarge();
   }
 
   /** Repeats merged cells from above that lie before the column. */
   #writeFills(column: number): void {
-    for (; this.#nextFillIndex < this.#fills.length; this.#nextFillIndex++) {
-      const { column: fillColumn, until, text } = this.#fills[this.#nextFillIndex] as Fill;
+    for (; this.#nextFillIndex < this.fills.length; this.#nextFillIndex++) {
+      const { column: fillColumn, until, text } = this.fills[this.#nextFillIndex] as Fill;
       if (fillColumn > column) return;
       // A cell with a value of its own keeps it.
       if (fillColumn === column || until <= this.#writer.row) continue;

@@ -65,7 +65,7 @@ export interface MergesOfPiece {
 /** Reads the merged cells from a piece of a sheet's XML that begins with the list of them, or where the piece before ended. */
 export function readMerges(piece: Uint8Array, names: Namespaces): MergesOfPiece {
   const merges: Merge[] = [];
-  const reader = new XmlReader(piece, { namespaces: names });
+  const reader = new XmlReader(piece, names);
   for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
     const isEnd = (token === CLOSE_TAG || token === EMPTY_TAG) && reader.isElement('mergeCells');
     if (isEnd) return { merges, names: reader.names, nextOffset: reader.at, isEnd };

@@ -1,11 +1,7 @@
 /** Number format of a cell, reduced to what makes the number display as something else. */
 export type NumberFormat =
-  | { kind: 'number' }
-  | { kind: 'date' }
-  | { kind: 'datetime' }
-  /** A time of day, or a span of more than a day. */
-  | { kind: 'time' }
-  | { kind: 'span' }
+  /** `time` is a time of day, `span` may be more than a day. */
+  | { kind: 'number' | 'date' | 'datetime' | 'time' | 'span' }
   /** A code with leading zeros: `00000-000`, with `#` for each digit. */
   | { kind: 'code'; pattern: string; digitCount: number };
 

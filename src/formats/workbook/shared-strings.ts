@@ -1,3 +1,4 @@
+import { concatBytes } from '../../kernel/bytes.ts';
 import { XmlBytes } from '../xml/encoding.ts';
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA_TOKEN, CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, TEXT_TOKEN, XmlReader } from '../xml/reader.ts';
@@ -30,10 +31,8 @@ export class SharedStrings {
   }
 
   #read(piece: Uint8Array): void {
-    const bytes = new Uint8Array(this.#rest.length + piece.length);
-    bytes.set(this.#rest);
-    bytes.set(piece, this.#rest.length);
-    const reader = new XmlReader(bytes, { namespaces: this.#names });
+    const bytes = concatBytes([this.#rest, piece]);
+    const reader = new XmlReader(bytes, this.#names);
     let doneBytes = 0;
     for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
       if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('sst')) this.#names = reader.names;

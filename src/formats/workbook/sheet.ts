@@ -86,7 +86,7 @@ class RowConverter {
   constructor(workbook: WorkbookData, merges: Merges, state: SheetState, block: Uint8Array) {
     this.#workbook = workbook;
     this.#state = { ...state };
-    this.#reader = new XmlReader(block, { namespaces: state.names });
+    this.#reader = new XmlReader(block, state.names);
     this.#writer = new RowWriter(state);
     this.#rows = new MergedRows(this.#writer, merges, state.first, state.fills);
     this.#cellWriter = new CellWriter(workbook, block, this.#rows, this.#writer);

@@ -21,16 +21,12 @@ export class SharedTexts {
   readonly #usedByteCounts: number[] = [0];
   /** Start of each text: its page, and the offset in the page. */
   readonly #places: Uint32Array[] = [new Uint32Array(POSITIONS_PER_ARRAY)];
-  #count = 0;
+  count = 0;
   /** Start of the text that is being added. */
   #start = 0;
   /** End of the bytes so far of the text that is being added. */
   #at = 0;
   #bytes = PAGE_BYTES + POSITIONS_PER_ARRAY * POSITION_BYTES;
-
-  get count(): number {
-    return this.#count;
-  }
 
   /** Returns the page of bytes that holds a text, from `getStart` to `getEnd`. */
   getBytes(index: number): Uint8Array {
@@ -43,7 +39,7 @@ export class SharedTexts {
 
   getEnd(index: number): number {
     const page = toPage(this.#findPlace(index));
-    const isLast = index + 1 === this.#count || toPage(this.#findPlace(index + 1)) !== page;
+    const isLast = index + 1 === this.count || toPage(this.#findPlace(index + 1)) !== page;
     return isLast ? (this.#usedByteCounts[page] as number) : this.getStart(index + 1);
   }
 
@@ -61,14 +57,14 @@ export class SharedTexts {
   }
 
   endText(): void {
-    const index = this.#count % POSITIONS_PER_ARRAY;
-    if (index === 0 && this.#count > 0) {
+    const index = this.count % POSITIONS_PER_ARRAY;
+    if (index === 0 && this.count > 0) {
       this.#hold(POSITIONS_PER_ARRAY * POSITION_BYTES);
       this.#places.push(new Uint32Array(POSITIONS_PER_ARRAY));
     }
     const page = this.#pages.length - 1;
     (this.#places.at(-1) as Uint32Array)[index] = page * PAGE_BYTES + this.#start;
-    this.#count += 1;
+    this.count += 1;
     this.#usedByteCounts[page] = this.#at;
     this.#start = this.#at;
     // No text begins beyond the standard size.

@@ -3,7 +3,6 @@ import { XmlBytes } from '../xml/encoding.ts';
 import type { Namespaces } from '../xml/namespaces.ts';
 import { CDATA_TOKEN, CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, TEXT_TOKEN, XmlReader } from '../xml/reader.ts';
 import { decodeText, findText, sliceText, XmlUnreadable } from '../xml/text.ts';
-import type { ReadRange } from '../zip/directory.ts';
 import { normalizeBoolean, normalizeIsoText } from './cell-types.ts';
 import { formatNumber } from './cells.ts';
 import {
@@ -15,6 +14,7 @@ import {
   NO_CHOICE,
   type SheetChoice,
   type SheetOutput,
+  type SheetSource,
   SheetUnknown,
   toSheetNames,
 } from './choice.ts';
@@ -24,13 +24,10 @@ import { MAX_HEADER_ROW, type Merge, NO_MERGES } from './merges.ts';
 import { NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import { SheetText } from './sheet-text.ts';
 
-/** File of an XML Spreadsheet 2003 workbook, and the output for the texts of its sheets. */
-export interface XmlWorkbookFile<T> {
-  size: number;
-  read: ReadRange;
+/** File of an XML Spreadsheet 2003 workbook. */
+export interface XmlWorkbookFile<T> extends SheetSource<T> {
   /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
-  beginText(): SheetOutput<T>;
 }
 
 const BLOCK_BYTES = 256 * 1024;
@@ -141,7 +138,7 @@ class XmlConversion<T> {
 
   async #feed(piece: Uint8Array): Promise<void> {
     const bytes = concatBytes([this.#rest, piece]);
-    const reader = new XmlReader(bytes, { namespaces: this.#openNamespaces.at(-1) ?? null });
+    const reader = new XmlReader(bytes, this.#openNamespaces.at(-1));
     let doneBytes = 0;
     for (let token = reader.readNextToken(); token !== CUT_TOKEN && !this.#isOver; token = reader.readNextToken()) {
       if (token === CLOSE_TAG) await this.#closeElement();
@@ -407,19 +404,12 @@ const FORMATS_BY_NAME: Record<string, NumberFormat> = {
   'Long Time': { kind: 'time' },
   'Medium Time': { kind: 'time' },
   'Short Time': { kind: 'time' },
-  Currency: NUMBER_FORMAT,
-  'Euro Currency': NUMBER_FORMAT,
-  Fixed: NUMBER_FORMAT,
-  Standard: NUMBER_FORMAT,
-  Percent: NUMBER_FORMAT,
-  Scientific: NUMBER_FORMAT,
-  'General Number': NUMBER_FORMAT,
-  'Yes/No': NUMBER_FORMAT,
-  'True/False': NUMBER_FORMAT,
-  'On/Off': NUMBER_FORMAT,
 };
+const NUMBER_NAME_PATTERN =
+  /^(?:(?:Euro )?Currency|Fixed|Standard|Percent|Scientific|General Number|Yes\/No|True\/False|On\/Off)$/;
 
-const findFormat = (code: string): NumberFormat => FORMATS_BY_NAME[code] ?? parseCustomFormat(code);
+const findFormat = (code: string): NumberFormat =>
+  NUMBER_NAME_PATTERN.test(code) ? NUMBER_FORMAT : (FORMATS_BY_NAME[code] ?? parseCustomFormat(code));
 
 /**
  * Formats a moment by its number format; without a format, a moment at midnight becomes a day. Null for a text that is

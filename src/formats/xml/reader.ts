@@ -34,7 +34,7 @@ const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 1
 export class XmlReader {
   readonly bytes: Uint8Array;
   /** Offset of the next token. */
-  at: number;
+  at = 0;
   /** Start of the current token: of a text, or of a tag's content after its name. */
   start = 0;
   /** End of the current token: of a text, or of a tag's content after its name. */
@@ -53,15 +53,15 @@ export class XmlReader {
   readonly #scopes: NamespaceScopes;
   readonly #skippedAlternative: string;
 
-  /** @param from the offset to begin at, the namespaces there, and which of a part's alternatives is read */
+  /** @param namespaces those where the bytes begin @param skippedAlternative which of a part's alternatives is not read */
   constructor(
     bytes: Uint8Array,
-    from: { offset?: number; namespaces?: Namespaces | null; wantedAlternative?: 'Choice' | 'Fallback' } = {},
+    namespaces: Namespaces | null = null,
+    skippedAlternative: 'Choice' | 'Fallback' = 'Choice',
   ) {
     this.bytes = bytes;
-    this.at = from.offset ?? 0;
-    this.#scopes = new NamespaceScopes(from.namespaces ?? { own: null, bound: [] });
-    this.#skippedAlternative = from.wantedAlternative === 'Choice' ? 'Fallback' : 'Choice';
+    this.#scopes = new NamespaceScopes(namespaces ?? { own: null, bound: [] });
+    this.#skippedAlternative = skippedAlternative;
   }
 
   /** Namespaces of prefixes at the current tag. */

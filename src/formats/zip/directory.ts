@@ -77,10 +77,7 @@ export async function findDataOffset(read: ReadRange, entry: ZipEntry): Promise<
 }
 
 /** Finds the end record, which a comment may follow; in larger files another record precedes it. */
-async function findDirectory(
-  read: ReadRange,
-  size: number,
-): Promise<{ offset: number; length: number; count: number }> {
+async function findDirectory(read: ReadRange, size: number) {
   const from = Math.max(0, size - END_BYTES - MAX_COMMENT_BYTES);
   const tail = await read(from, size - from);
   const view = createDataView(tail);
@@ -96,10 +93,7 @@ async function findDirectory(
   throw new ZipDamaged();
 }
 
-async function findZip64Directory(
-  read: ReadRange,
-  end: number,
-): Promise<{ offset: number; length: number; count: number }> {
+async function findZip64Directory(read: ReadRange, end: number) {
   const locator = createDataView(await read(Math.max(0, end - 20), 20));
   if (locator.byteLength < 20 || locator.getUint32(0, true) !== ZIP64_LOCATOR_SIGNATURE) throw new ZipDamaged();
   const record = createDataView(await read(readNumber64(locator, 8), ZIP64_END_BYTES));
@@ -125,9 +119,7 @@ function readEntry(view: DataView, at: number, name: Uint8Array, extra: Uint8Arr
   };
 }
 
-/**
- * Replaces numbers by those in the extra field, which has only the numbers to be replaced, in the order of `numbers`.
- */
+/** Replaces numbers by those in the extra field, which has only the numbers to be replaced, in the order of `numbers`. */
 function readExtendedNumbers(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
   const view = createDataView(extra);
   for (let at = 0; at + 4 <= extra.length; ) {

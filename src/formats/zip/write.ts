@@ -56,16 +56,13 @@ function makeRecord(...fields: RecordField[]): Uint8Array<ArrayBuffer> {
 }
 
 /** Makes the bytes before the data of an entry. */
-export function makeLocalHeader({
-  path,
-  isDeflated,
-}: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
-  const name = new TextEncoder().encode(path);
+export function makeLocalHeader(entry: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
+  const name = new TextEncoder().encode(entry.path);
   const head = makeRecord(
     [4, LOCAL_HEADER_SIGNATURE],
     [2, VERSION],
     [2, ENTRY_FLAGS],
-    [2, isDeflated ? 8 : 0],
+    [2, entry.isDeflated ? 8 : 0],
     [4, EARLIEST_DATE << 16],
     ...([0, 0, 0].map((zero) => [4, zero]) as RecordField[]),
     [2, name.length],
@@ -81,15 +78,9 @@ export function makeDescriptor({ crc, compressed, size }: WrittenEntry): Uint8Ar
 }
 
 /** Makes the record of an entry in the directory. */
-function makeDirectoryRecord({
-  path,
-  isDeflated,
-  crc,
-  compressed,
-  size,
-  offset,
-}: WrittenEntry): Uint8Array<ArrayBuffer> {
-  const name = new TextEncoder().encode(path);
+function makeDirectoryRecord(entry: WrittenEntry): Uint8Array<ArrayBuffer> {
+  const { offset } = entry;
+  const name = new TextEncoder().encode(entry.path);
   const isOffsetExtended = offset >= ZIP64_MARKER;
   const extra = isOffsetExtended ? makeRecord([2, 1], [2, 8], [8, offset]) : new Uint8Array();
   const head = makeRecord(
@@ -97,11 +88,11 @@ function makeDirectoryRecord({
     [2, VERSION],
     [2, isOffsetExtended ? VERSION_64 : VERSION],
     [2, ENTRY_FLAGS],
-    [2, isDeflated ? 8 : 0],
+    [2, entry.isDeflated ? 8 : 0],
     [4, EARLIEST_DATE << 16],
-    [4, crc],
-    [4, compressed],
-    [4, size],
+    [4, entry.crc],
+    [4, entry.compressed],
+    [4, entry.size],
     [2, name.length],
     [2, extra.length],
     ...([0, 0, 0].map((zero) => [2, zero]) as RecordField[]),

@@ -40,19 +40,8 @@ export interface MailContent {
 
 /** Composes the mail in plain text and in HTML. */
 export function composeMail(content: MailContent): Mail {
-  const {
-    to,
-    locale,
-    theme = {},
-    subject,
-    greeting,
-    introduction,
-    code,
-    link,
-    sections = [],
-    closingParagraphs,
-    footer,
-  } = content;
+  const { to, locale, subject, greeting, introduction, code, link, closingParagraphs, footer } = content;
+  const { theme = {}, sections = [] } = content;
   const lines = [greeting, introduction, ...(code ? [code] : []), ...(link ? [link.url] : [])].map(toOneLine);
   const text = [
     ...lines,

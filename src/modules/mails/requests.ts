@@ -58,26 +58,13 @@ const REQUEST_LIMITS: Record<LimitedMailKind, { limit: number; periodMs: number 
 };
 /** The time after which the scheduled run sends a mail that the request itself did not send. */
 const FIRST_WAIT_MS = 60_000;
-/** The time for which sending a mail is retried, by kind: for codes not longer than the codes are valid. */
-const RETRY_PERIOD_MS: Record<MailKind, number> = {
+/** The times for which sending a mail is retried, where they are not a day: for codes not longer than the codes are valid. */
+const RETRY_PERIODS_MS: Partial<Record<MailKind, number>> = {
   sign_in_code: HOUR_MS / 6,
   portal_code: HOUR_MS / 6,
   password_reset: HOUR_MS,
-  invitation: DAY_MS,
-  notice: DAY_MS,
-  password_changed: DAY_MS,
-  second_factor_enabled: DAY_MS,
-  second_factor_disabled: DAY_MS,
-  second_factor_reset: DAY_MS,
-  backup_codes_renewed: DAY_MS,
-  passkey_added: DAY_MS,
-  passkey_renamed: DAY_MS,
-  passkey_removed: DAY_MS,
-  schedule_paused: DAY_MS,
-  schedule_consent: DAY_MS,
-  webhook_disabled: DAY_MS,
-  program_let_in: DAY_MS,
 };
+const getRetryPeriod = (kind: MailKind): number => RETRY_PERIODS_MS[kind] ?? DAY_MS;
 /** The number of requests that one scheduled run sends. */
 const SEND_BATCH_SIZE = 50;
 /** Kinds counted by email address alone: naming other companies, or creating many, must not allow more mails. */
@@ -147,16 +134,16 @@ export function prepareMails<Kind extends MailKind>(ctx: Context, requests: Mail
 /** Sends mails that are due, gives up on old ones and deletes finished ones. For the scheduled run. */
 export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: SendMail<Kind> }): Promise<void> {
   const now = ctx.now();
-  const kinds = Object.keys(RETRY_PERIOD_MS) as MailKind[];
+  const kinds = Object.keys(senders) as MailKind[];
   const { due, givenUp } = await commit(ctx.db, {
     due: claimDueRequests(ctx.db, now, SEND_BATCH_SIZE),
     done: deleteFinishedRequests(ctx.db, { dailyCutoff: now - DAY_MS, otherCutoff: now - HOUR_MS }),
-    givenUp: kinds.map((kind) => giveUpRequests(ctx.db, kind, now - RETRY_PERIOD_MS[kind])),
+    givenUp: kinds.map((kind) => giveUpRequests(ctx.db, kind, now - getRetryPeriod(kind))),
   });
   const count = givenUp.reduce((sum: number, result) => sum + countChangedRows(result), 0);
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
-    if (now - request.requestedAt > RETRY_PERIOD_MS[request.kind]) continue;
+    if (now - request.requestedAt > getRetryPeriod(request.kind)) continue;
     await sendAndFinishRequest(ctx, request, senders[request.kind] as SendMail);
   }
 }

@@ -38,30 +38,19 @@ export function composeMailTo(
   });
 }
 
-/** Composes the mail with the code of a sign-in without a password. */
-export const composeSignInCodeMail = ({
-  code,
-  minutes,
-  ...recipient
-}: Recipient & { code: string; minutes: number }): Mail =>
-  composeMailTo(recipient, ({ signInCode, codeRules }, company) => ({
-    subject: signInCode.subject(company),
-    introduction: signInCode.before(company),
+/**
+ * Composes the mail with a code: `signInCode` of a sign-in without a password, `portalCode` of an outsider who wants to see shared
+ * content of a company.
+ */
+export const composeCodeMail = (
+  purpose: 'signInCode' | 'portalCode',
+  { code, minutes, ...recipient }: Recipient & { code: string; minutes: number },
+): Mail =>
+  composeMailTo(recipient, ({ codeRules, [purpose]: { subject, before, unasked } }, company) => ({
+    subject: subject(company),
+    introduction: before(company),
     code,
-    closingParagraphs: [codeRules(minutes), signInCode.unasked],
-  }));
-
-/** Composes the mail with the code of an outsider who wants to see shared content of a company. */
-export const composePortalCodeMail = ({
-  code,
-  minutes,
-  ...recipient
-}: Recipient & { code: string; minutes: number }): Mail =>
-  composeMailTo(recipient, ({ portalCode, codeRules }, company) => ({
-    subject: portalCode.subject(company),
-    introduction: portalCode.before(company),
-    code,
-    closingParagraphs: [codeRules(minutes), portalCode.unasked],
+    closingParagraphs: [codeRules(minutes), unasked],
   }));
 
 /** Composes the mail with the link that sets a new password. */

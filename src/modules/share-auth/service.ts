@@ -7,7 +7,7 @@ import { commit } from '../../db/client.ts';
 import { generateRandomBelow } from '../../kernel/ids.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import {
-  composePortalCodeMail,
+  composeCodeMail,
   type MailRequest,
   readMailedCompany,
   requestMail,
@@ -66,7 +66,7 @@ export async function mailPortalCode(
   const [name = email] = email.split('@');
   await ctx.sendToMailService(
     companyId,
-    composePortalCodeMail({
+    composeCodeMail('portalCode', {
       to: email,
       name,
       company: await readMailedCompany(ctx, company),

@@ -3,7 +3,7 @@ import { commit } from '../../db/client.ts';
 import { generateRandomBelow } from '../../kernel/ids.ts';
 import { findCompanyBySlug, getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import {
-  composeSignInCodeMail,
+  composeCodeMail,
   type MailRequest,
   readMailedCompany,
   requestMail,
@@ -36,7 +36,7 @@ export async function mailCode(ctx: SendingContext, { companyId, email }: MailRe
   if (!user?.isActive || !company || company.suspendedAt !== null) return;
   await ctx.sendToMailService(
     companyId,
-    composeSignInCodeMail({
+    composeCodeMail('signInCode', {
       to: email,
       name: user.name,
       company: await readMailedCompany(ctx, company),

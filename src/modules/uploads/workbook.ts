@@ -1,4 +1,4 @@
-import { convertHtml, type HtmlFile, HtmlUnreadable } from '../../formats/html/convert.ts';
+import { convertHtml, HtmlUnreadable } from '../../formats/html/convert.ts';
 import { type BiffFile, BiffWorkbookDamaged, convertBiff } from '../../formats/workbook/biff.ts';
 import { WorkbookEncrypted } from '../../formats/workbook/biff-book.ts';
 import {
@@ -8,6 +8,7 @@ import {
   isTable,
   NO_CHOICE,
   type SheetChoice,
+  type SheetSource,
   SheetUnknown,
   toSheetNames,
 } from '../../formats/workbook/choice.ts';
@@ -321,7 +322,7 @@ export const convertBiffWorkbook = <T>(name: string, file: BiffFile<T>): Promise
  * Converts a workbook that is HTML, which some programs write. @throws JobProblem when it has no table, is too large, or has no
  * rows
  */
-export const convertHtmlWorkbook = <T>(name: string, file: HtmlFile<T>): Promise<ConvertedSheet<T>> =>
+export const convertHtmlWorkbook = <T>(name: string, file: SheetSource<T>): Promise<ConvertedSheet<T>> =>
   convertAtOnce(name, problems.workbookTooLarge, convertHtml(file));
 
 /**

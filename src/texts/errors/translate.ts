@@ -1,6 +1,6 @@
 import type { Locale } from '../locales.ts';
-import { FAILURE_SENTENCES, NOUNS } from './failures.ts';
-import { FIELD_SENTENCES, type FieldReason } from './fields.ts';
+import { FAILURE_SENTENCES, NOUNS, type Translations } from './failures.ts';
+import { FIELD_REASONS, FIELD_SENTENCES, type FieldReason } from './fields.ts';
 
 /** A sentence with placeholders for parts that vary. */
 interface Sentence {
@@ -15,21 +15,20 @@ interface Sentence {
 /** The pattern of a placeholder in a sentence, `{name}`. Doubled braces belong to a template of SQL. */
 export const PLACEHOLDER_PATTERN = /(?<!\{)\{(\w+)\}(?!\})/;
 
-const makeSentence = (english: string, portuguese: string, spanish: string, reason?: FieldReason): Sentence => {
-  const splitParts = english.split(PLACEHOLDER_PATTERN);
-  return {
-    parts: splitParts.filter((_, index) => index % 2 === 0),
-    placeholderNames: splitParts.filter((_, index) => index % 2 === 1),
-    translations: { en: english, 'pt-BR': portuguese, es: spanish },
-    ...(reason && { reason }),
-  };
-};
+const makeSentences = (translations: Translations, reason?: FieldReason): Sentence[] =>
+  Object.entries(translations).map(([english, [portuguese, spanish]]) => {
+    const splitParts = english.split(PLACEHOLDER_PATTERN);
+    return {
+      parts: splitParts.filter((_, index) => index % 2 === 0),
+      placeholderNames: splitParts.filter((_, index) => index % 2 === 1),
+      translations: { en: english, 'pt-BR': portuguese, es: spanish },
+      ...(reason && { reason }),
+    };
+  });
 
 const SENTENCES = [
-  ...FIELD_SENTENCES.map(([reason, english, portuguese, spanish]) =>
-    makeSentence(english, portuguese, spanish, reason),
-  ),
-  ...FAILURE_SENTENCES.map(([english, portuguese, spanish]) => makeSentence(english, portuguese, spanish)),
+  ...FIELD_REASONS.flatMap((reason) => makeSentences(FIELD_SENTENCES[reason], reason)),
+  ...makeSentences(FAILURE_SENTENCES),
 ];
 const FIXED_SENTENCES = new Map(
   SENTENCES.filter(({ placeholderNames }) => placeholderNames.length === 0).map((sentence) => [

@@ -37,7 +37,7 @@ function showForm(token: string, link: MailLinkView): void {
   };
   showCard(TEXTS.join(company.name), [
     buildEmailParagraph(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
-    buildForm(TEXTS.action, fields, acceptInvitation, { leadingElement: buildHiddenEmailField(link) }),
+    buildForm(TEXTS.action, fields, acceptInvitation, buildHiddenEmailField(link)),
     expiresAt !== null && buildParagraph(TEXTS.goodUntil(TIME_FORMAT.format(new Date(expiresAt))), 'small'),
   ]);
   fields[1].input.focus();

@@ -3,7 +3,7 @@ import { h } from '../dom.ts';
 import { buildField, buildForm } from '../mail-links/form.ts';
 import { applyPageBranding, buildParagraph, showCard } from '../mail-links/page.ts';
 import { callWithTexts, type SignedInUser } from './api.ts';
-import { askForCompany, continueAfterProvider, returnFromProvider, showSignIn } from './sign-in.ts';
+import { askForCompany, buildOneButtonForm, continueAfterProvider, returnFromProvider, showSignIn } from './sign-in.ts';
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
 /**
@@ -51,8 +51,6 @@ function askForConsent(authorizationRequest: AuthorizationRequestView, { token, 
     showCard(title, [buildParagraph(redirectTo === null ? text : AUTHORIZATION_TEXTS.going)], true);
     if (redirectTo !== null) location.replace(redirectTo);
   };
-  const denyForm = buildForm(AUTHORIZATION_TEXTS.deny, [], sendDecision(false));
-  denyForm.querySelector('button')?.classList.remove('primary');
   showCard(
     AUTHORIZATION_TEXTS.consentTitle(client.name),
     [
@@ -75,7 +73,7 @@ function askForConsent(authorizationRequest: AuthorizationRequestView, { token, 
       ),
       buildParagraph(AUTHORIZATION_TEXTS.howLong, 'small'),
       buildForm(AUTHORIZATION_TEXTS.allow, [], sendDecision(true)),
-      denyForm,
+      buildOneButtonForm(AUTHORIZATION_TEXTS.deny, sendDecision(false)),
     ],
     true,
   );

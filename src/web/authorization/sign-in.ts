@@ -132,8 +132,8 @@ function buildSsoForm(company: Company, type: string): HTMLElement[] {
   ];
 }
 
-/** Builds a form that consists of one button, for a sign-in method other than the password. */
-function buildOneButtonForm(action: string, onSubmit: () => Promise<void>): HTMLFormElement {
+/** Builds a form that consists of one button, which is not the page's main one. */
+export function buildOneButtonForm(action: string, onSubmit: () => Promise<void>): HTMLFormElement {
   const form = buildForm(action, [], onSubmit);
   form.querySelector('button')?.classList.remove('primary');
   return form;

@@ -4,6 +4,9 @@ import { getPalette } from './palette.ts';
 export const getTitle = (option: unknown): string | undefined =>
   typeof option === 'string' && option !== '' ? option : undefined;
 
+/** The used part of a tooltip's item. */
+type TooltipItem = { dataset: { label?: string }; parsed: { x: number; y: number }; raw: unknown };
+
 /** Makes the options that all charts share. There are no animations. */
 export function makeCommonOptions(style: NumberStyle) {
   const { text } = getPalette();
@@ -18,15 +21,7 @@ export function makeCommonOptions(style: NumberStyle) {
     plugins: {
       tooltip: {
         callbacks: {
-          label: ({
-            dataset,
-            parsed,
-            raw,
-          }: {
-            dataset: { label?: string };
-            parsed: { x: number; y: number };
-            raw: unknown;
-          }) => {
+          label: ({ dataset, parsed, raw }: TooltipItem) => {
             const value = typeof raw === 'object' && raw !== null ? parsed.y : (raw as number);
             return ` ${dataset.label}: ${formatNumber(value, style)}`;
           },

@@ -101,16 +101,13 @@ export function findObstacle(data: ResultData, chart: ViewChart['chart']): strin
   return makePiePlot(data, chart)?.parts.some(({ value }) => value > 0) ? undefined : TEXTS.noParts;
 }
 
+type SummedRows = { y: number; cell: ViewCell | undefined; firstRow: ViewCell[]; sum: ViewCell | undefined };
+
 /** Makes the point of several rows that have the same label and series: both, and the sum of their values of y. */
 const toSumPoint = (
   { columns }: ResultData,
   { x, series }: ColumnRoles,
-  {
-    y,
-    cell,
-    firstRow,
-    sum,
-  }: { y: number; cell: ViewCell | undefined; firstRow: ViewCell[]; sum: ViewCell | undefined },
+  { y, cell, firstRow, sum }: SummedRows,
 ): DataPoint => ({
   [columns[x]?.name ?? '']: cell ?? null,
   [columns[series as number]?.name ?? '']: firstRow[series as number] ?? null,

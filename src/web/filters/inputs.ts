@@ -53,7 +53,7 @@ export function createInputControl({ slug, label, kind, required }: ViewFilter, 
   return {
     element: h('div', { class: 'filter' }, buildLabel(id, label, required), input),
     setValue(value) {
-      chosenValue = value === null || value === undefined ? '' : String(value);
+      chosenValue = String(value ?? '');
       input.value = kind === 'number' ? formatNumber(chosenValue, LOCALE) : chosenValue;
     },
     markMissing: (isMissing) => input.setAttribute('aria-invalid', String(isMissing)),
@@ -124,7 +124,7 @@ export function createDateControl({ slug, label, required }: ViewFilter, onChoos
   return {
     element: h('div', { class: 'filter' }, buildLabel(id, label, required), field.element, problemElement),
     setValue(value) {
-      chosenValue = value === null || value === undefined ? '' : String(value);
+      chosenValue = String(value ?? '');
       problemElement.textContent = '';
       field.setDate(chosenValue);
     },

@@ -1,5 +1,5 @@
 import type { ViewFilter, ViewOptions } from '../../presentation/viewing.ts';
-import { ApiProblem } from '../api.ts';
+import { ApiProblem, formatFailure } from '../api.ts';
 import { createUniqueId, debounce, h } from '../dom.ts';
 import { formatList, TEXTS } from '../texts.ts';
 import type { FilterControl, OnChoose } from './inputs.ts';
@@ -120,11 +120,7 @@ export function createPickerControl(
       if (signal.aborted) return;
       list.setOptions([], chosenValues);
       isFreeText = error instanceof ApiProblem && error.status === 404;
-      noteElement.textContent = isFreeText
-        ? TEXTS.typeValue
-        : error instanceof ApiProblem
-          ? error.message
-          : TEXTS.broken;
+      noteElement.textContent = isFreeText ? TEXTS.typeValue : formatFailure(error);
     }
   }
 

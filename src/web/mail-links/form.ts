@@ -65,20 +65,16 @@ export function buildPasswordField(label: string): FormField {
   return buildField('password', label, attributes, { hint: LINK_TEXTS.passwordRules, makeElementBeside: buildToggle });
 }
 
-/** Elements that a form has in addition to its fields. */
-interface FormExtras {
-  leadingElement?: HTMLElement;
-}
-
 /**
  * Builds a form whose values the API validates. Problems are shown beside their fields, the first of which gets the focus; any
  * other failure is shown below. The form cannot be submitted twice at once. @param submit may handle failures itself
+ * @param leadingElement an element before the fields
  */
 export function buildForm(
   action: string,
   fields: readonly FormField[],
   submit: () => Promise<void>,
-  { leadingElement }: FormExtras = {},
+  leadingElement?: HTMLElement,
 ): HTMLFormElement {
   const alert = h('p', { role: 'alert' });
   const button = h('button', { type: 'submit', class: 'primary' }, action);

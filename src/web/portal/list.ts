@@ -1,4 +1,4 @@
-import { ApiProblem } from '../api.ts';
+import { formatFailure } from '../api.ts';
 import { h } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 import { formatAddress } from './address.ts';
@@ -34,7 +34,7 @@ export async function buildListPage(session: Session, companySlug: string): Prom
     try {
       appendPage(await listDashboards(session, companySlug, loadedPageCount + 1));
     } catch (error) {
-      errorElement.textContent = error instanceof ApiProblem ? error.message : TEXTS.broken;
+      errorElement.textContent = formatFailure(error);
     }
   }
 

@@ -1,4 +1,4 @@
-import { ApiProblem } from '../api.ts';
+import { formatFailure } from '../api.ts';
 import { createUniqueId, h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { requestCode, type Session, signIn } from './session.ts';
@@ -67,10 +67,6 @@ export function buildSignInPage(
   showEmailForm('', reason);
   return h('main', { class: 'message' }, card);
 }
-
-const formatFailure = (error: unknown): string => {
-  return error instanceof ApiProblem ? error.message : TEXTS.broken;
-};
 
 const buildLink = (text: string, onclick: () => void): HTMLElement =>
   h('button', { type: 'button', class: 'quiet', onclick }, text);

@@ -34,7 +34,7 @@ function showForm(token: string, link: MailLinkView): void {
   };
   showCard(TEXTS.title, [
     buildEmailParagraph(link.email, TEXTS.intro(link.company.name, link.email)),
-    buildForm(TEXTS.action, [field], confirmReset, { leadingElement: buildHiddenEmailField(link) }),
+    buildForm(TEXTS.action, [field], confirmReset, buildHiddenEmailField(link)),
   ]);
   field.input.focus();
 }

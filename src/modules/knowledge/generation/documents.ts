@@ -84,7 +84,7 @@ function readWordPartText(xml: Uint8Array): string {
   const pieces: string[] = [];
   let isInText = false;
   // What older programs show of a drawing is there a second time.
-  const reader = new XmlReader(xml, { wantedAlternative: 'Choice' });
+  const reader = new XmlReader(xml, null, 'Fallback');
   for (let token = reader.readNextToken(); token !== CUT_TOKEN; token = reader.readNextToken()) {
     if (token === TEXT_TOKEN || token === CDATA_TOKEN) {
       if (isInText)

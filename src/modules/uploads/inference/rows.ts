@@ -1,7 +1,7 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import { BACKSLASHED_FIELD, ESCAPED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
 import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
-import { hasEscapedDelimiter, hasEscapedQuote, measureLineWidth, needsQuotes } from '../../../formats/csv/quoting.ts';
+import { hasEscaped, measureLineWidth, needsQuotes } from '../../../formats/csv/quoting.ts';
 import {
   classifyBackslashed,
   createFields,
@@ -119,9 +119,9 @@ export class RecordFold {
 
   /** Throws `DialectDoubtedError` if the record seems to escape or place quotes in a way that no record of the head does. */
   #checkDialect(start: number, end: number): void {
-    const { escape: escaping, spaceBeforeQuote } = this.#dialect;
+    const { quote, escape: escaping, spaceBeforeQuote } = this.#dialect;
     const { hasBrokenQuote: isBroken, hasStrayQuote } = this.fields;
-    if (isBroken && escaping === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect))
+    if (isBroken && escaping === 'doubled' && hasEscaped(this.#bytes, start, end, quote))
       this.#doubtDialect('backslash', start, end);
     if (hasStrayQuote && !spaceBeforeQuote && this.#hasQuoteBehindSpaces()) this.#doubtDialect('space', start, end);
   }
@@ -156,7 +156,7 @@ export class RecordFold {
     const { width } = this.#state;
     const { hasBrokenQuote: isBroken, lineCount, fieldCount } = this.fields;
     const isEscaped = () =>
-      this.#dialect.escape === 'doubled' && hasEscapedQuote(this.#bytes, start, end, this.#dialect);
+      this.#dialect.escape === 'doubled' && hasEscaped(this.#bytes, start, end, this.#dialect.quote);
     if (isBroken && isEscaped()) return;
     const areLinesRows = () =>
       width > 1 && measureLineWidth(this.#bytes, start, end, this.#dialect.delimiter) === width;
@@ -321,7 +321,7 @@ export class RecordFold {
     while (lastField >= width && this.#isBlank(lastField)) lastField--;
     if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
-      if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new EscapedDelimiterError();
+      if (mayEscape && hasEscaped(this.#bytes, start, end, this.#dialect.delimiter)) throw new EscapedDelimiterError();
       // Without quotes, the record may be a part of one that needs them.
       if (this.#dialect.quote !== null) this.#doubtDialect('width', start, end);
       throw tooManyValues(line, width, lastField + 1, this.#readText(width));
