@@ -1,6 +1,6 @@
 import { grantExceeds } from '../../access/failures.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { concurrentChange } from '../../db/failures.ts';
+import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/directory.ts';
 import {
@@ -12,7 +12,19 @@ import {
   groupSlugTaken,
   membersUnknown,
 } from '../groups/failures.ts';
+import { deleteGroup } from '../groups/service.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
+import {
+  emailTaken,
+  externalIdTaken,
+  ownerEmailNotChangeable,
+  ownerNotDeactivatable,
+  ownerNotDeletable,
+  userAlreadyDeleted,
+  userNotFound,
+  userStillInvited,
+} from '../users/failures.ts';
+import { deleteUser, findUserWithGroups } from '../users/service.ts';
 import {
   globalGroupReadOnly,
   invalidFilter,
@@ -23,8 +35,8 @@ import {
   targetNotFound,
   tooManyMembers,
 } from './failures.ts';
-import { groupBody, listQuery, patchBody, resourceQuery, searchBody } from './fields.ts';
-import { readGroup, readGroupPatch } from './input.ts';
+import { groupBody, listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
+import { readGroup, readGroupPatch, readUser, readUserPatch } from './input.ts';
 import {
   isAttributeRequested,
   type ListParameters,
@@ -35,20 +47,167 @@ import {
 } from './list-parameters.ts';
 import {
   changeDirectoryGroup,
+  changeDirectoryUser,
   createDirectoryGroup,
-  deleteGroup,
+  createDirectoryUser,
   getGroupWithMembers,
+  requireChangeableUser,
   searchGroups,
+  searchUsers,
+  USER_WRITE_PERMISSIONS,
 } from './service.ts';
-import { groupView, makeListResponse, makeListSchema, RESOURCE_VERSIONING, viewGroup } from './views.ts';
+import {
+  groupView,
+  makeListResponse,
+  makeListSchema,
+  RESOURCE_VERSIONING,
+  userView,
+  viewGroup,
+  viewUser,
+} from './views.ts';
 
 const selectRequestedAttributes = (fullView: object, query: unknown) =>
   selectAttributes(fullView, query as RequestedAttributes);
 
+const USER_CHANGE_FAILURES = [
+  userNotFound,
+  emailTaken,
+  externalIdTaken,
+  userStillInvited,
+  ownerNotDeactivatable,
+  ownerEmailNotChangeable,
+  grantExceeds,
+];
+
+const USER_CHANGE = {
+  access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITE_PERMISSIONS },
+  checkPath: (ctx: PrincipalContext, { id = '' }: Record<string, string>) => requireChangeableUser(ctx, id),
+  recordedAs: 'users:update',
+  query: resourceQuery,
+  narrowAnswer: selectRequestedAttributes,
+  returns: ok(userView),
+} as const;
+
+async function listUserViews(ctx: PrincipalContext, listParameters: ListParameters) {
+  const search = parseSearch(listParameters);
+  const userPage = await searchUsers(ctx, search);
+  return makeListResponse(
+    userPage,
+    search,
+    listParameters,
+    await Promise.all(userPage.records.map((user) => viewUser(ctx, user))),
+  );
+}
+
+export const directoryUserEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Users',
+      access: 'users:list',
+      operationId: 'listDirectoryUsers',
+      summary: 'List users for a directory',
+      description: 'Those of which `filter` holds. The oldest first, unless `sortBy` says otherwise.',
+      query: listQuery,
+      returns: ok(makeListSchema(userView)),
+      fails: [invalidFilter, invalidValue],
+    },
+    ({ ctx, query }) => listUserViews(ctx, query),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/Users/.search',
+      safe: true,
+      access: 'users:list',
+      operationId: 'queryDirectoryUsers',
+      summary: 'Query users for a directory',
+      description: 'The list, asked for by a body.',
+      body: searchBody,
+      bodyLimit: 64 * 1024,
+      returns: ok(makeListSchema(userView)),
+      fails: [invalidFilter, invalidSyntax, invalidValue],
+    },
+    ({ ctx, body }) => listUserViews(ctx, readListParameters(body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/scim/v2/Users/{id}',
+      access: 'users:get',
+      operationId: 'getDirectoryUser',
+      summary: 'Get a user for a directory',
+      description: 'With the groups that the user is in. Somebody who is only invited is found too, and not active.',
+      query: resourceQuery,
+      narrowAnswer: selectRequestedAttributes,
+      returns: ok(userView),
+      versionDeclaration: RESOURCE_VERSIONING,
+      fails: [userNotFound],
+    },
+    async ({ ctx, params }) => viewUser(ctx, await findUserWithGroups(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/scim/v2/Users',
+      access: 'users:invite',
+      operationId: 'createDirectoryUser',
+      summary: 'Create a user for a directory',
+      description:
+        'The user has no password, is in no group, and can sign in at once by single sign-on or a mailed code, unless `active` is false.',
+      query: resourceQuery,
+      body: userBody,
+      narrowAnswer: selectRequestedAttributes,
+      returns: created(userView),
+      fails: [invalidSyntax, invalidValue, emailTaken, externalIdTaken, quotaExceeded],
+    },
+    async ({ ctx, body }) => viewUser(ctx, await createDirectoryUser(ctx, readUser(body))),
+  ),
+  endpoint(
+    {
+      ...USER_CHANGE,
+      method: 'put',
+      path: '/scim/v2/Users/{id}',
+      operationId: 'replaceDirectoryUser',
+      summary: 'Replace a user for a directory',
+      description: 'What is not sent stays as it is. Nothing is written where nothing differs.',
+      body: userBody,
+      fails: [...USER_CHANGE_FAILURES, invalidSyntax, invalidValue],
+    },
+    async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUser(body))),
+  ),
+  endpoint(
+    {
+      ...USER_CHANGE,
+      method: 'patch',
+      path: '/scim/v2/Users/{id}',
+      operationId: 'changeDirectoryUser',
+      summary: 'Change a user for a directory',
+      description: 'The operations are done together. Nothing is written where nothing differs.',
+      body: patchBody,
+      fails: [...USER_CHANGE_FAILURES, invalidSyntax, invalidValue, invalidPath, targetNotFound, readOnlyAttribute],
+    },
+    async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUserPatch(body))),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/scim/v2/Users/{id}',
+      access: 'users:delete',
+      operationId: 'deleteDirectoryUser',
+      summary: 'Delete a user for a directory',
+      description: 'Memberships are removed, and sessions end. The email address can be given to another user.',
+      returns: noContent,
+      fails: [userNotFound, userAlreadyDeleted, ownerNotDeletable],
+    },
+    ({ ctx, params }) => deleteUser(ctx, params.id),
+  ),
+];
+
 /** The maximum number of bytes of a body: enough for the maximum number of members, with names and addresses. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-const CHANGE_FAILURES = [
+const GROUP_CHANGE_FAILURES = [
   groupNameTaken,
   groupSlugTaken,
   groupExternalIdTaken,
@@ -59,7 +218,7 @@ const CHANGE_FAILURES = [
   invalidValue,
 ];
 
-const CHANGE_CONTRACT = {
+const GROUP_CHANGE = {
   access: 'groups:update',
   query: resourceQuery,
   bodyLimit: MAX_BODY_BYTES,
@@ -70,11 +229,11 @@ const CHANGE_CONTRACT = {
 async function listGroupViews(ctx: PrincipalContext, listParameters: ListParameters) {
   const search = parseSearch(listParameters);
   const groupPage = await searchGroups(ctx, search, isAttributeRequested(listParameters, 'members'));
-  const groupViews = await Promise.all(groupPage.records.map((group) => viewGroup(ctx, group)));
   return makeListResponse(
-    groupViews.map((groupView) => selectAttributes(groupView, listParameters)),
     groupPage,
     search,
+    listParameters,
+    await Promise.all(groupPage.records.map((group) => viewGroup(ctx, group))),
   );
 }
 
@@ -140,13 +299,13 @@ export const directoryGroupEndpoints = [
       bodyLimit: MAX_BODY_BYTES,
       narrowAnswer: selectRequestedAttributes,
       returns: created(groupView),
-      fails: CHANGE_FAILURES,
+      fails: GROUP_CHANGE_FAILURES,
     },
     async ({ ctx, body }) => viewGroup(ctx, await createDirectoryGroup(ctx, readGroup(body))),
   ),
   endpoint(
     {
-      ...CHANGE_CONTRACT,
+      ...GROUP_CHANGE,
       method: 'put',
       path: '/scim/v2/Groups/{id}',
       operationId: 'replaceDirectoryGroup',
@@ -154,13 +313,13 @@ export const directoryGroupEndpoints = [
       description:
         'Members that are sent replace all users in it; what is not sent stays. Nothing is written where nothing differs. Refused if the group allows, or denies, more than the caller may do.',
       body: groupBody,
-      fails: [...CHANGE_FAILURES, groupNotFound, globalGroupReadOnly, concurrentChange],
+      fails: [...GROUP_CHANGE_FAILURES, groupNotFound, globalGroupReadOnly, concurrentChange],
     },
     async ({ ctx, params, body }) => viewGroup(ctx, await changeDirectoryGroup(ctx, params.id, readGroup(body))),
   ),
   endpoint(
     {
-      ...CHANGE_CONTRACT,
+      ...GROUP_CHANGE,
       method: 'patch',
       path: '/scim/v2/Groups/{id}',
       operationId: 'changeDirectoryGroup',
@@ -169,7 +328,7 @@ export const directoryGroupEndpoints = [
         'The operations are done one after the other, and stored together. Members by a value path too: `members[value eq "…"]`.',
       body: patchBody,
       fails: [
-        ...CHANGE_FAILURES,
+        ...GROUP_CHANGE_FAILURES,
         groupNotFound,
         globalGroupReadOnly,
         concurrentChange,
