@@ -7,11 +7,37 @@ import {
   FilterSyntaxError,
   parseFilter,
   parsePath,
-  printFilter,
-  printPath,
+  printAttribute,
   type TargetPath,
 } from '../../src/modules/directory/grammar.ts';
 import { matchesFilter } from '../../src/modules/directory/match-filter.ts';
+
+/** Returns the text of a filter; parsing it gives the same filter. */
+function printFilter(filter: Filter): string {
+  switch (filter.op) {
+    case 'and':
+    case 'or':
+      return filter.filters
+        .map((operand) =>
+          operand.op === 'or' || operand.op === filter.op ? `(${printFilter(operand)})` : printFilter(operand),
+        )
+        .join(` ${filter.op} `);
+    case 'not':
+      return `not (${printFilter(filter.filter)})`;
+    case 'has':
+      return `${printAttribute(filter.path)}[${printFilter(filter.filter)}]`;
+    case 'pr':
+      return `${printAttribute(filter.path)} pr`;
+    default:
+      return `${printAttribute(filter.path)} ${filter.op} ${JSON.stringify(filter.value)}`;
+  }
+}
+
+/** Returns the text of a path; parsing it gives the same path. */
+function printPath({ filter, sub, ...path }: TargetPath): string {
+  if (filter === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
+  return `${printAttribute(path)}[${printFilter(filter)}]${sub === undefined ? '' : `.${sub}`}`;
+}
 
 const WORD = fc.stringMatching(/^[A-Za-z$][\w$-]{0,8}$/);
 const schema = fc.stringMatching(/^urn:[a-z]{1,5}:[a-z0-9.:-]{0,12}$/);

@@ -7,10 +7,7 @@ const describeProblem =
   (subject: string) =>
   (problem: string): FailureDetail => ({ message: `The ${subject} ${shorten(problem, MAX_ECHOED_CHARACTERS)}.` });
 
-/**
- * A filter cannot be read, or compares what cannot be compared. The problem is a sentence without its subject: `lacks an
- * operator`.
- */
+/** A filter cannot be read or compared. The problem is a sentence without its subject: `lacks an operator`. */
 export const invalidFilter = defineFailure('directory.invalid_filter', 'malformed', {
   message: 'The filter cannot be read, or asks for what cannot be compared.',
   detail: describeProblem('filter'),
@@ -33,10 +30,7 @@ export const invalidSyntax = defineFailure('directory.invalid_syntax', 'malforme
   detail: describeProblem('body'),
 });
 
-/**
- * An attribute has a wrong value, or lacks one.
- * @param problem a sentence, such as `userName must be an email address.`
- */
+/** An attribute has a wrong value, or none. @param problem a sentence, such as `userName must be an email address.` */
 export const invalidValue = defineFailure('directory.invalid_value', 'malformed', {
   message: 'An attribute has a value that it cannot have, or lacks one.',
   detail: (problem: string): FailureDetail => ({ message: shorten(problem, MAX_ECHOED_CHARACTERS) }),

@@ -71,23 +71,11 @@ const excludedAttributes = z.string().optional().meta({ description: 'Attributes
 /** The query of an endpoint that returns one resource. */
 export const resourceQuery = z.object({ attributes, excludedAttributes });
 
-const integerParameter = (description: string) =>
-  z
-    .string()
-    .optional()
-    .meta({
-      description,
-      override: ({ jsonSchema }) => {
-        Object.assign(jsonSchema, { type: 'integer' });
-      },
-    });
+const integerParameter = (description: string) => z.string().optional().meta({ description, type: 'integer' });
 
 const ignoredParameter = z.string().optional().meta({ description: 'Ignored.' });
 
-/**
- * The query of a SCIM discovery list: RFC 7644, section 4, lets clients send paging and sorting, which are ignored, but no
- * filter.
- */
+/** The query of a discovery list: clients may send paging and sorting (RFC 7644, section 4), which are ignored, but no filter. */
 export const discoveryQuery = z.object({
   filter: z.string().optional().meta({ description: 'Refused.' }),
   startIndex: ignoredParameter,

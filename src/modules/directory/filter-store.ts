@@ -180,7 +180,10 @@ const findSubAttribute = ({ parts }: ComplexAttribute, name: string): SimpleAttr
 const ORDER_OPERATORS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
 
 function makeComparisonSql({ type, is }: SimpleAttribute, op: Comparison, value: Value, maxLetters?: number): SQL {
-  if (value === null) return makeNullComparisonSql(is, op);
+  if (value === null) {
+    if (op !== 'eq' && op !== 'ne') throw invalidFilter(`compares null by ${op}`);
+    return op === 'eq' ? sql`(${is} is null)` : sql`(${is} is not null)`;
+  }
   const storedValue = toStoredValue(type, value);
   if (op === 'ne') return sql`not ${makeComparisonSql({ type, is }, 'eq', value, maxLetters)}`;
   if (op === 'eq') {
@@ -214,12 +217,6 @@ function makePartComparisonSql(
   const length = [...wanted].length;
   if (length === 0) return sql`1`;
   return sql`substr(${lower(is)}, ${op === 'sw' ? sql.raw(`1, ${length}`) : sql.raw(`-${length}`)}) = ${wanted}`;
-}
-
-function makeNullComparisonSql(is: SQLWrapper, op: Comparison): SQL {
-  if (op === 'eq') return sql`(${is} is null)`;
-  if (op === 'ne') return sql`(${is} is not null)`;
-  throw invalidFilter(`compares null by ${op}`);
 }
 
 /** Returns the form in which the database stores a value for an attribute of this type. */

@@ -206,32 +206,5 @@ export const parseFilter = (text: string): Filter => new Parser(text).parseFilte
 /** Parses the path of a PATCH operation. @throws FilterSyntaxError */
 export const parsePath = (text: string): TargetPath => new Parser(text).parsePath();
 
-/** Returns the text of a filter; parsing it gives the same filter. */
-export function printFilter(filter: Filter): string {
-  switch (filter.op) {
-    case 'and':
-    case 'or':
-      return filter.filters
-        .map((operand) =>
-          operand.op === 'or' || operand.op === filter.op ? `(${printFilter(operand)})` : printFilter(operand),
-        )
-        .join(` ${filter.op} `);
-    case 'not':
-      return `not (${printFilter(filter.filter)})`;
-    case 'has':
-      return `${printAttribute(filter.path)}[${printFilter(filter.filter)}]`;
-    case 'pr':
-      return `${printAttribute(filter.path)} pr`;
-    default:
-      return `${printAttribute(filter.path)} ${filter.op} ${JSON.stringify(filter.value)}`;
-  }
-}
-
-/** Returns the text of a path; parsing it gives the same path. */
-export function printPath({ filter, sub, ...path }: TargetPath): string {
-  if (filter === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
-  return `${printAttribute(path)}[${printFilter(filter)}]${sub === undefined ? '' : `.${sub}`}`;
-}
-
 export const printAttribute = ({ schema, name, sub }: AttributePath): string =>
   `${schema === undefined ? '' : `${schema}:`}${name}${sub === undefined ? '' : `.${sub}`}`;

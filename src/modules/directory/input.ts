@@ -36,65 +36,58 @@ export type CompleteGroupInput = GroupInput & { displayName: string };
 
 type PatchOperation = 'add' | 'replace' | 'remove';
 
-/** Stores an attribute of a body or an operation in the input; ignores attributes that are not kept. */
-type StoreAttribute<Input> = (target: Input, op: PatchOperation, path: TargetPath, value: unknown) => void;
+/** What is read of a body: into `input` by `storeAttribute`, which ignores attributes that are not kept. */
+interface Reader<Input> {
+  kind: ResourceKind;
+  input: Input;
+  storeAttribute(input: Input, op: PatchOperation, path: TargetPath, value: unknown): void;
+}
+
+const createUserReader = (): Reader<UserInput> => ({ kind: 'User', input: {}, storeAttribute: storeUserAttribute });
+const createGroupReader = (): Reader<GroupInput> => ({
+  kind: 'Group',
+  input: { members: [] },
+  storeAttribute: storeGroupAttribute,
+});
 
 /** Reads the user in the body of a POST or PUT, which must have a user name. @throws invalidSyntax, invalidValue */
 export function readUser(body: unknown): CompleteUserInput {
-  const input = readResource<UserInput>({}, 'User', storeUserAttribute, body);
-  const { userName } = input;
+  const { userName, ...input } = readResource(createUserReader(), body);
   if (userName === undefined) throw invalidValue('userName must be sent.');
   return { ...input, userName };
 }
 
 /** Reads the changes to a user in the body of a PATCH. */
-export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', storeUserAttribute, body);
+export const readUserPatch = (body: unknown): UserInput => readPatch(createUserReader(), body);
 
 export function readGroup(body: unknown): CompleteGroupInput {
-  const input = readResource<GroupInput>({ members: [] }, 'Group', storeGroupAttribute, body);
-  const { displayName } = input;
+  const { displayName, ...input } = readResource(createGroupReader(), body);
   if (displayName === undefined) throw invalidValue('displayName must be sent.');
   return { ...input, displayName };
 }
 
-export const readGroupPatch = (body: unknown): GroupInput =>
-  readPatch<GroupInput>({ members: [] }, 'Group', storeGroupAttribute, body);
+export const readGroupPatch = (body: unknown): GroupInput => readPatch(createGroupReader(), body);
 
-function readResource<Input>(
-  target: Input,
-  kind: ResourceKind,
-  storeAttribute: StoreAttribute<Input>,
-  body: unknown,
-): Input {
+function readResource<Input>(reader: Reader<Input>, body: unknown): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
-  storeBodyAttributes(target, kind, storeAttribute, 'replace', body);
-  return target;
+  storeBodyAttributes(reader, 'replace', body);
+  return reader.input;
 }
 
-/**
- * Stores the attributes of a JSON body or of an operation's value. Their names may be dotted, have a value path, or be prefixed
- * with the schema.
- */
+/** Stores the attributes of a body or of an operation's value. Names may be dotted, have a value path, or a schema as prefix. */
 function storeBodyAttributes<Input>(
-  target: Input,
-  kind: ResourceKind,
-  storeAttribute: StoreAttribute<Input>,
+  { kind, input, storeAttribute }: Reader<Input>,
   op: PatchOperation,
   values: Readonly<Record<string, unknown>>,
 ): void {
   for (const [name, value] of Object.entries(values)) {
     const path = findPath(name);
     if (path && isInSchema(path.schema, kind) && !READ_ONLY_ATTRIBUTES.includes(path.name.toLowerCase()))
-      storeAttribute(target, op, path, value);
+      storeAttribute(input, op, path, value);
   }
 }
 
-function readPatch<Input>(
-  target: Input,
-  kind: ResourceKind,
-  storeAttribute: StoreAttribute<Input>,
-  body: unknown,
-): Input {
+function readPatch<Input>(reader: Reader<Input>, body: unknown): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const operations = findMember(body, 'operations');
   if (!Array.isArray(operations) || operations.length === 0) throw invalidSyntax('lacks a list of Operations');
@@ -108,30 +101,24 @@ function readPatch<Input>(
     const [path, value] = [findMember(operation, 'path'), findMember(operation, 'value')];
     if (path !== undefined && path !== null && path !== '') {
       if (typeof path !== 'string') throw invalidPath('must be a text');
-      storeAtPath(target, kind, storeAttribute, op, parseTargetPath(path), value);
+      storeAtPath(reader, op, parseTargetPath(path), value);
     } else if (op === 'remove') throw targetNotFound();
-    else if (isRecord(value)) storeBodyAttributes(target, kind, storeAttribute, op, value);
+    else if (isRecord(value)) storeBodyAttributes(reader, op, value);
     else throw invalidValue('An operation without a path needs an object as its value.');
   }
-  return target;
+  return reader.input;
 }
 
 const READ_ONLY_ATTRIBUTES = ['id', 'meta', 'schemas', 'groups'];
 
-function storeAtPath<Input>(
-  target: Input,
-  kind: ResourceKind,
-  storeAttribute: StoreAttribute<Input>,
-  op: PatchOperation,
-  path: TargetPath,
-  value: unknown,
-): void {
+function storeAtPath<Input>(reader: Reader<Input>, op: PatchOperation, path: TargetPath, value: unknown): void {
+  const { kind, input, storeAttribute } = reader;
   // The schema itself as a path: its attributes are the value's.
   if (path.schema !== undefined && isInSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
-    if (isRecord(value)) storeBodyAttributes(target, kind, storeAttribute, op, value);
+    if (isRecord(value)) storeBodyAttributes(reader, op, value);
   } else if (isInSchema(path.schema, kind)) {
     if (READ_ONLY_ATTRIBUTES.includes(path.name.toLowerCase())) throw readOnlyAttribute(path.name);
-    storeAttribute(target, op, path, op === 'remove' ? (value ?? null) : value);
+    storeAttribute(input, op, path, op === 'remove' ? (value ?? null) : value);
   }
 }
 

@@ -46,26 +46,23 @@ function parseWholeNumber(name: string, value: string | number | undefined, defa
 export function readListParameters(body: unknown): ListParameters {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const sentValues = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
+  const readValue = (name: string): unknown => sentValues.get(name.toLowerCase()) ?? undefined;
   const readText = (name: string): string | undefined => {
-    const value = sentValues.get(name.toLowerCase()) ?? undefined;
+    const value = readValue(name);
     if (value !== undefined && (typeof value !== 'string' || value.length > ATTRIBUTE_LIMITS.characters))
       throw invalidValue(`${name} must be a text of at most ${ATTRIBUTE_LIMITS.characters} characters.`);
     return value;
   };
   const readNumber = (name: string): number | undefined => {
-    const value = sentValues.get(name.toLowerCase()) ?? undefined;
+    const value = readValue(name);
     if (value !== undefined && typeof value !== 'number') throw invalidValue(`${name} must be a whole number.`);
     return value;
   };
   const readNames = (name: string): string | undefined => {
-    const value = sentValues.get(name.toLowerCase()) ?? undefined;
+    const value = readValue(name);
     if (!Array.isArray(value)) return readText(name);
-    if (
-      value.length > ATTRIBUTE_LIMITS.names ||
-      value.some(
-        (attributeName) => typeof attributeName !== 'string' || attributeName.length > ATTRIBUTE_LIMITS.names * 2,
-      )
-    )
+    const isName = (text: unknown) => typeof text === 'string' && text.length <= ATTRIBUTE_LIMITS.names * 2;
+    if (value.length > ATTRIBUTE_LIMITS.names || !value.every(isName))
       throw invalidValue(`${name} must be at most ${ATTRIBUTE_LIMITS.names} names of attributes.`);
     return value.join(',');
   };
@@ -92,8 +89,8 @@ const parseAttributeNames = (text = ''): Set<string> =>
       .map((name) =>
         name
           .trim()
-          .replace(/^urn:.*:/i, '')
-          .toLowerCase(),
+          .toLowerCase()
+          .replace(/^urn:.*:/, ''),
       )
       .filter((name) => name !== ''),
   );

@@ -28,24 +28,22 @@ const getPart = (element: Element, name: string): Value =>
 
 const toLowerText = (value: Value): Value => (typeof value === 'string' ? toComparedText(value) : value);
 
+const TEXT_COMPARISONS: Record<Exclude<Comparison, 'eq' | 'ne'>, (text: string, filterText: string) => boolean> = {
+  co: (text, filterText) => text.includes(filterText),
+  sw: (text, filterText) => text.startsWith(filterText),
+  ew: (text, filterText) => text.endsWith(filterText),
+  gt: (text, filterText) => text > filterText,
+  ge: (text, filterText) => text >= filterText,
+  lt: (text, filterText) => text < filterText,
+  le: (text, filterText) => text <= filterText,
+};
+
 function compareValues(elementValue: Value, op: Comparison, filterValue: Value): boolean {
   if (op === 'eq') return elementValue === filterValue;
   if (op === 'ne') return elementValue !== filterValue;
-  if (typeof elementValue !== 'string' || typeof filterValue !== 'string') return false;
-  switch (op) {
-    case 'co':
-      return elementValue.includes(filterValue);
-    case 'sw':
-      return elementValue.startsWith(filterValue);
-    case 'ew':
-      return elementValue.endsWith(filterValue);
-    case 'gt':
-      return elementValue > filterValue;
-    case 'ge':
-      return elementValue >= filterValue;
-    case 'lt':
-      return elementValue < filterValue;
-    case 'le':
-      return elementValue <= filterValue;
-  }
+  return (
+    typeof elementValue === 'string' &&
+    typeof filterValue === 'string' &&
+    TEXT_COMPARISONS[op](elementValue, filterValue)
+  );
 }

@@ -12,7 +12,7 @@ import {
   tooManyMembers,
 } from './failures.ts';
 import { discoveryQuery, searchBody } from './fields.ts';
-import { isAttributeRequested, parseSearch, readListParameters, selectAttributes } from './list-parameters.ts';
+import { isAttributeRequested, parseSearch, readListParameters } from './list-parameters.ts';
 import { PROVIDER_CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAllResources } from './service.ts';
 import { groupView, makeListResponse, makeListSchema, userView, viewGroup, viewUser } from './views.ts';
@@ -84,7 +84,8 @@ const listSchemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
     meta: makeMeta(ctx, 'Schema', `/Schemas/${schema.id}`),
   }));
 
-const FIRST_PAGE = { startIndex: 1 };
+const makeWholeListResponse = <V extends object>(resources: V[]) =>
+  makeListResponse({ total: resources.length }, { startIndex: 1 }, {}, resources);
 
 /** Throws for a filter: a client that sends one would take the unfiltered response for the matches. */
 function requireNoFilter({ filter }: { filter?: string | undefined }): void {
@@ -132,7 +133,7 @@ export const discoveryEndpoints = [
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
-      return makeListResponse(listResourceTypes(ctx), { total: RESOURCE_TYPES.length }, FIRST_PAGE);
+      return makeWholeListResponse(listResourceTypes(ctx));
     },
   ),
   endpoint(
@@ -166,7 +167,7 @@ export const discoveryEndpoints = [
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
-      return makeListResponse(listSchemas(ctx), { total: SCHEMAS.length }, FIRST_PAGE);
+      return makeWholeListResponse(listSchemas(ctx));
     },
   ),
   endpoint(
@@ -208,15 +209,10 @@ export const discoveryEndpoints = [
         search,
         isAttributeRequested(listParameters, 'members'),
       );
-      const resourceViews = [
+      return makeListResponse({ total }, search, listParameters, [
         ...(await Promise.all(users.map((user) => viewUser(ctx, user)))),
         ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),
-      ];
-      return makeListResponse(
-        resourceViews.map((resourceView) => selectAttributes(resourceView, listParameters)),
-        { total },
-        search,
-      );
+      ]);
     },
   ),
 ];

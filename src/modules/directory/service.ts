@@ -1,11 +1,11 @@
 import { findReadDenials } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
+import type { Page } from '../../db/page.ts';
 import type { Action } from '../../permissions/actions.ts';
 import {
   changeGroupOfUsers,
   createGroup,
-  deleteGroup,
   type Group,
   type GroupOfUsers,
   getGroupOfUsers,
@@ -14,7 +14,6 @@ import {
 } from '../groups/service.ts';
 import {
   changeUser,
-  deleteUser,
   findUserWithGroups,
   hasOpenInvitation,
   listUsersWithGroups,
@@ -24,7 +23,7 @@ import {
 } from '../users/service.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
-import { type Filter, FilterSyntaxError, parseFilter } from './grammar.ts';
+import { FilterSyntaxError, parseFilter } from './grammar.ts';
 import {
   type CompleteGroupInput,
   type CompleteUserInput,
@@ -47,10 +46,7 @@ export interface Search {
 }
 
 /** A page of resources, and the number of all resources that match the filter. */
-export interface ResourcePage<T> {
-  total: number;
-  records: T[];
-}
+export type ResourcePage<T> = Pick<Page<T>, 'total' | 'records'>;
 
 /** A group; `members` is null where the request excludes them. */
 export interface DirectoryGroup {
@@ -155,23 +151,13 @@ function chooseOrder<O extends Readonly<Record<string, string>>>(
 
 function compileCondition(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, isAnyKind: boolean) {
   if (filter === undefined || filter.trim() === '') return undefined;
-  const hiddenRecords = {
-    users: findReadDenials(ctx.actor, 'user'),
-    groups: findReadDenials(ctx.actor, 'group'),
-  };
-  return compileFilter(parseFilterOrFail(filter), kind, hiddenRecords, isAnyKind);
-}
-
-function parseFilterOrFail(text: string): Filter {
+  const hiddenRecords = { users: findReadDenials(ctx.actor, 'user'), groups: findReadDenials(ctx.actor, 'group') };
   try {
-    return parseFilter(text);
+    return compileFilter(parseFilter(filter), kind, hiddenRecords, isAnyKind);
   } catch (error) {
-    if (error instanceof FilterSyntaxError) throw invalidFilter(error.message);
-    throw error;
+    throw error instanceof FilterSyntaxError ? invalidFilter(error.message) : error;
   }
 }
-
-export const getUser = (ctx: PrincipalContext, id: string): Promise<UserWithGroups> => findUserWithGroups(ctx, id);
 
 /** Creates a user without a password, who is active unless the directory says otherwise. */
 export async function createDirectoryUser(ctx: PrincipalContext, input: CompleteUserInput): Promise<UserWithGroups> {
@@ -224,12 +210,7 @@ export async function requireChangeableUser(ctx: PrincipalContext, id: string): 
   return findUserWithGroups(ctx, id);
 }
 
-export { deleteGroup, deleteUser };
-
-/**
- * Returns a group with its members. @param excludesMembers whether the request excludes members: then too many of them are no
- * failure
- */
+/** Returns a group with its members. @param excludesMembers whether too many of them are no failure, but left out */
 export async function getGroupWithMembers(
   ctx: PrincipalContext,
   id: string,

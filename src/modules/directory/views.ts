@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import type { PrincipalContext } from '../../context.ts';
 import { declareVersion } from '../../http/endpoint.ts';
 import { BASE_PATH, getMeta } from '../../http/surfaces/directory.ts';
 import { computeVersion } from '../../http/versions.ts';
 import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import type { UserWithGroups } from '../users/service.ts';
+import { type RequestedAttributes, selectAttributes } from './list-parameters.ts';
 import { PATH_BY_KIND, type ResourceKind, SCHEMA_BY_KIND } from './schemas.ts';
-import type { DirectoryGroup, ResourcePage, Search } from './service.ts';
+import type { DirectoryGroup, Search } from './service.ts';
 
 const text = z.string();
 
@@ -43,24 +45,27 @@ export const groupView = makeResourceSchema('Group', {
   members: z.array(makeReferenceSchema('User')),
 }).meta({ id: 'DirectoryGroup' });
 
-type UserResponse = z.input<typeof userView>;
-type GroupResponse = z.input<typeof groupView>;
-
-interface WithBaseUrl {
-  baseUrl: string;
-}
-
-const makeLocation = ({ baseUrl }: WithBaseUrl, kind: ResourceKind, id: string): string =>
+const makeLocation = ({ baseUrl }: PrincipalContext, kind: ResourceKind, id: string): string =>
   `${baseUrl}${BASE_PATH}${PATH_BY_KIND[kind]}/${id}`;
 
-const makeMeta = (
-  at: WithBaseUrl,
+/** Makes a reference to a resource, of which the answer shows only the name. */
+const makeReference = <Type extends string>(
+  ctx: PrincipalContext,
   kind: ResourceKind,
-  { id, createdAt, changedAt }: { id: string; createdAt: number; changedAt: number },
+  { id, name }: { id: string; name: string },
+  type: Type,
+) => ({ value: id, $ref: makeLocation(ctx, kind, id), display: name, type });
+
+const makeMeta = <Kind extends ResourceKind>(
+  ctx: PrincipalContext,
+  resourceType: Kind,
+  { id, createdAt }: { id: string; createdAt: number },
+  changedAt: number,
 ) => ({
+  resourceType,
   created: formatIsoTimestamp(createdAt),
   lastModified: formatIsoTimestamp(changedAt),
-  location: makeLocation(at, kind, id),
+  location: makeLocation(ctx, resourceType, id),
 });
 
 /** The options for a versioned resource: its `meta.version`, whatever attributes the request asks for. */
@@ -68,7 +73,7 @@ export const RESOURCE_VERSIONING = { ...declareVersion(), readVersion: (view: ob
 
 const makeVersion = (view: object): Promise<string> => computeVersion(view, declareVersion());
 
-export async function viewUser(at: WithBaseUrl, user: UserWithGroups): Promise<UserResponse> {
+export async function viewUser(ctx: PrincipalContext, user: UserWithGroups): Promise<z.input<typeof userView>> {
   const userResponse = {
     schemas: [SCHEMA_BY_KIND.User],
     id: user.id,
@@ -78,33 +83,24 @@ export async function viewUser(at: WithBaseUrl, user: UserWithGroups): Promise<U
     name: { formatted: user.name },
     active: user.isActive,
     emails: [{ value: user.email, type: 'work' as const, primary: true as const }],
-    groups: user.groups.map(({ id, name }) => ({
-      value: id,
-      $ref: makeLocation(at, 'Group', id),
-      display: name,
-      type: 'direct' as const,
-    })),
-    meta: { resourceType: 'User' as const, ...makeMeta(at, 'User', { ...user, changedAt: user.updatedAt }) },
+    groups: user.groups.map((group) => makeReference(ctx, 'Group', group, 'direct')),
+    meta: makeMeta(ctx, 'User', user, user.updatedAt),
   };
   return { ...userResponse, meta: { ...userResponse.meta, version: await makeVersion(userResponse) } };
 }
 
-export async function viewGroup(at: WithBaseUrl, { group, members }: DirectoryGroup): Promise<GroupResponse> {
+export async function viewGroup(
+  ctx: PrincipalContext,
+  { group, members }: DirectoryGroup,
+): Promise<z.input<typeof groupView>> {
   const changedAt = Math.max(group.updatedAt, group.membersChangedAt ?? 0);
   const groupResponse = {
     schemas: [SCHEMA_BY_KIND.Group],
     id: group.id,
     ...(group.externalId !== null && { externalId: group.externalId }),
     displayName: group.name,
-    ...(members && {
-      members: members.map(({ id, name }) => ({
-        value: id,
-        $ref: makeLocation(at, 'User', id),
-        display: name,
-        type: 'User' as const,
-      })),
-    }),
-    meta: { resourceType: 'Group' as const, ...makeMeta(at, 'Group', { ...group, changedAt }) },
+    ...(members && { members: members.map((member) => makeReference(ctx, 'User', member, 'User')) }),
+    meta: makeMeta(ctx, 'Group', group, changedAt),
   };
   return members
     ? { ...groupResponse, meta: { ...groupResponse.meta, version: await makeVersion(groupResponse) } }
@@ -122,14 +118,16 @@ export const makeListSchema = <S extends z.ZodType>(record: S) =>
     Resources: z.array(record),
   });
 
-export const makeListResponse = <V>(
-  resources: V[],
-  { total }: Pick<ResourcePage<V>, 'total'>,
+/** Makes the answer with a page of `total` resources, of which the request may ask for some attributes only. */
+export const makeListResponse = <V extends object>(
+  { total }: { total: number },
   { startIndex }: Pick<Search, 'startIndex'>,
+  requestedAttributes: RequestedAttributes,
+  resources: V[],
 ) => ({
   schemas: [LIST_SCHEMA] as (typeof LIST_SCHEMA)[],
   totalResults: total,
   startIndex,
   itemsPerPage: resources.length,
-  Resources: resources,
+  Resources: resources.map((resource) => selectAttributes(resource, requestedAttributes)),
 });

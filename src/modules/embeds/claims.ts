@@ -2,13 +2,13 @@ import { errors, SignJWT } from 'jose';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
-import { findSecret, getNewestSecret } from '../../platform/secrets.ts';
+import { computeHmacSha256, findSecret, getNewestSecret } from '../../platform/secrets.ts';
 import type { Branding } from '../../presentation/branding.ts';
 import type { EmbedTerms } from '../../sharing/filter-policy.ts';
 import type { EmbedViewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { cacheKey, getEmbedKey, type KeyName } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 
 const TOKEN_ISSUER = 'data-console-api';
@@ -40,9 +40,7 @@ export interface EmbedClaims {
   theme?: Branding | undefined;
   /** The language of the embedded page. */
   locale?: Locale | undefined;
-  /**
-   * The key that signed the token: our key of the company after that many rotations, or one of the company's own signing keys.
-   */
+  /** Our key of the company after that many rotations, or one of the company's own signing keys. */
   signedWith: { rotations: number } | { keyId: string };
   /** When the token was issued, in milliseconds since the epoch. */
   issuedAt: number;
@@ -78,16 +76,33 @@ interface TokenPayload {
   thm?: Branding;
   /** The locale: the language of the embedded page. */
   loc?: Locale;
-  /**
-   * When the token was issued, in fractional seconds: a revocation covers only tokens issued before it, even within the
-   * same second.
-   */
+  /** In fractional seconds: a revocation covers only tokens issued before it, even within the same second. */
   iat: number;
   exp: number;
 }
 
 /** The claims of a token that we sign. */
 export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
+
+/** The company whose derived key signs a token, and how often the company had rotated it when the token was created. */
+type KeyName = { companyId: string; rotations: number };
+
+/** Derived keys that have verified a signature, by master secret and name: invalid tokens cannot fill the cache. */
+const derivedKeys = new RecentlyUsed<string, CryptoKey>(1000);
+
+const formatKeyName = (secret: string, { companyId, rotations }: KeyName): string =>
+  `${secret}/${companyId}/${rotations}`;
+
+/**
+ * Returns the HMAC key of a company, derived from a master secret and the number of rotations: signatures are checked without
+ * reading the database, and no two companies share a key.
+ */
+async function getEmbedKey(secret: string, key: KeyName): Promise<CryptoKey> {
+  const cachedKey = derivedKeys.get(formatKeyName(secret, key));
+  if (cachedKey) return cachedKey;
+  const bytes = await computeHmacSha256(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+}
 
 /** Signs a token with these claims, with the company's key. */
 export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
@@ -137,7 +152,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
       currentDate: new Date(0),
       requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'iat', 'exp'],
     });
-    cacheKey(secret, name, key);
+    derivedKeys.set(formatKeyName(secret, name), key);
     return { claims: toClaims(payload), isExpired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
     throw toInvalidTokenFailure(error);

@@ -133,10 +133,7 @@ export async function verifyHostToken(
   return { isExpired: false };
 }
 
-/**
- * Reads a token like `readJwt`, but numbers that a double cannot hold are texts of their digits where a claim holds values of
- * data. @throws invalidToken
- */
+/** Reads a token like `readJwt`, but numbers of data that a double cannot hold are texts of their digits. @throws invalidToken */
 function readJwtOrReject(token: string): ReturnType<typeof readJwt> {
   try {
     const { header, claims } = readJwt(token);

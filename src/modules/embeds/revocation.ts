@@ -44,25 +44,29 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
   const target = await requireRevocableTarget(ctx, revocation);
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  const isCountLimited = revocation.by !== 'target';
+  const field = revocation.by === 'target' ? undefined : (`${revocation.by}_id` as const);
   const event = prepareShareEvent(ctx, {
     type: 'embed.revoked',
     ...(target && { target }),
-    details: toDetails(revocation),
+    details: field === undefined ? {} : { [field]: revocation.id },
   });
   const { revoked, told } = await commit(ctx.db, {
     revoked: upsertRevocation(
       ctx.db,
       { companyId, subject: formatSubject(revocation), revokedAt: now },
-      isCountLimited ? MAX_REVOCATIONS : null,
+      field === undefined ? null : MAX_REVOCATIONS,
     ),
     told: event.statement,
     // A revocation of the target covers its tokens: their own are deleted.
-    superseded: isCountLimited
-      ? []
-      : [deleteTargetRevocations(ctx.db, companyId, getSingleTokenRange(revocation), now)],
+    superseded:
+      revocation.by === 'target'
+        ? [deleteTargetRevocations(ctx.db, companyId, getSingleTokenRange(revocation), now)]
+        : [],
   });
-  if (revoked.length === 0) throw tooManyRevocations(revocation.by === 'token' ? 'token_id' : 'viewer_id');
+  if (revoked.length === 0) {
+    const message = `exceeds the limit of ${MAX_REVOCATIONS} revoked tokens and viewers a year: revoke all tokens of a dashboard or visualization, or rotate the key`;
+    throw invalidInput([{ field: field ?? '', message }]);
+  }
   event.send(told);
 }
 
@@ -121,31 +125,11 @@ export function requireMayRevokeEverything(ctx: PrincipalContext): void {
   requireNothingDenied(ctx, SHARE_ACTIONS);
 }
 
-/**
- * Throws if the caller is denied one of the actions on any dashboard or visualization: for operations that may concern every one
- * of them.
- */
+/** Throws if the caller is denied one of the actions on any dashboard or visualization. */
 export function requireNothingDenied({ actor }: PrincipalContext, actions: readonly Action[]): void {
   const deniedAction = actions.find((action) => !isNothingDenied(listDeniedIds(actor, [action])));
   if (deniedAction) throw accessDenied(deniedAction);
 }
-
-function toDetails(revocation: Revocation): Record<string, unknown> {
-  if (revocation.by === 'target') return {};
-  return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
-}
-
-/**
- * Makes the failure for more than `MAX_REVOCATIONS` revocations.
- * @param field the field that names the revoked token or viewer
- */
-const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
-  invalidInput([
-    {
-      field,
-      message: `exceeds the limit of ${MAX_REVOCATIONS} revoked tokens and viewers a year: revoke all tokens of a dashboard or visualization, or rotate the key`,
-    },
-  ]);
 
 /** Deletes revocations whose tokens have all expired since. For the scheduled run. */
 export async function purgeRevocations(ctx: Context): Promise<void> {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent } from '../../http/endpoint.ts';
-import { endpoint } from '../../http/surfaces/sharing.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, toPageRequest, viewList } from '../../http/surfaces/sharing.ts';
 import { makeView } from '../../http/wire.ts';
 import { timestampSchema } from '../../kernel/fields.ts';
 import { themeField } from '../../presentation/branding-fields.ts';
@@ -9,9 +10,11 @@ import { LOCALES } from '../../texts/locales.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
+import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
-import { type Revocation, requireMayRevokeEverything, revokeEmbeds } from './revocation.ts';
+import { type Revocation, requireMayRevokeEverything, requireSharingEverything, revokeEmbeds } from './revocation.ts';
 import { generateEmbed, type NewEmbed, readItemToEmbed, rotateEmbedKey } from './service.ts';
+import { createSigningKey, deleteSigningKey, listSigningKeys, requireMayCreateSigningKey } from './signing-keys.ts';
 
 const MIN_LIFETIME_SECONDS = 60;
 const DEFAULT_LIFETIME_SECONDS = 3600;
@@ -73,6 +76,25 @@ const revocation = z
     return { by: 'viewer', id: viewer_id };
   });
 
+const EVERYTHING_ACCESS = {
+  decidedBy: 'dashboards:share and visualizations:share',
+  anyOf: ['dashboards:share', 'visualizations:share'],
+} as const;
+
+const keyFields = {
+  id: z.string().meta({ description: 'The `kid` of tokens signed with it.' }),
+  created_at: timestampSchema,
+};
+const keyView = z.object(keyFields).meta({ id: 'EmbedSigningKey' });
+const createdKeyView = z
+  .object({
+    ...keyFields,
+    secret: z.string().meta({ description: 'Shown in this answer only. Its UTF-8 bytes are the key of HS256.' }),
+  })
+  .meta({ id: 'CreatedEmbedSigningKey' });
+
+const viewKey = makeView(keyView);
+
 export const embedEndpoints = [
   endpoint(
     {
@@ -129,10 +151,7 @@ export const embedEndpoints = [
     {
       method: 'post',
       path: '/api/v1/embed/rotate-key',
-      access: {
-        decidedBy: 'dashboards:share and visualizations:share',
-        anyOf: ['dashboards:share', 'visualizations:share'],
-      },
+      access: EVERYTHING_ACCESS,
       checkPath: requireMayRevokeEverything,
       operationId: 'rotateEmbedKey',
       summary: 'Rotate the embed key',
@@ -142,5 +161,56 @@ export const embedEndpoints = [
       fails: [],
     },
     ({ ctx }) => rotateEmbedKey(ctx),
+  ),
+];
+
+/** The keys with which a company's applications sign embed tokens themselves. */
+export const signingKeyEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/embed/signing-keys',
+      access: EVERYTHING_ACCESS,
+      checkPath: requireMayCreateSigningKey,
+      operationId: 'createEmbedSigningKey',
+      summary: 'Create a signing key for embeds',
+      description:
+        'With this key an application signs embed tokens itself: JWTs with HS256, the id of the key as `kid`, the claims `aud` ("embed"), `iat`, `exp` (at most 24 hours ahead) and `dashboard_id` or `visualization_id`, and optionally `jti`, `fixed_params`, `allowed_params`, `required_params`, `allowed_origins`, `allow_downloads`, `viewer`, `theme` and `locale`. A company has at most two keys. A caller with a Deny on sharing anything, or on executing a visualization, cannot create one.',
+      returns: created(createdKeyView),
+      fails: [tooManySigningKeys],
+    },
+    async ({ ctx }) => {
+      const { key, secret } = await createSigningKey(ctx);
+      return { ...viewKey(key), secret };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/api/v1/embed/signing-keys',
+      access: EVERYTHING_ACCESS,
+      checkPath: requireSharingEverything,
+      operationId: 'listEmbedSigningKeys',
+      summary: 'List the signing keys for embeds',
+      description: 'Newest first; a company has at most two. Their secrets were shown when they were created.',
+      query: makePageQuery('per_page'),
+      returns: ok(makeListSchema(keyView)),
+      fails: [],
+    },
+    async ({ ctx, query }) => viewList(await listSigningKeys(ctx, toPageRequest(query)), viewKey),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/api/v1/embed/signing-keys/{id}',
+      access: EVERYTHING_ACCESS,
+      checkPath: requireMayRevokeEverything,
+      operationId: 'deleteEmbedSigningKey',
+      summary: 'Delete a signing key for embeds',
+      description: 'Tokens that were signed with it stop working with the next request.',
+      returns: noContent,
+      fails: [signingKeyNotFound],
+    },
+    ({ ctx, params }) => deleteSigningKey(ctx, params.id),
   ),
 ];

@@ -3,12 +3,9 @@ import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalidInput } from '../../kernel/failure.ts';
-import type { Branding } from '../../presentation/branding.ts';
-import type { EmbedTerms } from '../../sharing/filter-policy.ts';
 import { findEmbedProblems } from '../../sharing/filter-policy.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
-import type { EmbedViewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
-import type { Locale } from '../../texts/locales.ts';
+import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import {
   getSharedRecord,
@@ -18,7 +15,7 @@ import {
   type SharedItem,
 } from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
-import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
+import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
 import { listSubjects, makeRevokeAllStatements, requireMayRevokeEverything } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { makeTokenId } from './token-id.ts';
@@ -27,30 +24,11 @@ export { purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
 export { readEmbedPage } from './token.ts';
 
-/** The terms and the lifetime of a new embed. */
-export interface NewEmbed {
-  terms: EmbedTerms;
-  /** The lifetime of the token in seconds. */
-  expiresIn: number;
-  allowedOrigins: string[];
-  viewer: EmbedViewer | null;
-  allowDownloads: boolean;
-  theme: Branding | undefined;
-  locale: Locale | undefined;
-}
-
-/** A token with its id, the page to show in a frame, and when both expire (ms). */
-export interface Embed {
-  id: string;
-  token: string;
-  url: string;
-  expiresAt: number;
-}
-
-/** Creates a token that shows a dashboard or visualization to whoever holds it. */
-export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: string, newEmbed: NewEmbed): Promise<Embed> {
-  return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, newEmbed));
-}
+/** The terms of a new embed, and the lifetime of its token in seconds. */
+export type NewEmbed = Pick<
+  EmbedClaims,
+  'terms' | 'allowedOrigins' | 'viewer' | 'allowDownloads' | 'theme' | 'locale'
+> & { expiresIn: number };
 
 /** Returns the dashboard or visualization that a token will show. @throws unless the caller may share all of it */
 export async function readItemToEmbed(ctx: PrincipalContext, type: TargetType, id: string): Promise<SharedItem> {
@@ -60,77 +38,71 @@ export async function readItemToEmbed(ctx: PrincipalContext, type: TargetType, i
 }
 
 /**
- * Creates a token; undefined if the dashboard or visualization was changed after it was read, since the change may have added
- * visualizations or parameters.
+ * Creates a token that shows a dashboard or visualization to whoever holds it. Tries again if that was changed after it was read:
+ * the change may have added visualizations or parameters.
+ * @returns the token with its id, the page to show in a frame, and when both expire (ms)
  */
-async function tryGenerateEmbed(
+export const generateEmbed = (
   ctx: PrincipalContext,
   type: TargetType,
   id: string,
-  newEmbed: NewEmbed,
-): Promise<Embed | undefined> {
-  const { companyId } = ctx.actor;
-  const item = await readItemToEmbed(ctx, type, id);
-  const terms = { ...newEmbed.terms, fixedValues: toText(newEmbed.terms.fixedValues) };
-  const viewer = newEmbed.viewer && {
-    id: newEmbed.viewer.id,
-    attributes: toText(newEmbed.viewer.attributes) as ViewerAttributes,
-  };
-  const problems = findEmbedProblems(listInputs(item), terms);
-  if (problems.length > 0) throw invalidInput(problems);
-  const target = { type, id };
-  const tokenId = makeTokenId(target, ctx.newId());
-  const {
-    key: [key],
-    revoked: [revoked],
-  } = await readTogether(ctx.db, {
-    key: selectRotations(ctx.db, companyId),
-    revoked: selectRevokedAt(ctx.db, companyId, listSubjects({ id: tokenId, target, viewer })),
+  { expiresIn, ...newEmbed }: NewEmbed,
+) =>
+  retryOnConcurrentChange(async () => {
+    const { companyId } = ctx.actor;
+    const item = await readItemToEmbed(ctx, type, id);
+    const terms = { ...newEmbed.terms, fixedValues: toText(newEmbed.terms.fixedValues) };
+    const viewer = newEmbed.viewer && {
+      id: newEmbed.viewer.id,
+      attributes: toText(newEmbed.viewer.attributes) as ViewerAttributes,
+    };
+    const problems = findEmbedProblems(listInputs(item), terms);
+    if (problems.length > 0) throw invalidInput(problems);
+    const target = { type, id };
+    const tokenId = makeTokenId(target, ctx.newId());
+    const {
+      key: [key],
+      revoked: [revoked],
+    } = await readTogether(ctx.db, {
+      key: selectRotations(ctx.db, companyId),
+      revoked: selectRevokedAt(ctx.db, companyId, listSubjects({ id: tokenId, target, viewer })),
+    });
+    const expiresAt = (Math.floor(ctx.now() / 1000) + expiresIn) * 1000;
+    const token = await signEmbed(ctx, {
+      ...newEmbed,
+      id: tokenId,
+      countingId: tokenId,
+      companyId,
+      target,
+      terms,
+      viewer,
+      signedWith: { rotations: key?.rotations ?? 0 },
+      // A token issued after a revocation is valid, whatever this machine's clock says.
+      issuedAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
+      expiresAt,
+    });
+    if (token.length > MAX_TOKEN_LENGTH) {
+      const field = chooseLongerField(terms.fixedValues, viewer?.attributes ?? {});
+      throw invalidInput([{ field, message: 'are too long: the token would not fit into a URL' }]);
+    }
+    const event = prepareShareEvent(ctx, {
+      type: 'embed.generated',
+      target,
+      details: {
+        token_id: tokenId,
+        ...(viewer && { viewer_id: viewer.id }),
+        expires_in: expiresIn,
+        allowed_origins: newEmbed.allowedOrigins,
+      },
+    });
+    const { recorded, told } = await commit(ctx.db, {
+      recorded: recordEmbedding(ctx.db, type, getSharedRecord(item), expiresAt),
+      told: event.statement,
+    });
+    if (recorded.length === 0) return undefined;
+    event.send(told);
+    return { id: tokenId, token, url: `${ctx.baseUrl}/embed/${type === 'dashboard' ? 'd' : 'v'}/${token}`, expiresAt };
   });
-  const claims: OwnClaims = {
-    id: tokenId,
-    countingId: tokenId,
-    companyId,
-    target,
-    terms,
-    allowedOrigins: newEmbed.allowedOrigins,
-    allowDownloads: newEmbed.allowDownloads,
-    viewer,
-    theme: newEmbed.theme,
-    locale: newEmbed.locale,
-    signedWith: { rotations: key?.rotations ?? 0 },
-    // A token issued after a revocation is valid, whatever this machine's clock says.
-    issuedAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
-    expiresAt: (Math.floor(ctx.now() / 1000) + newEmbed.expiresIn) * 1000,
-  };
-  const token = await signEmbed(ctx, claims);
-  if (token.length > MAX_TOKEN_LENGTH) {
-    const field = chooseLongerField(terms.fixedValues, viewer?.attributes ?? {});
-    throw invalidInput([{ field, message: 'are too long: the token would not fit into a URL' }]);
-  }
-  const event = prepareShareEvent(ctx, {
-    type: 'embed.generated',
-    target,
-    details: {
-      token_id: claims.id,
-      ...(viewer && { viewer_id: viewer.id }),
-      expires_in: newEmbed.expiresIn,
-      allowed_origins: newEmbed.allowedOrigins,
-    },
-  });
-  const { recorded, told } = await commit(ctx.db, {
-    recorded: recordEmbedding(ctx.db, type, getSharedRecord(item), claims.expiresAt),
-    told: event.statement,
-  });
-  if (recorded.length === 0) return undefined;
-  event.send(told);
-  return {
-    id: claims.id,
-    token,
-    url: `${ctx.baseUrl}/embed/${type === 'dashboard' ? 'd' : 'v'}/${token}`,
-    expiresAt: claims.expiresAt,
-  };
-}
 
 /** Revokes all embed tokens of the company, from the next request on, including those that hosts signed. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {

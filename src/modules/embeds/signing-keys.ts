@@ -15,7 +15,7 @@ import {
   replaceSigningSecret,
   type SigningKey,
   selectSigningKeysUnderOlderKey,
-} from './signing-key-store.ts';
+} from './store.ts';
 
 export type { SigningKey };
 
@@ -105,12 +105,11 @@ const REENCRYPTION_BATCH_SIZE = 500;
 export async function reencryptSigningSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
   const outdatedKeys = await selectSigningKeysUnderOlderKey(ctx.db, getNewestPrefix(keys), REENCRYPTION_BATCH_SIZE);
-  const secrets = await Promise.all(
-    outdatedKeys.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, makeSecretContext(id))),
-  );
-  const replaceStatements = outdatedKeys.map((outdatedKey, index) =>
-    replaceSigningSecret(ctx.db, outdatedKey, secrets[index] as string),
-  );
+  const replaceStatements = [];
+  for (const key of outdatedKeys) {
+    const encryptedSecret = await reencrypt(keys, key.encryptedSecret, makeSecretContext(key.id));
+    replaceStatements.push(replaceSigningSecret(ctx.db, key, encryptedSecret));
+  }
   if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
   return replaceStatements.length;
 }

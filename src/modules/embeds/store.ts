@@ -1,7 +1,8 @@
-import { and, eq, gte, inArray, lt, lte, max, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, lte, max, notLike, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { embedKeys, embedRevocations } from '../../db/schema/shares.ts';
-import { existsSql, insertWhen } from '../../db/statements.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
+import { embedKeys, embedRevocations, embedSigningKeys } from '../../db/schema/shares.ts';
+import { existsSql, insertWhen, matchesId } from '../../db/statements.ts';
 
 /** Selects the number of times that a company has rotated its key; no row if never. */
 export const selectRotations = (db: ControlDb, companyId: string) =>
@@ -68,3 +69,49 @@ export const deleteTargetRevocations = (
 /** Deletes revocations made before a time (ms), of all companies. */
 export const deleteRevocationsBefore = (db: ControlDb, time: number) =>
   db.delete(embedRevocations).where(lt(embedRevocations.revokedAt, time));
+
+export type SigningKey = typeof embedSigningKeys.$inferSelect;
+
+/** Adds a key while the company has fewer than `maxKeys`. */
+export const insertSigningKey = (db: ControlDb, record: SigningKey, maxKeys: number) =>
+  insertWhen(
+    db,
+    embedSigningKeys,
+    record,
+    sql`(select count(*) from ${embedSigningKeys} where company_id = ${record.companyId}) < ${maxKeys}`,
+  ).returning({ id: embedSigningKeys.id });
+
+export const selectSigningKey = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(embedSigningKeys)
+    .where(matchesId(embedSigningKeys, companyId, id));
+
+/** Reads a page of a company's keys. */
+export const readSigningKeys = (db: ControlDb, companyId: string, pageRequest: Omit<PageRequest, 'by'>) =>
+  readPage(
+    db,
+    { table: embedSigningKeys, filter: eq(embedSigningKeys.companyId, companyId) },
+    { by: embedSigningKeys.createdAt, ...pageRequest },
+  );
+
+export const deleteSigningKey = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(embedSigningKeys)
+    .where(matchesId(embedSigningKeys, companyId, id))
+    .returning({ id: embedSigningKeys.id });
+
+/** Selects keys, of all companies, whose secret does not begin with the prefix of the newest encryption key. */
+export const selectSigningKeysUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
+  db
+    .select()
+    .from(embedSigningKeys)
+    .where(notLike(embedSigningKeys.encryptedSecret, `${prefix}%`))
+    .limit(limit);
+
+/** Stores a secret that was encrypted again under another key. */
+export const replaceSigningSecret = (db: ControlDb, { companyId, id }: SigningKey, encryptedSecret: string) =>
+  db
+    .update(embedSigningKeys)
+    .set({ encryptedSecret })
+    .where(matchesId(embedSigningKeys, companyId, id));

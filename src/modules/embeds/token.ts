@@ -12,7 +12,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
-import { findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
+import { recordShareEvent, runRecordingRefusal } from '../share-activity/service.ts';
 import {
   type ExecutionQuery,
   executeForViewer,
@@ -30,8 +30,7 @@ import {
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
 import { type HostToken, readHostToken, verifyHostToken } from './host-token.ts';
 import { listSubjects } from './revocation.ts';
-import { selectSigningKey } from './signing-key-store.ts';
-import { selectRevokedAt, selectRotations } from './store.ts';
+import { selectRevokedAt, selectRotations, selectSigningKey } from './store.ts';
 
 /** The data of an embed token: its claims, the item it shows, and the company. */
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
@@ -114,18 +113,11 @@ async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') 
   return { ...tokenState, item: (): SharedItem => toSharedDashboard(tokenState.item, invalidToken) };
 }
 
-interface TokenState {
-  rotations: { rotations: number }[];
-  revoked: { revokedAt: number | null }[];
-  company: Company[];
-  item(): SharedItem;
-}
-
 /** Returns the viewer of a verified token. @throws if the token was revoked, or is used from an origin that is not allowed */
 function toViewer(
   ctx: Context,
   claims: EmbedClaims,
-  { rotations: [key], revoked: [revoked], company: [company], item }: TokenState,
+  { rotations: [key], revoked: [revoked], company: [company], item }: Awaited<ReturnType<typeof readTokenState>>,
 ): EmbedViewer {
   const { companyId, countingId: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
   if (company) requireActiveCompany(company, () => ctx.setOwner(companyId));
@@ -164,15 +156,14 @@ export const executeEmbed = (
 ) =>
   recordRefusals(ctx, ctx.actor.tokenRecord.claims, async () => {
     const { tokenRecord } = ctx.actor;
-    const { answer, download: downloaded } = await executeForViewer(
+    const { answer, download } = await executeForViewer(
       ctx,
       tokenRecord.item,
       makeEmbedRules(tokenRecord),
       parameters,
       query,
     );
-    if (downloaded) recordEvent(ctx, 'embed.downloaded', tokenRecord.claims, downloaded);
-    else recordEvent(ctx, 'embed.executed', tokenRecord.claims);
+    recordEvent(ctx, download ? 'embed.downloaded' : 'embed.executed', tokenRecord.claims, download);
     return answer;
   });
 
@@ -201,17 +192,10 @@ const toPage = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
 });
 
 /** Runs `work`, and records it when the viewer is denied something. */
-async function recordRefusals<T>(ctx: Context, claims: EmbedClaims, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const reason = findRefusalReason(error);
-    if (reason !== undefined) {
-      recordEvent(ctx, 'embed.denied', claims, { reason }, invalidToken.matches(error) ? claims.id : undefined);
-    }
-    throw error;
-  }
-}
+const recordRefusals = <T>(ctx: Context, claims: EmbedClaims, work: () => Promise<T>): Promise<T> =>
+  runRecordingRefusal(work, (reason, error) =>
+    recordEvent(ctx, 'embed.denied', claims, { reason }, invalidToken.matches(error) ? claims.id : undefined),
+  );
 
 function recordEvent(
   ctx: Context,

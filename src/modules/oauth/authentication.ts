@@ -11,10 +11,7 @@ import { type AuthenticateToken, verifyToken } from '../sign-in/service.ts';
 import { type Resource, selectActiveGrant } from './store.ts';
 import type { ClientClaims, GrantClaims } from './tokens.ts';
 
-/**
- * Authenticates an OAuth client that a user authorized, by its access token for a resource. The cached principal does not outlive
- * the grant.
- */
+/** Authenticates a client that a user authorized, by its token for a resource. The cached principal does not outlive the grant. */
 export const authenticateGrant =
   (resource: Resource): AuthenticateToken =>
   async (ctx, token) => {

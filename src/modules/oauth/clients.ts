@@ -130,10 +130,7 @@ export async function countRegistration(ctx: Context): Promise<void> {
   });
 }
 
-/**
- * Converts the failure of invalid client metadata into one with the protocol's error code for the field (RFC 7591, section
- * 3.2.2).
- */
+/** Converts the failure of invalid metadata into one with the protocol's code for the field (RFC 7591, section 3.2.2). */
 export function toMetadataFailure({ detail: { problems = [] } }: Failure): Failure {
   const isRedirectProblem = problems.some(({ field }) => field.split('.')[0] === 'redirect_uris');
   return (isRedirectProblem ? invalidRedirectUri : invalidClientMetadata)(undefined, problems);

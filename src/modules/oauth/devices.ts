@@ -11,7 +11,7 @@ import { invalidClient, wrongUserCode } from './failures.ts';
 import { makeConsentRequest, viewConsentRequest } from './requests.ts';
 import { parseScopes } from './scopes.ts';
 import { insertDevice, selectPendingDevice } from './store.ts';
-import { findResource } from './tokens.ts';
+import { findResource, type TokenRequest } from './tokens.ts';
 
 /** The lifetime of a device's codes. */
 const DEVICE_CODE_LIFETIME_SECONDS = 600;
@@ -27,12 +27,13 @@ const MAX_WRONG_CODES_PER_HOUR = 10;
 /** Issues a user code and a device code to a client without a browser (RFC 8628). */
 export async function startDeviceAuthorization(
   ctx: Context,
-  input: { clientId: string; scope: string | undefined; resource: string | undefined },
+  clientId: string,
+  request: Pick<TokenRequest, 'scope' | 'resource'>,
 ) {
-  const client = await findClient(ctx, input.clientId);
+  const client = await findClient(ctx, clientId);
   if (!client) throw invalidClient();
-  const scopes = parseScopes(input.scope);
-  const resource = findResource(ctx, input.resource);
+  const scopes = parseScopes(request.scope);
+  const resource = findResource(ctx, request.resource);
   const letters = Array.from(
     { length: 8 },
     () => USER_CODE_LETTERS[generateRandomBelow(USER_CODE_LETTERS.length)],

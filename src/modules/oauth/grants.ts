@@ -38,7 +38,7 @@ const CODE_LIFETIME_MS = MINUTE_MS;
 export async function decideRequest(
   ctx: UserContext,
   { request, allow }: { request: string; allow: boolean },
-): Promise<{ redirectTo: string | null }> {
+): Promise<string | null> {
   const consentRequest = await verifyConsentRequest(ctx, request);
   const { companyId, id: userId } = ctx.actor;
   const { redirect, device } = consentRequest;
@@ -47,7 +47,7 @@ export async function decideRequest(
   if (!allow && device) {
     const { denied } = await commit(ctx.db, { denied: denyDevice(ctx.db, device.digest, now) });
     if (countChangedRows(denied) === 0) throw requestEnded();
-    return { redirectTo: null };
+    return null;
   }
   const code = newSecretToken();
   const codeExpiresAt = device?.expires_at ?? now + CODE_LIFETIME_MS;
@@ -83,12 +83,8 @@ export async function decideRequest(
     { 'oauth_grants.request_id': requestEnded, 'oauth_grants.code_digest': requestEnded },
   );
   if (countChangedRows(inserted) === 0) throw requestEnded();
-  if (!redirect) return { redirectTo: null };
-  return {
-    redirectTo: allow
-      ? buildResponseRedirect(ctx, redirect, { code })
-      : buildErrorRedirect(ctx, redirect, consentDenied()),
-  };
+  if (!redirect) return null;
+  return allow ? buildResponseRedirect(ctx, redirect, { code }) : buildErrorRedirect(ctx, redirect, consentDenied());
 }
 
 const MIN_CODE_RETENTION_MS = 60 * MINUTE_MS;

@@ -62,10 +62,7 @@ function readSingleParameter(
 
 const MAX_STATE_LENGTH = 2048;
 
-/**
- * Reads an authorization request (OAuth 2.1, with PKCE by S256). Responses and errors are sent only to a registered redirect
- * URI.
- */
+/** Reads an authorization request (OAuth 2.1, PKCE by S256). Answers, also errors, go only to a registered redirect URI. */
 export async function readAuthorization(ctx: Context, query: URLSearchParams): Promise<AuthorizationOutcome> {
   const [clientId, ...others] = query.getAll('client_id');
   const client = clientId !== undefined && others.length === 0 ? await findClient(ctx, clientId) : undefined;
@@ -140,10 +137,7 @@ export async function viewConsentRequest(ctx: Context, request: ConsentRequest):
   };
 }
 
-/**
- * Verifies the signed consent request that the user accepts or denies.
- * @throws requestEnded where it has expired, or was not signed by this service
- */
+/** Verifies the signed consent request that the user answers. @throws requestEnded where it has expired or is not ours */
 export const verifyConsentRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
   verifyToken<ConsentRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
     throw invalidToken.matches(error) ? requestEnded() : error;

@@ -35,8 +35,8 @@ const grantOwnerQuery = z.object({
 });
 
 /** Returns all records as one list without pages. */
-const toUnpagedList = <T, V>(records: readonly T[], view: (record: T) => V) =>
-  viewList({ total: records.length, records: [...records] }, view);
+const toUnpagedList = <T, V>(records: T[], view: (record: T) => V) =>
+  viewList({ total: records.length, records }, view);
 
 export const oauthConsoleEndpoints = [
   endpoint(
@@ -74,10 +74,7 @@ export const oauthConsoleEndpoints = [
       ),
       fails: [requestEnded, otherCompanysClient],
     },
-    async ({ ctx, body }) => {
-      const { redirectTo } = await decideRequest(ctx, body);
-      return { redirect_to: redirectTo };
-    },
+    async ({ ctx, body }) => ({ redirect_to: await decideRequest(ctx, body) }),
   ),
   endpoint(
     {

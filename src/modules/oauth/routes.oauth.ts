@@ -34,14 +34,11 @@ import {
   revokeToken,
   useGrantCode,
 } from './tokens.ts';
-import { tokensView, viewTokens } from './views.ts';
+import { deviceView, tokensView, viewDevice, viewTokens } from './views.ts';
 
 const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
 
-/**
- * Reads the form of a request. @param checkUniqueParameters runs before a form is rejected because a parameter occurs more than once;
- * it receives the parameters that occur once
- */
+/** Reads a form. @param checkUniqueParameters gets the parameters that occur once, before a form with repeated ones is refused */
 const receiveForm = (
   request: Request,
   checkUniqueParameters?: (uniqueParameters: FormFields) => Promise<void>,
@@ -54,10 +51,7 @@ const receiveForm = (
     },
   });
 
-/**
- * Returns a required parameter.
- * @throws invalidRequest if it is missing
- */
+/** Returns a required parameter. @throws invalidRequest if it is missing */
 function requireFormParameter(form: FormFields, name: string): string {
   const value = form[name];
   if (value === undefined) throw invalidRequest(`\`${name}\` is missing.`);
@@ -96,34 +90,17 @@ const tokenForm = z.object({
 
 /** Issues tokens to a client for an authorization code, a refresh token or another grant type. */
 function exchangeForTokens(ctx: Context, request: Request, form: FormFields): Promise<IssuedTokens> {
-  const { client_id: clientId, scope, resource } = form;
   switch (requireFormParameter(form, 'grant_type')) {
     case 'authorization_code':
-      return exchangeCode(ctx, {
-        code: requireFormParameter(form, 'code'),
-        clientId,
-        redirectUri: form.redirect_uri,
-        codeVerifier: form.code_verifier,
-        resource,
-      });
+      return exchangeCode(ctx, requireFormParameter(form, 'code'), form);
     case 'refresh_token':
-      return refreshTokens(ctx, {
-        refreshToken: requireFormParameter(form, 'refresh_token'),
-        clientId,
-        scope,
-        resource,
-      });
+      return refreshTokens(ctx, requireFormParameter(form, 'refresh_token'), form);
     case DEVICE_GRANT_TYPE:
-      return exchangeDeviceCode(ctx, { deviceCode: requireFormParameter(form, 'device_code'), clientId, resource });
+      return exchangeDeviceCode(ctx, requireFormParameter(form, 'device_code'), form);
     case 'client_credentials': {
       const clientCredentials = readClientCredentials(request, form);
       if (clientCredentials === null) throw invalidClient();
-      return issueServiceAccountTokens(ctx, {
-        key: clientCredentials.id,
-        secret: clientCredentials.secret,
-        scope,
-        resource,
-      });
+      return issueServiceAccountTokens(ctx, clientCredentials, form);
     }
     default:
       throw unsupportedGrantType();
@@ -178,11 +155,7 @@ export const oauthTokenEndpoints = [
       description:
         'Ends the grant of an access or refresh token, with all its tokens (RFC 7009). Unknown tokens are no failure.',
       raw: {
-        [FORM_MEDIA_TYPE]: z.object({
-          token: z.string(),
-          token_type_hint: z.string().optional(),
-          client_id: z.string(),
-        }),
+        [FORM_MEDIA_TYPE]: z.object({ token: z.string(), token_type_hint: text, client_id: z.string() }),
       },
       returns: raw(200, 'Nothing.'),
       fails: [...formFailures, invalidGrant, unsupportedTokenType],
@@ -205,41 +178,17 @@ export const oauthTokenEndpoints = [
       description:
         'For a program without a browser: it shows the `user_code`, which somebody types at `verification_uri` within ten minutes, and asks POST /oauth/token with the `device_code` every `interval` seconds (RFC 8628).',
       raw: {
-        [FORM_MEDIA_TYPE]: z.object({
-          client_id: z.string(),
-          scope: z.string().optional(),
-          resource: z.string().optional(),
-        }),
+        [FORM_MEDIA_TYPE]: z.object({ client_id: z.string(), scope: text, resource: text }),
       },
-      returns: prepared(
-        z.object({
-          device_code: z.string(),
-          user_code: z.string().meta({ examples: ['WDJB-MJHT'] }),
-          verification_uri: z.url(),
-          verification_uri_complete: z.url(),
-          expires_in: z.int().meta({ description: 'Seconds.' }),
-          interval: z.int().meta({ description: 'Seconds.' }),
-        }),
-      ),
+      returns: prepared(deviceView),
       fails: [...formFailures, invalidClient, invalidScope],
     },
     async ({ ctx, request }) => {
       const form = await receiveForm(request);
-      const { scope, resource } = form;
-      const deviceAuthorization = await startDeviceAuthorization(ctx, {
-        clientId: requireFormParameter(form, 'client_id'),
-        scope,
-        resource,
-      });
-      const verificationUrl = `${ctx.baseUrl}/oauth/device`;
-      return {
-        device_code: deviceAuthorization.deviceCode,
-        user_code: deviceAuthorization.userCode,
-        verification_uri: verificationUrl,
-        verification_uri_complete: `${verificationUrl}?user_code=${deviceAuthorization.userCode}`,
-        expires_in: deviceAuthorization.expiresIn,
-        interval: deviceAuthorization.interval,
-      };
+      const device = await startDeviceAuthorization(ctx, requireFormParameter(form, 'client_id'), form);
+      const verificationUri = `${ctx.baseUrl}/oauth/device`;
+      const verificationUriComplete = `${verificationUri}?user_code=${device.userCode}`;
+      return viewDevice({ ...device, verificationUri, verificationUriComplete });
     },
   ),
   endpoint(

@@ -50,9 +50,7 @@ async function findQueryCompany(ctx: Context, query: URLSearchParams): Promise<C
   return slug === null ? undefined : (await selectCompanyBySlug(ctx.db, slug))[0];
 }
 
-/**
- * The endpoints of the consent pages, on which users authorize OAuth clients. They call console routes with the user's session.
- */
+/** The consent pages, on which users authorize OAuth clients. They call console routes with the user's session. */
 export const oauthPageEndpoints = [
   endpoint(
     {

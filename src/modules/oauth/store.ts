@@ -111,9 +111,7 @@ export const insertGrant = (
     ) as SQL,
   );
 
-/**
- * Marks an unexpired authorization code as used and returns its grant; no row if it was used before, or the company is suspended.
- */
+/** Marks an unexpired code as used and returns its grant; no row if it was used before, or the company is suspended. */
 export const markCodeUsed = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthGrants)
@@ -128,15 +126,18 @@ export const markCodeUsed = (db: ControlDb, digest: string, now: number) =>
     )
     .returning();
 
-export const selectCompanyOfCode = (db: ControlDb, digest: string) =>
+/** Selects the grant of a code, with the state of its company. */
+export const selectGrantByCode = (db: ControlDb, digest: string) =>
   db
-    .select({ suspendedAt: companies.suspendedAt })
+    .select({
+      id: oauthGrants.id,
+      companyId: oauthGrants.companyId,
+      userId: oauthGrants.userId,
+      suspendedAt: companies.suspendedAt,
+    })
     .from(oauthGrants)
     .innerJoin(companies, eq(companies.id, oauthGrants.companyId))
     .where(eq(oauthGrants.codeDigest, digest));
-
-export const selectGrantByCode = (db: ControlDb, digest: string) =>
-  db.select().from(oauthGrants).where(eq(oauthGrants.codeDigest, digest));
 
 const isActiveGrant = (now: number) =>
   and(isNotNull(oauthGrants.begunAt), isNull(oauthGrants.endedAt), gt(oauthGrants.expiresAt, now));

@@ -38,7 +38,6 @@ import {
   type Resource,
   rotateGrant,
   selectActiveGrant,
-  selectCompanyOfCode,
   selectDevice,
   selectFormerGrants,
   selectGrantByCode,
@@ -59,24 +58,22 @@ export interface GrantClaims {
   scope?: string;
 }
 
-/** The claims of a token that was issued for the key of a service account, which is the client. */
-export interface ClientClaims {
-  sub: string;
-  company_id: string;
-  /** The session id claim: here, the id of the service account's API key. */
-  sid: string;
-  client_id: string;
-  resource: Resource;
-  scope: string;
-}
+/** The claims of a token that was issued for the key of a service account, which is the client. `sid` is the id of the key. */
+export type ClientClaims = Omit<GrantClaims, 'jti'> & { scope: string };
 
 /** The tokens issued to a client. `expiresIn` in seconds. */
 export interface IssuedTokens {
   accessToken: string;
+  tokenType: 'Bearer';
   expiresIn: number;
   refreshToken?: string;
-  scopes: readonly string[];
+  scope: string;
 }
+
+/** The parameters of a token request besides what is exchanged, by the names of the protocol. */
+export type TokenRequest = {
+  readonly [Name in 'client_id' | 'redirect_uri' | 'code_verifier' | 'scope' | 'resource']?: string;
+};
 
 /** Returns the protected resource that a client requests. @throws invalidTarget if there is no such resource */
 export function findResource({ baseUrl }: Context, resourceUrl: string | undefined): Resource {
@@ -93,27 +90,15 @@ function requireSameResource(ctx: Context, grantedResource: Resource, resourceUr
   if (resourceUrl !== undefined && findResource(ctx, resourceUrl) !== grantedResource) throw invalidTarget();
 }
 
-/** The parameters with which a client exchanges an authorization code. */
-export interface CodeExchange {
-  code: string;
-  clientId: string | undefined;
-  redirectUri: string | undefined;
-  codeVerifier: string | undefined;
-  resource: string | undefined;
-}
-
-/**
- * Exchanges an authorization code for tokens. A failed exchange invalidates the code; a second exchange of the same code ends
- * the grant.
- */
-export const exchangeCode = (ctx: Context, exchange: CodeExchange): Promise<IssuedTokens> =>
-  exchangeGrantCode(ctx, exchange.code, async (grant) => {
-    const challenge = await computeChallenge(exchange.codeVerifier ?? '');
+/** Exchanges an authorization code for tokens. A failed exchange ends the code; a second one of the same code ends the grant. */
+export const exchangeCode = (ctx: Context, code: string, request: TokenRequest): Promise<IssuedTokens> =>
+  exchangeGrantCode(ctx, code, async (grant) => {
+    const challenge = await computeChallenge(request.code_verifier ?? '');
     const isVerified = grant.codeChallenge !== null && (await areSecretsEqual(challenge, grant.codeChallenge));
     // OAuth 2.1 took the redirect out of this request, as PKCE binds the code; clients of OAuth 2.0 send it.
-    const isRedirectDifferent = exchange.redirectUri !== undefined && exchange.redirectUri !== grant.redirectUri;
-    if (!isVerified || grant.clientId !== exchange.clientId || isRedirectDifferent) throw invalidGrant();
-    requireSameResource(ctx, grant.resource, exchange.resource);
+    const isRedirectDifferent = request.redirect_uri !== undefined && request.redirect_uri !== grant.redirectUri;
+    if (!isVerified || grant.clientId !== request.client_id || isRedirectDifferent) throw invalidGrant();
+    requireSameResource(ctx, grant.resource, request.resource);
   });
 
 /** Computes the PKCE challenge of a verifier (RFC 7636, S256); an empty string for a malformed verifier. */
@@ -125,13 +110,14 @@ const computeChallenge = async (verifier: string): Promise<string> =>
 /** Exchanges a device code for tokens, once a user has authorized the device. */
 export async function exchangeDeviceCode(
   ctx: Context,
-  exchange: { deviceCode: string; clientId: string | undefined; resource: string | undefined },
+  deviceCode: string,
+  request: TokenRequest,
 ): Promise<IssuedTokens> {
-  const digest = await computeSha256Hex(exchange.deviceCode);
+  const digest = await computeSha256Hex(deviceCode);
   const now = ctx.now();
   const {
     before: [device],
-    answered: [grant],
+    answered: [answered],
   } = await commit(ctx.db, {
     before: selectDevice(ctx.db, digest),
     polled: pollDevice(ctx.db, digest, now),
@@ -139,19 +125,16 @@ export async function exchangeDeviceCode(
   });
   if (!device) throw invalidGrant();
   if (device.expiresAt <= now) throw deviceExpired();
-  if (device.clientId !== exchange.clientId) throw invalidGrant();
+  if (device.clientId !== request.client_id) throw invalidGrant();
   if (device.deniedAt !== null) throw consentDenied();
   if (device.pollableAt > now) throw slowDown();
-  if (!grant) throw authorizationPending();
-  return exchangeGrantCode(ctx, exchange.deviceCode, async () =>
-    requireSameResource(ctx, grant.resource, exchange.resource),
+  if (!answered) throw authorizationPending();
+  return exchangeGrantCode(ctx, deviceCode, async (grant) =>
+    requireSameResource(ctx, grant.resource, request.resource),
   );
 }
 
-/**
- * Marks a code as used, and activates its grant if `check` accepts the exchange.
- * @param check throws if the exchange is invalid
- */
+/** Marks a code as used, and activates its grant. @param check throws if the exchange is invalid */
 async function exchangeGrantCode(
   ctx: Context,
   code: string,
@@ -194,14 +177,14 @@ export async function useGrantCode(ctx: Context, code: string): Promise<Grant | 
   const {
     taken: [grant],
     known: [known],
-    companies: [company],
   } = await commit(ctx.db, {
     taken: markCodeUsed(ctx.db, digest, ctx.now()),
     known: selectGrantByCode(ctx.db, digest),
-    companies: selectCompanyOfCode(ctx.db, digest),
   });
-  if (known) ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
-  if (company) requireActiveCompany(company);
+  if (known) {
+    ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
+    requireActiveCompany(known);
+  }
   // Somebody has copied it: nobody is to have anything by it.
   if (!grant && known) await makeEndGrantStatement(ctx, known);
   return grant;
@@ -211,29 +194,21 @@ const makeEndGrantStatement = (ctx: Context, { companyId, userId, id }: Pick<Gra
   commitAccess(ctx, makeAffectedPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
 
 /** Exchanges a refresh token for new tokens, like the refresh token of a session. */
-export async function refreshTokens(
-  ctx: Context,
-  exchange: {
-    refreshToken: string;
-    clientId: string | undefined;
-    scope: string | undefined;
-    resource: string | undefined;
-  },
-): Promise<IssuedTokens> {
-  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', exchange.refreshToken, 'refresh').catch(
-    throwInvalidGrant,
-  );
+export async function refreshTokens(ctx: Context, refreshToken: string, request: TokenRequest): Promise<IssuedTokens> {
+  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', refreshToken, 'refresh').catch((error) => {
+    throw invalidToken.matches(error) ? invalidGrant() : error;
+  });
   const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId } = claims;
   ctx.setOwner(companyId, { type: 'user', id: userId });
-  if (clientId !== exchange.clientId) throw invalidGrant();
-  requireSameResource(ctx, claims.resource, exchange.resource);
+  if (clientId !== request.client_id) throw invalidGrant();
+  requireSameResource(ctx, claims.resource, request.resource);
   const now = ctx.now();
   const selectCurrentGrant = () => selectActiveGrant(ctx.db, { companyId, userId, grantId }, now);
   // What asks for too much is refused before the token is used up.
   const [before] = await selectCurrentGrant();
   if (!before) throw invalidGrant();
   requireActiveCompany(before);
-  const scopes = narrowScopes(before.scopes, exchange.scope);
+  const scopes = narrowScopes(before.scopes, request.scope);
   const rotation = await prepareRotationOf(ctx, claims, {
     rotate: (key, digests, times) =>
       rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_TOKEN_LIFETIME_MS }),
@@ -256,10 +231,6 @@ export async function refreshTokens(
   return issueTokens(ctx, grant, rotation.makeToken(after), scopes);
 }
 
-const throwInvalidGrant = (error: unknown): never => {
-  throw invalidToken.matches(error) ? invalidGrant() : error;
-};
-
 async function issueTokens(
   ctx: Context,
   grant: Pick<Grant, 'id' | 'companyId' | 'userId' | 'clientId' | 'resource' | 'scopes'>,
@@ -273,37 +244,39 @@ async function issueTokens(
     client_id: grant.clientId,
     resource: grant.resource,
   };
-  const isNarrowed = scopes.join(' ') !== grant.scopes.join(' ');
+  const scope = scopes.join(' ');
+  const isNarrowed = scope !== grant.scopes.join(' ');
   const [accessToken, refreshToken] = await Promise.all([
     signToken(
       ctx,
       'oauth',
-      { ...claims, jti: ctx.newId(), token_type: 'access', ...(isNarrowed && { scope: scopes.join(' ') }) },
+      { ...claims, jti: ctx.newId(), token_type: 'access', ...(isNarrowed && { scope }) },
       makeValidity(ctx, ACCESS_TOKEN_SECONDS),
     ),
     signToken(ctx, 'oauth', { ...claims, jti: refreshTokenData.jti, token_type: 'refresh' }, refreshTokenData),
   ]);
-  return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, refreshToken, scopes };
+  return { accessToken, tokenType: 'Bearer', expiresIn: ACCESS_TOKEN_SECONDS, refreshToken, scope };
 }
 
 /** Issues tokens to a client that authenticates with a service account's key and secret (client credentials). */
 export async function issueServiceAccountTokens(
   ctx: Context,
-  credentials: { key: string; secret: string; scope: string | undefined; resource: string | undefined },
+  { id: key, secret }: { id: string; secret: string },
+  request: TokenRequest,
 ): Promise<IssuedTokens> {
-  const resource = findResource(ctx, credentials.resource);
-  const account = await verifyKeyAndSecret(ctx, credentials.key, credentials.secret).catch((error) => {
+  const resource = findResource(ctx, request.resource);
+  const account = await verifyKeyAndSecret(ctx, key, secret).catch((error) => {
     throw invalidToken.matches(error) ? invalidClient() : error;
   });
   ctx.setOwner(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
-  const scopes = parseScopes(credentials.scope);
+  const scope = parseScopes(request.scope).join(' ');
   const claims: ClientClaims = {
     sub: account.id,
     company_id: account.companyId,
     sid: account.keyId,
     client_id: account.accessKey,
     resource,
-    scope: scopes.join(' '),
+    scope,
   };
   const accessToken = await signToken(
     ctx,
@@ -311,7 +284,7 @@ export async function issueServiceAccountTokens(
     { ...claims, jti: ctx.newId(), token_type: 'access' },
     makeValidity(ctx, ACCESS_TOKEN_SECONDS),
   );
-  return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, scopes };
+  return { accessToken, tokenType: 'Bearer', expiresIn: ACCESS_TOKEN_SECONDS, scope };
 }
 
 /** Ends the grant of a token. A token that this service did not issue is ignored. */

@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
-import {
-  displayNameSchema,
-  formatIsoTimestamp,
-  formatIsoTimestampOrNull,
-  timestampSchema,
-} from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { displayNameSchema, timestampSchema } from '../../kernel/fields.ts';
 import { formatCompanyClientId } from './clients.ts';
 import { isAllowedRedirect } from './redirects.ts';
 import type { CompanyClient, Grant } from './store.ts';
@@ -21,13 +17,9 @@ export const clientView = z
   })
   .meta({ id: 'OAuthClient' });
 
-export const viewClient = ({ id, name, redirectUris, createdAt }: CompanyClient): z.input<typeof clientView> => ({
-  _id: id,
-  client_id: formatCompanyClientId(id),
-  name,
-  redirect_uris: redirectUris,
-  created_at: formatIsoTimestamp(createdAt),
-});
+const viewClientRecord = makeView(clientView);
+export const viewClient = (client: CompanyClient) =>
+  viewClientRecord({ ...client, clientId: formatCompanyClientId(client.id) });
 
 export const newClient = z.object({
   name: displayNameSchema,
@@ -63,14 +55,13 @@ export const grantView = z
   })
   .meta({ id: 'OAuthGrant' });
 
-export const viewGrant = (ctx: Context, grant: Grant): z.input<typeof grantView> => ({
-  _id: grant.id,
-  client: { id: grant.clientId, name: grant.clientName, host: grant.clientHost },
-  scopes: grant.scopes,
-  resource: getResourceAddress(ctx, grant.resource),
-  created_at: formatIsoTimestamp(grant.createdAt),
-  last_used_at: formatIsoTimestampOrNull(grant.lastUsedAt),
-});
+const viewGrantRecord = makeView(grantView);
+export const viewGrant = (ctx: Context, grant: Grant) =>
+  viewGrantRecord({
+    ...grant,
+    client: { id: grant.clientId, name: grant.clientName, host: grant.clientHost },
+    resource: getResourceAddress(ctx, grant.resource),
+  });
 
 export const consentRequestView = z
   .object({
@@ -92,15 +83,15 @@ export const tokensView = z
   })
   .meta({ id: 'OAuthTokens' });
 
-export const viewTokens = ({
-  accessToken,
-  expiresIn,
-  refreshToken,
-  scopes,
-}: IssuedTokens): z.input<typeof tokensView> => ({
-  access_token: accessToken,
-  token_type: 'Bearer',
-  expires_in: expiresIn,
-  ...(refreshToken !== undefined && { refresh_token: refreshToken }),
-  scope: scopes.join(' '),
+export const viewTokens: (tokens: IssuedTokens) => z.input<typeof tokensView> = makeView(tokensView);
+
+export const deviceView = z.object({
+  device_code: z.string(),
+  user_code: z.string().meta({ examples: ['WDJB-MJHT'] }),
+  verification_uri: z.url(),
+  verification_uri_complete: z.url(),
+  expires_in: z.int().meta({ description: 'Seconds.' }),
+  interval: z.int().meta({ description: 'Seconds.' }),
 });
+
+export const viewDevice = makeView(deviceView);

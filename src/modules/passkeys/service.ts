@@ -1,9 +1,4 @@
-import type {
-  AuthenticationResponseJSON,
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-  RegistrationResponseJSON,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
@@ -60,10 +55,7 @@ export async function listOwnPasskeys(ctx: UserContext): Promise<Passkey[]> {
 }
 
 /** Makes options for an authenticator to create a passkey for the caller, after the caller has authenticated again. */
-export async function beginRegistration(
-  ctx: UserContext,
-  reauthentication: Reauthentication,
-): Promise<PublicKeyCredentialCreationOptionsJSON> {
+export async function beginRegistration(ctx: UserContext, reauthentication: Reauthentication) {
   const { id, companyId, email, name } = ctx.actor;
   const {
     known,
@@ -163,10 +155,7 @@ export async function removePasskey(ctx: UserContext, id: string, reauthenticati
 }
 
 /** Makes options for an authenticator that signs a user in to a company: the same for all companies. */
-export async function beginAuthentication(
-  ctx: Context,
-  companySlug: string,
-): Promise<PublicKeyCredentialRequestOptionsJSON> {
+export async function beginAuthentication(ctx: Context, companySlug: string) {
   const { id } = await getActiveCompanyBySlug(ctx, companySlug);
   return makeAuthenticationOptions(ctx, id);
 }

@@ -9,10 +9,7 @@ export type Passkey = typeof passkeys.$inferSelect;
 /** The maximum number of passkeys of one user. */
 export const MAX_PASSKEYS = 20;
 
-interface PasskeyOwner {
-  companyId: string;
-  userId: string;
-}
+type PasskeyOwner = Pick<Passkey, 'companyId' | 'userId'>;
 
 const isOfUser = ({ companyId, userId }: PasskeyOwner): SQL =>
   and(eq(passkeys.companyId, companyId), eq(passkeys.userId, userId)) as SQL;
@@ -76,9 +73,7 @@ export const renamePasskey = (db: ControlDb, owner: PasskeyOwner, id: string, na
 export const deletePasskey = (db: ControlDb, owner: PasskeyOwner, id: string) =>
   db.delete(passkeys).where(and(isOfUser(owner), eq(passkeys.id, id), HAS_CHANGED_ROWS));
 
-/**
- * Records a use if the authenticator's counter is higher than the stored one, or both are 0; otherwise the passkey was copied.
- */
+/** Records a use if the counter is higher than the stored one, or both are 0; otherwise the passkey was copied. */
 export const recordPasskeyUse = (
   db: ControlDb,
   { companyId, id }: Passkey,

@@ -1,7 +1,7 @@
 import type { Condition } from '../../db/schema/schedules.ts';
 import { compareDecimals } from '../../kernel/decimals.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
-import { listSqlTokens, type SqlToken } from '../../sql-templates/lexer.ts';
+import { listSqlTokens } from '../../sql-templates/lexer.ts';
 import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { toPostgresText } from '../../tenant-sql/values.ts';
 
@@ -91,7 +91,9 @@ function makeComparison(type: string, value: Condition['value'], op: Condition['
 export function hasOrderBy(sql: string): boolean {
   let depth = 0;
   let lastWord = '';
-  for (const { kind, text } of listMeaningfulTokens(sql)) {
+  for (const { kind, start, end } of listSqlTokens(sql)) {
+    if (kind === 'space' || kind === 'comment') continue;
+    const text = sql.slice(start, end).toLowerCase();
     if (kind === 'symbol' && text === '(') depth += 1;
     if (kind === 'symbol' && text === ')') depth -= 1;
     if (depth === 0 && lastWord === 'order' && text === 'by') return true;
@@ -99,8 +101,3 @@ export function hasOrderBy(sql: string): boolean {
   }
   return false;
 }
-
-const listMeaningfulTokens = (sql: string): (Pick<SqlToken, 'kind'> & { text: string })[] =>
-  listSqlTokens(sql)
-    .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
-    .map(({ kind, start, end }) => ({ kind, text: sql.slice(start, end).toLowerCase() }));

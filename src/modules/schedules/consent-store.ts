@@ -70,19 +70,10 @@ export const deleteCountedMails = (db: ControlDb, cutoff: number, limit: number)
       ),
     );
 
-/** The consent of an address to mails of a company. */
-export interface ConsentStatus {
-  hasEnded: boolean;
-  isUsers: boolean;
-  hasAgreed: boolean;
-  isBelowLimit: boolean;
-  wasAsked: boolean;
-}
-
-/** Selects the consent of an address: always one row. */
+/** Selects the consent of an address to mails of a company: always one row. */
 export const selectConsentStatus = (db: ControlDb, to: MailAddress, since: number) =>
   db.all<
-    Record<keyof ConsentStatus, 0 | 1>
+    Record<'hasEnded' | 'isUsers' | 'hasAgreed' | 'isBelowLimit' | 'wasAsked', 0 | 1>
   >(sql`select ${hasEndedMails(to)} as hasEnded, ${isAddressOfUser(to)} as isUsers,
     ${hasConsented(to)} as hasAgreed, ${isBelowMailLimit(to, since)} as isBelowLimit,
     ${existsSql(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.askedAt))} as wasAsked`);

@@ -10,59 +10,32 @@ import {
   requestMail,
   type SendingContext,
 } from '../mails/service.ts';
-import {
-  deleteConsentRequest,
-  type MailAddress,
-  recordConsent,
-  recordConsentRequest,
-  selectConsentStatus,
-} from './consent-store.ts';
+import { deleteConsentRequest, recordConsent, recordConsentRequest, selectConsentStatus } from './consent-store.ts';
 import { makeConsentUrls, unsubscribeByToken, verifyToken } from './links.ts';
-import { type Recipient, readSchedule, type Schedule } from './store.ts';
+import { readSchedule, type Schedule } from './store.ts';
 
 /** Returns the moment from which scheduled mails to an address count for its limit. */
 export const computeCountStart = (ctx: Context): number => ctx.now() - DAY_MS;
 
-/** The reason why an address currently gets no scheduled mail. */
-export type MailRefusal = 'ended' | 'not_agreed' | 'too_many_mails';
-
 /**
- * Returns the reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only
- * after their consent and within the daily limit. `isAsked` says whether the address was asked for consent.
- */
-async function readMailRefusal(
-  ctx: Context,
-  to: MailAddress,
-): Promise<{ refusal: MailRefusal | undefined; isAsked: boolean }> {
-  const [standing] = await selectConsentStatus(ctx.db, to, computeCountStart(ctx));
-  const isAsked = Boolean(standing?.wasAsked);
-  if (!standing || standing.hasEnded) return { refusal: 'ended', isAsked };
-  if (standing.isUsers) return { refusal: undefined, isAsked };
-  if (!standing.hasAgreed) return { refusal: 'not_agreed', isAsked };
-  return { refusal: standing.isBelowLimit ? undefined : 'too_many_mails', isAsked };
-}
-
-/**
- * Returns the reason why an address currently gets no mail of a schedule; undefined if there is none. Asks the address
- * for its consent if that was not done yet.
+ * Returns the reason why an address currently gets no mail of a schedule; undefined if there is none: users of the company get
+ * them, others only after their consent and within the daily limit. Asks the address for its consent if that was not done yet.
  */
 export async function readRefusalOrAskConsent(
   ctx: Context,
-  schedule: Schedule,
+  { companyId, id }: Schedule,
   email: string,
-): Promise<MailRefusal | undefined> {
-  const { companyId, id } = schedule;
-  const { refusal, isAsked } = await readMailRefusal(ctx, { companyId, email });
-  if (refusal === 'not_agreed' && !isAsked) {
+): Promise<'ended' | 'not_agreed' | 'too_many_mails' | undefined> {
+  const [standing] = await selectConsentStatus(ctx.db, { companyId, email }, computeCountStart(ctx));
+  if (!standing || standing.hasEnded) return 'ended';
+  if (standing.isUsers) return undefined;
+  if (standing.hasAgreed) return standing.isBelowLimit ? undefined : 'too_many_mails';
+  if (!standing.wasAsked)
     await requestMail(ctx, { kind: 'schedule_consent', companyId, email, about: id }, mailConsentRequest);
-  }
-  return refusal;
+  return 'not_agreed';
 }
 
-/**
- * Asks the addresses of an active schedule that were not asked yet for their consent, so that the first run can reach
- * them.
- */
+/** Asks the addresses of an active schedule that were not asked yet for their consent, so that the first run can reach them. */
 export async function askRecipientsForConsent(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
   for (const { kind, subject } of schedule.recipients)
@@ -76,9 +49,7 @@ export async function mailConsentRequest(
 ): Promise<void> {
   const schedule = await readSchedule(ctx.db, companyId, about ?? '');
   const [company] = await selectCompany(ctx.db, companyId);
-  const isStillRecipient = schedule?.recipients.some(
-    ({ kind, subject }: Recipient) => kind === 'email' && subject === email,
-  );
+  const isStillRecipient = schedule?.recipients.some(({ kind, subject }) => kind === 'email' && subject === email);
   if (!schedule || !company || !isStillRecipient) return;
   const mailedCompany = await readMailedCompany(ctx, company);
   const { begun } = await commit(ctx.db, {

@@ -126,10 +126,7 @@ function listNumberColumns({ columns }: UserSqlResult, namedColumns: readonly st
 
 const shortenText = (text: string): string => shorten(text, SUMMARY_LIMITS.characters);
 
-/**
- * Makes a file of each table of a dashboard, or of each widget if there are no tables. A result that exceeds the
- * remaining bytes is summarized by its first rows instead.
- */
+/** Makes a file of each table, or of each widget if there are no tables; a result beyond the remaining bytes is summarized. */
 export async function attachFiles(
   item: SharedItem,
   widgets: readonly Widget[],

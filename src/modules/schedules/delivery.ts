@@ -15,7 +15,7 @@ import {
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
 import type { Execution } from '../visualizations/service.ts';
-import { type ConditionResult, evaluateCondition, hasOrderBy } from './condition.ts';
+import { evaluateCondition, hasOrderBy } from './condition.ts';
 import { computeCountStart, readRefusalOrAskConsent } from './consent.ts';
 import { attachFiles, type ScheduledMailContent, summarizeWidgets, toWidgets, type Widget } from './content.ts';
 import { makeUnsubscribeUrl, makeViewUrl } from './links.ts';
@@ -116,23 +116,22 @@ async function prepareMailings(
   const { run, schedule, item } = runDelivery;
   const [{ reader }] = group as [GroupRecipient];
   const widgets = toWidgets(item, await reader.view.run());
-  const problem = findProblem(widgets, schedule);
+  const commonProblem = findProblem(widgets, schedule);
   const visibleWidgets = widgets.filter(({ execution }) => !isDenied(execution));
   const contents = new Map<string, ScheduledMailContent>();
   const mailings: Mailing[] = [];
   for (const member of group) {
     const { recipient } = member;
+    const { problem, value } = commonProblem
+      ? { problem: commonProblem, value: null }
+      : await judgeCondition(schedule, widgets, recipient);
     if (problem) {
-      await insertOutcome(ctx.db, run, recipient, toOutcome(problem));
+      await commit(ctx.db, {
+        outcome: insertOutcome(ctx.db, run, recipient, toOutcome(problem)),
+        value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
+      });
       continue;
     }
-    const metCondition = await recordUnmetCondition(
-      ctx,
-      run,
-      recipient,
-      await judgeRecipientCondition(schedule, widgets, recipient),
-    );
-    if (!metCondition) continue;
     const { mayGetFiles } = member.reader;
     const isOutsider = recipient.kind === 'email';
     const key = `${mayGetFiles} ${isOutsider}`;
@@ -140,7 +139,7 @@ async function prepareMailings(
       contents.get(key) ??
       (await buildContent(ctx, runDelivery, visibleWidgets, mailCompany, { mayGetFiles, isOutsider }));
     contents.set(key, content);
-    mailings.push({ ...member, content, comparedValue: metCondition.value });
+    mailings.push({ ...member, content, comparedValue: value });
   }
   return mailings;
 }
@@ -167,85 +166,53 @@ function findProblem(widgets: readonly Widget[], { condition }: Schedule): RunPr
 const findWidget = (condition: Condition, widgets: readonly Widget[]): Widget | undefined =>
   widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
-/** Judges the condition on the results that a recipient may see. */
-async function judgeRecipientCondition(
+/**
+ * Judges the condition on the results that a recipient may see. @returns the reason why nothing is sent, if the condition is not
+ * met or cannot be judged, and the value to compare with next time
+ */
+async function judgeCondition(
   { condition, recipients }: Schedule,
   widgets: readonly Widget[],
   { kind, subject }: Recipient,
-): Promise<ConditionResult> {
-  if (condition === null) return { isMet: true, value: null };
+): Promise<{ problem?: RunProblem; value: string | null }> {
+  if (condition === null) return { value: null };
   const widget = findWidget(condition, widgets);
-  if (!widget || 'failure' in widget.execution) return 'undecidable';
+  if (!widget || 'failure' in widget.execution) return { problem: 'condition_failed', value: null };
   const storedRecipient = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
-  const { execution, visualization } = widget;
-  return evaluateCondition(
+  const verdict = await evaluateCondition(
     condition,
-    execution.result,
+    widget.execution.result,
     storedRecipient?.lastValue ?? null,
-    hasOrderBy(visualization.sql),
+    hasOrderBy(widget.visualization.sql),
   );
+  if (verdict === 'undecidable') return { problem: 'condition_failed', value: null };
+  return verdict.isMet ? { value: verdict.value } : { problem: 'condition_not_met', value: verdict.value };
 }
 
 /**
- * If the condition is not met, or cannot be judged, records that as the reason why nothing is sent. @returns the value to
- * compare with next time if the condition is met, else undefined
- */
-async function recordUnmetCondition(
-  ctx: CompanyContext,
-  run: ScheduleRun,
-  recipient: Recipient,
-  verdict: ConditionResult,
-): Promise<{ value: string | null } | undefined> {
-  if (verdict !== 'undecidable' && verdict.isMet) return verdict;
-  const problem = verdict === 'undecidable' ? 'condition_failed' : 'condition_not_met';
-  const value = verdict === 'undecidable' ? null : verdict.value;
-  await commit(ctx.db, {
-    outcome: insertOutcome(ctx.db, run, recipient, toOutcome(problem)),
-    value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
-  });
-  return undefined;
-}
-
-/**
- * Builds the content of a mail; for outsiders without web addresses, which users of the company could insert as links.
+ * Builds the content of a mail: the summary, or files for a recipient who may have them; for outsiders without web addresses,
+ * which users of the company could insert as links.
  */
 async function buildContent(
-  ctx: CompanyContext,
-  runDelivery: RunDelivery,
-  widgets: readonly Widget[],
-  mailCompany: MailedCompany,
-  { mayGetFiles, isOutsider }: { mayGetFiles: boolean; isOutsider: boolean },
-): Promise<ScheduledMailContent> {
-  if (!isOutsider) return buildSummaryOrFiles(ctx, runDelivery, widgets, mailCompany, mayGetFiles);
-  const outsiderWidgets = widgets.map(({ visualization, execution }) => ({
-    visualization: { ...visualization, name: toOutsiderText(visualization.name) },
-    execution,
-  }));
-  const content = await buildSummaryOrFiles(ctx, runDelivery, outsiderWidgets, mailCompany, mayGetFiles);
-  return { ...content, sections: content.sections.map(toOutsiderSection) };
-}
-
-/** Builds the summary, or the files for a recipient who may have them. */
-async function buildSummaryOrFiles(
   ctx: CompanyContext,
   { schedule: { format }, item }: RunDelivery,
   widgets: readonly Widget[],
   { locale }: MailedCompany,
-  includesFiles: boolean,
+  { mayGetFiles, isOutsider }: { mayGetFiles: boolean; isOutsider: boolean },
 ): Promise<ScheduledMailContent> {
-  if (format !== 'summary' && includesFiles) {
-    return attachFiles(item, widgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes });
-  }
-  const summary = summarizeWidgets(widgets, locale);
-  return format === 'summary'
-    ? summary
-    : { ...summary, notes: [...summary.notes, MAIL_TEXTS[locale].schedule.noFiles] };
+  const namedWidgets = widgets.map(({ visualization, execution }) => {
+    const { name } = visualization;
+    return { visualization: { ...visualization, name: isOutsider ? toOutsiderText(name) : name }, execution };
+  });
+  const content =
+    format !== 'summary' && mayGetFiles
+      ? await attachFiles(item, namedWidgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes })
+      : summarizeWidgets(namedWidgets, locale);
+  if (format !== 'summary' && !mayGetFiles) content.notes.push(MAIL_TEXTS[locale].schedule.noFiles);
+  return isOutsider ? { ...content, sections: content.sections.map(toOutsiderSection) } : content;
 }
 
-/**
- * Sends one mail, at most once: the delivery is recorded before the mail is sent, and the record is deleted only where
- * the mail service reports that it did not accept the mail.
- */
+/** Sends one mail, at most once: its record is made before, and deleted only where the mail service did not accept the mail. */
 async function sendMail(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: RunDelivery,

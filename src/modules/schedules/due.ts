@@ -19,10 +19,7 @@ const BATCH_SIZE = 1000;
 /** The maximum number of transactions with which one scheduled run creates runs. */
 const MAX_TRANSACTIONS = 30;
 
-/**
- * The number of a company's runs done at the same time: each uses two of the forty connections of the company's reader, and
- * viewers need connections, too.
- */
+/** The number of a company's runs at the same time: each uses two of its reader's forty connections, which viewers need, too. */
 const MAX_CONCURRENT_RUNS = 4;
 
 /** The time after which the message of a run counts as lost. Milliseconds. */
@@ -62,10 +59,7 @@ function makeRunMessages(companyId: string, sentMessageCounts: Map<string, numbe
   return [{ type: 'schedules.run', companyId }];
 }
 
-/**
- * Returns the next occurrence, at least the shortest interval after the current one, even where the time zone's clock
- * changes; null if there is none.
- */
+/** Returns the next occurrence, at least the shortest interval after the current one, even at a clock change; null if none. */
 function findNextOccurrenceAfter(schedule: DueSchedule, now: number): number | null {
   try {
     return findNextOccurrence(schedule, Math.max(now, schedule.nextRunAt + MIN_INTERVAL_MS - 1));

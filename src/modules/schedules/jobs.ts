@@ -1,4 +1,3 @@
 export { mailConsentRequest } from './consent.ts';
 export { createDueRuns, purgeRuns, resumeRuns } from './due.ts';
-export { mailPausedSchedule } from './paused.ts';
-export { runSchedules } from './runs.ts';
+export { mailPausedSchedule, runSchedules } from './runs.ts';

@@ -9,13 +9,9 @@ import {
 } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { endAllMails, type MailConsent, selectConsent } from './consent-store.ts';
-import type { Recipient, Schedule } from './store.ts';
-import { selectRecipients, unsubscribeRecipient } from './store.ts';
+import { type Recipient, type Schedule, selectRecipients, unsubscribeRecipient } from './store.ts';
 
-/**
- * Returns the base URL of public pages: `PUBLIC_URL`, else that of the request that wrote the schedule, as a background run has
- * none.
- */
+/** Returns the base URL of public pages: `PUBLIC_URL`, else that of the request that wrote the schedule: runs have none. */
 const getPagesBaseUrl = (ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>): string =>
   (ctx.config.PUBLIC_URL ?? apiUrl).replace(/\/+$/, '');
 
@@ -49,10 +45,8 @@ export const makeUnsubscribeUrl = async (ctx: Context, schedule: Schedule, recip
 
 /** Makes the links by which an address consents to the mails of a company, and by which it ends them all. */
 export async function makeConsentUrls(ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>, consent: MailConsent) {
-  const [base, token] = [
-    getPagesBaseUrl(ctx, { apiUrl }),
-    await makeToken(ctx, consent, formatConsentSignedText(consent)),
-  ];
+  const base = getPagesBaseUrl(ctx, { apiUrl });
+  const token = await makeToken(ctx, consent, formatConsentSignedText(consent));
   return { agreeUrl: `${base}/mail-consent/${token}`, unsubscribeUrl: `${base}/unsubscribe/${token}` };
 }
 
@@ -95,10 +89,7 @@ export async function verifyToken(ctx: Context, token: string): Promise<TokenHol
 /** Tells whether the holder of a token can end all mails of a company: an external address can, a user of the company cannot. */
 export const canEndAllMails = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
 
-/**
- * Unsubscribes the holder of a token: from its schedule, or from all of the company's where the token or `endsAllMails` says so.
- * @returns false where there was no subscription to end
- */
+/** Unsubscribes a token's holder from its schedule, or from all of the company's. @returns false where there was nothing to end */
 export async function unsubscribeByToken(ctx: Context, token: string, endsAllMails: boolean): Promise<boolean> {
   const holder = await verifyToken(ctx, token);
   if (!holder) return false;

@@ -25,19 +25,16 @@ const answerQuery = z.object({
     .meta({ description: '`no` ends all scheduled emails of the company, for good.' }),
 });
 
-/** Makes the content of a page from its texts, the company's name, and the holder of the link, if any. */
-type MakePageContent = (
-  texts: (typeof MAIL_TEXTS)['en']['pages'],
-  company: string,
-  holder: TokenHolder | undefined,
-) => PlainContent;
-
-/** Builds a page for the holder of a mail's link, in the brand of its company. */
+/** Builds a page for the holder of a mail's link, if there is one, in the brand of its company. */
 async function buildPage(
   ctx: Context,
   request: Request,
   token: string,
-  makeContent: MakePageContent,
+  makeContent: (
+    texts: (typeof MAIL_TEXTS)['en']['pages'],
+    company: string,
+    holder: TokenHolder | undefined,
+  ) => PlainContent,
 ): Promise<Response> {
   const [holder, locale] = [await verifyToken(ctx, token), choosePageLocale(request)];
   const { pages, aCompany } = MAIL_TEXTS[locale];

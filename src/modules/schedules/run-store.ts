@@ -29,14 +29,12 @@ export const selectDueSchedules = (db: ControlDb, now: number, limit: number) =>
     from ${schedules} where next_run_at <= ${now} and ${isCompanyActive(schedules.companyId)})
     order by place, next_run_at, id limit ${limit}`);
 
-/** A due schedule with the id of its run and its next occurrence. */
-export interface DueRun extends DueSchedule {
-  runId: string;
-  nextOccurrence: number | null;
-}
-
 /** Inserts the runs of occurrences, each once even if concurrent workers insert them too, and sets the next occurrences. */
-export function insertDueRuns(db: ControlDb, dueRuns: readonly DueRun[], now: number) {
+export function insertDueRuns(
+  db: ControlDb,
+  dueRuns: readonly (DueSchedule & { runId: string; nextOccurrence: number | null })[],
+  now: number,
+) {
   const dueRunsJson = JSON.stringify(
     dueRuns.map(({ id, nextRunAt, nextOccurrence, runId }) => ({ id, at: nextRunAt, next: nextOccurrence, runId })),
   );
@@ -98,10 +96,7 @@ export const claimRun = (db: ControlDb, companyId: string, { now, leaseUntil }: 
 /** The number of consecutive failures after which a schedule is paused. */
 const MAX_CONSECUTIVE_FAILURES = 3;
 
-/**
- * Ends a run while this attempt still holds it, and records the result on its schedule. `paused` returns a row if the schedule
- * has now failed too often and is paused.
- */
+/** Ends a run while this attempt holds it, and records the result on its schedule. `paused` returns a row if that is now paused. */
 export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: number) {
   const { companyId, scheduleId } = run;
   const hasFailed = lastRun.status === 'failed';

@@ -5,11 +5,18 @@ import { type LastRun, type RunProblem, scheduleRuns } from '../../db/schema/sch
 import { Failure } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
-import { prepareMailAfterChange } from '../mails/service.ts';
+import {
+  composeSchedulePausedMail,
+  type MailedProblem,
+  type MailRequest,
+  prepareMailAfterChange,
+  readMailedCompany,
+  readRecipient,
+  type SendingContext,
+} from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
 import { recordRefusal, sendToRecipients, toOutcome } from './delivery.ts';
-import { mailPausedSchedule } from './paused.ts';
 import { type ResultReader, resolveResultReader } from './recipients.ts';
 import {
   claimRun,
@@ -53,9 +60,7 @@ async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> 
   // Earlier tries did not even live to fail.
   if (run.attempt > MAX_ATTEMPTS) return void (await finishRun(ctx, run, schedule, ['unavailable']));
   try {
-    const outcome = await tryRun(ctx, run, schedule);
-    if (outcome === 'ended') return;
-    await postponeRun(ctx, run);
+    if ((await tryRun(ctx, run, schedule)) === 'later') await postponeRun(ctx, run);
   } catch (error) {
     logError('schedule_run_failed', error, { schedule_id: run.scheduleId, company_id: run.companyId });
     if (run.attempt < MAX_ATTEMPTS) await postponeRun(ctx, run);
@@ -150,14 +155,41 @@ async function finishRun(
   return 'ended';
 }
 
-/**
- * Prepares the mail to the schedule's maker, if still an active user; the mail is stored only if the previous statement
- * of the batch paused the schedule.
- */
+/** Prepares the mail to the schedule's maker, if active; it is stored if the previous statement paused the schedule. */
 async function prepareNoticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
   const schedule = await readSchedule(ctx.db, companyId, scheduleId);
   const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];
   if (!maker?.isActive) return undefined;
   const request = { kind: 'schedule_paused' as const, companyId, email: maker.email, about: scheduleId };
   return prepareMailAfterChange(ctx, request, mailPausedSchedule);
+}
+
+const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
+  'condition_not_met',
+  'files_too_large',
+  'not_agreed',
+  'too_many_mails',
+  'quota_exceeded',
+];
+
+const isReported = (problem: RunProblem): problem is MailedProblem => !UNREPORTED_PROBLEMS.includes(problem);
+
+/** Mails the maker of a schedule that it is paused, and why. */
+export async function mailPausedSchedule(
+  ctx: SendingContext,
+  { companyId, email, about }: MailRequest<'schedule_paused'>,
+): Promise<void> {
+  const { user, company } = await readRecipient(ctx, { companyId, email });
+  const schedule = await readSchedule(ctx.db, companyId, about ?? '');
+  if (!user || !company || !schedule) return;
+  await ctx.sendToMailService(
+    companyId,
+    composeSchedulePausedMail({
+      to: email,
+      name: user.name,
+      company: await readMailedCompany(ctx, company),
+      schedule: schedule.name,
+      problems: schedule.lastRun?.problems.filter(isReported) ?? [],
+    }),
+  );
 }

@@ -46,8 +46,8 @@ const MANUAL_RUN_LIMIT = { maxRuns: 5, withinMs: 10 * 60 * 1000 };
 
 const makeScheduleAction = (type: TargetType) => `${type}s:schedule` as const;
 
-const requireMaySchedule = ({ actor }: PrincipalContext, { type, id }: Target): void =>
-  requireAction(actor, makeScheduleAction(type), id);
+const requireMaySchedule = ({ actor }: PrincipalContext, { targetType, targetId }: Target): void =>
+  requireAction(actor, makeScheduleAction(targetType), targetId);
 
 /**
  * Requires access to the visualization of a condition. Whether mails come, and the result of a run, reveal whether the condition
@@ -60,10 +60,10 @@ function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, c
 }
 
 /** Rejects a target that the caller is denied, as a schedule must not send others what its maker may not see. */
-async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Target): Promise<void> {
-  if (type === 'visualization') return requireNotDenied(ctx, [id]);
-  requireNotDenied(ctx, [id], ['dashboards:get']);
-  const placedVisualizations = await selectDashboardVisualizations(ctx.db, ctx.actor.companyId, id);
+async function requireTargetNotDenied(ctx: PrincipalContext, { targetType, targetId }: Target): Promise<void> {
+  if (targetType === 'visualization') return requireNotDenied(ctx, [targetId]);
+  requireNotDenied(ctx, [targetId], ['dashboards:get']);
+  const placedVisualizations = await selectDashboardVisualizations(ctx.db, ctx.actor.companyId, targetId);
   requireNotDenied(
     ctx,
     placedVisualizations.map((visualization) => visualization.id),
@@ -78,11 +78,6 @@ function hideLastRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
     : schedule;
 }
 
-const toTarget = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targetId'>): Target => ({
-  type: targetType,
-  id: targetId,
-});
-
 /** Lists a page of the schedules whose targets the caller may schedule and see, the newest first. */
 export async function listSchedules(
   ctx: PrincipalContext,
@@ -96,7 +91,10 @@ export async function listSchedules(
   const scheduleTargets = Object.values(targets).includes('some') ? await selectTargets(ctx.db, companyId) : [];
   const listTargetIds = (type: TargetType) => {
     if (targets[type] !== 'some') return targets[type] === 'all' ? 'all' : [];
-    return scheduleTargets.flatMap((target) => (target.type === type && maySchedule(ctx, target) ? [target.id] : []));
+    const allowedTargets = scheduleTargets.filter(
+      (target) => target.targetType === type && maySchedule(ctx, type, target.targetId),
+    );
+    return allowedTargets.map(({ targetId }) => targetId);
   };
   const searchRequest = { ...pageRequest, search: pageRequest.search.toLowerCase() };
   const { records, ...rest } = await readSchedules(ctx.db, companyId, searchRequest, {
@@ -106,12 +104,12 @@ export async function listSchedules(
   return { records: records.map((schedule) => hideLastRun(ctx, schedule)), ...rest };
 }
 
-const maySchedule = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
+const maySchedule = ({ actor }: PrincipalContext, type: TargetType, id = '*'): boolean =>
   isAllowed(actor, makeScheduleAction(type), id);
 
 function readSchedulingScope(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'none' {
   if (dependsOnResource(ctx.actor.access, makeScheduleAction(type))) return 'some';
-  return maySchedule(ctx, { type, id: '*' }) ? 'all' : 'none';
+  return maySchedule(ctx, type) ? 'all' : 'none';
 }
 
 /** Returns a schedule whose target the caller may schedule and is not denied: the schedule would reveal the target, too. */
@@ -126,18 +124,18 @@ export async function findSchedule(ctx: PrincipalContext, id: string): Promise<S
   const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
   if (!schedule) {
     // Only who may schedule everything of a type is told which schedules there are not.
-    const mayScheduleWholeType = TARGET_TYPES.some((type) => maySchedule(ctx, { type, id: '*' }));
-    if (!mayScheduleWholeType) requireMaySchedule(ctx, { type: 'dashboard', id: '*' });
+    if (!TARGET_TYPES.some((type) => maySchedule(ctx, type)))
+      requireMaySchedule(ctx, { targetType: 'dashboard', targetId: '*' });
     throw scheduleNotFound();
   }
-  requireMaySchedule(ctx, toTarget(schedule));
+  requireMaySchedule(ctx, schedule);
   return hideLastRun(ctx, schedule);
 }
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
-  requireMaySchedule(ctx, toTarget(input));
+  requireMaySchedule(ctx, input);
   requireMaySeeCondition(ctx, input);
-  await requireTargetNotDenied(ctx, toTarget(input));
+  await requireTargetNotDenied(ctx, input);
   await validateSchedule(ctx, input, { mustCheckTarget: true, mustCheckRecipient: () => true });
   const { recipients, ...rest } = input;
   const now = ctx.now();
@@ -181,10 +179,10 @@ export async function changeSchedule(
   const schedule = await retryOnConcurrentChange(async () => {
     const presentSchedule = await findSchedule(ctx, id);
     const { recipients, ...merged } = { ...presentSchedule, ...changes };
-    requireMaySchedule(ctx, toTarget(merged));
+    requireMaySchedule(ctx, merged);
     if (!isOnlyPause(changes)) {
       for (const checkedSchedule of [presentSchedule, merged]) requireMaySeeCondition(ctx, checkedSchedule);
-      await requireTargetNotDenied(ctx, toTarget(merged));
+      await requireTargetNotDenied(ctx, merged);
     }
     const hasChanged = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(presentSchedule[name]));
@@ -236,7 +234,7 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
 export async function requireRunnableSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = await getSchedule(ctx, id);
   requireMaySeeCondition(ctx, schedule);
-  await requireTargetNotDenied(ctx, toTarget(schedule));
+  await requireTargetNotDenied(ctx, schedule);
   return schedule;
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, not, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNotNull, not, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { readPage } from '../../db/page.ts';
@@ -23,18 +23,12 @@ export type RecipientState = Recipient & Pick<typeof scheduleRecipients.$inferSe
 
 export type Schedule = ScheduleRow & { recipients: RecipientState[] };
 
-export interface Target {
-  type: TargetType;
-  id: string;
-}
+/** The dashboard or visualization that a schedule sends. */
+export type Target = Pick<ScheduleRow, 'targetType' | 'targetId'>;
 
 const TARGET_TABLES = { dashboard: dashboards, visualization: visualizations } as const;
 
-const targetExists = ({
-  companyId,
-  targetType,
-  targetId,
-}: Pick<ScheduleRow, 'companyId' | 'targetType' | 'targetId'>): SQL =>
+const targetExists = ({ companyId, targetType, targetId }: Target & { companyId: string }): SQL =>
   existsSql(TARGET_TABLES[targetType], matchesId(TARGET_TABLES[targetType], companyId, targetId));
 
 /** Inserts a schedule while its target exists and the company has fewer than `maxSchedules` schedules. */
@@ -49,10 +43,7 @@ export const insertSchedule = (db: ControlDb, record: ScheduleRow, maxSchedules:
     ) as SQL,
   ).returning();
 
-/**
- * Updates the fields that people set, while the schedule is still the version that was read and its target exists. Its next run
- * stays unchanged where none is given.
- */
+/** Updates what people set, while the version and target that were read are there. Without a next run, that stays unchanged. */
 export const updateSchedule = (db: ControlDb, scheduleUpdate: ScheduleUpdate) => {
   const { id, companyId, version, lastRun: _lastRun, ...rest } = scheduleUpdate;
   return db
@@ -132,13 +123,11 @@ const EXTRA_COLUMNS = {
 
 /** Reads the schedule of an id; undefined if there is none. */
 export async function readSchedule(db: ControlDb, companyId: string, id: string): Promise<Schedule | undefined> {
-  const pageRequest = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(
-    db,
-    { table: schedules, filter: matchesId(schedules, companyId, id), extra: EXTRA_COLUMNS },
-    pageRequest,
-  );
-  return records[0];
+  const [schedule] = await db
+    .select({ ...getTableColumns(schedules), ...EXTRA_COLUMNS })
+    .from(schedules)
+    .where(matchesId(schedules, companyId, id));
+  return schedule;
 }
 
 /**
@@ -174,7 +163,7 @@ export const readSchedules = (
 /** Selects the targets of the company's schedules, each once. */
 export const selectTargets = (db: ControlDb, companyId: string) =>
   db
-    .selectDistinct({ type: schedules.targetType, id: schedules.targetId })
+    .selectDistinct({ targetType: schedules.targetType, targetId: schedules.targetId })
     .from(schedules)
     .where(eq(schedules.companyId, companyId));
 

@@ -30,10 +30,24 @@ export interface NewShareEvent {
 }
 
 /** Returns the reason for which a viewer was refused, where an error names one. */
-export const findRefusalReason = (error: unknown): string | undefined =>
+const findRefusalReason = (error: unknown): string | undefined =>
   error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')
     ? error.reason
     : undefined;
+
+/** Runs `work`. Where it refuses the viewer, `record` is called with the reason and the error, before that is thrown. */
+export async function runRecordingRefusal<T>(
+  work: () => Promise<T>,
+  record: (reason: string, error: unknown) => void,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const reason = findRefusalReason(error);
+    if (reason !== undefined) record(reason, error);
+    throw error;
+  }
+}
 
 /** Records an event that is independent of any change, after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
@@ -132,9 +146,7 @@ async function makeEventIdOfMinute(
   return formatIdPrefix(minuteStart) + digest.slice(0, 16);
 }
 
-/**
- * Identifies users and outsiders by id, other viewers by a keyed digest of address and browser, which are not stored themselves.
- */
+/** Identifies users and outsiders by id, others by a keyed digest of address and browser, which are not stored. */
 async function identifyViewer(
   ctx: Context,
   { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>,

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/sharing.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { formatIsoTimestamp, isoMillisecondsSchema, timestampSchema } from '../../kernel/fields.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
 import { SHARE_EVENT_TYPES, TARGET_TYPES } from '../../sharing/share-event.ts';
 import { shareEventNotFound } from './failures.ts';
-import { type Analytics, type EventFilter, getShareEvent, listShareEvents, readShareAnalytics } from './service.ts';
+import { getShareEvent, listShareEvents, readShareAnalytics } from './service.ts';
 import { shareEventView, viewShareEvent } from './views.ts';
 
 const id = z.string().min(1).max(64);
@@ -31,16 +32,6 @@ const analyticsQuery = z.object({
     .meta({ description: 'The name of an IANA time zone, whose hours, days and weeks are meant.' }),
 });
 
-const toFilter = (query: Partial<Record<keyof typeof filters | 'type', unknown>>) =>
-  ({
-    targetType: query.target_type,
-    shareId: query.share_id,
-    shareContextId: query.share_context_id,
-    type: query.type,
-    from: query.from,
-    to: query.to,
-  }) as EventFilter;
-
 const countFields = {
   resolved: z.int().meta({ description: 'How often something was opened.' }),
   executed: z.int().meta({ description: 'How often it was executed.' }),
@@ -64,7 +55,7 @@ const viewAnalytics = ({
   totals: { unique_viewers, ...totals },
   series,
   top: tops,
-}: Analytics): z.input<typeof analyticsView> => ({
+}: Awaited<ReturnType<typeof readShareAnalytics>>): z.input<typeof analyticsView> => ({
   totals,
   unique_viewers,
   series: series.map(({ start, ...rest }) => ({ start: formatIsoTimestamp(start), ...rest })),
@@ -91,8 +82,8 @@ export const shareActivityEndpoints = [
       returns: ok(makeListSchema(shareEventView)),
       fails: [],
     },
-    async ({ ctx, query }) =>
-      viewList(await listShareEvents(ctx, toFilter(query), query.page, query.per_page), viewShareEvent),
+    async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
+      viewList(await listShareEvents(ctx, toBodyFields(filter), page, perPage), viewShareEvent),
   ),
   endpoint(
     {
@@ -124,9 +115,7 @@ export const shareActivityEndpoints = [
       returns: ok(analyticsView),
       fails: [],
     },
-    async ({ ctx, query }) =>
-      viewAnalytics(
-        await readShareAnalytics(ctx, toFilter(query), { interval: query.interval, timeZone: query.time_zone }),
-      ),
+    async ({ ctx, query: { interval, time_zone: timeZone, ...filter } }) =>
+      viewAnalytics(await readShareAnalytics(ctx, toBodyFields(filter), { interval, timeZone })),
   ),
 ];

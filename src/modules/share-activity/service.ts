@@ -20,11 +20,11 @@ import { selectDeniedContexts, selectGrantTypes, selectNames } from './store.ts'
 
 export {
   countView,
-  findRefusalReason,
   type NewShareEvent,
   prepareRevocations,
   prepareShareEvent,
   recordShareEvent,
+  runRecordingRefusal,
 } from './record.ts';
 
 /** The filter of a list of a company's events. Times in milliseconds, both ends included. */
@@ -128,10 +128,7 @@ export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<
   return event;
 }
 
-/**
- * The time range in which an event is searched around the time in its id: an id begins with the event's second, or with its
- * minute for events recorded once a minute.
- */
+/** The range around the time in an event's id, which is its second, or its minute for those recorded once a minute. */
 const EVENT_TIME_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
 async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {
@@ -151,32 +148,18 @@ const queryLog = <T>(
 const MAX_INTERVALS = 1000;
 const DEFAULT_RANGE_DAYS = 30;
 
-interface TopEntry {
-  key: string;
-  label: string;
-  count: number;
-}
-
-/** Counts of how often shares and embeds were opened and executed, and by how many viewers. */
-export interface Analytics {
-  totals: Counts;
-  /** One entry for each interval, also for those without events. `start` in milliseconds. */
-  series: (Counts & { start: number })[];
-  /** Ordered by executions, the most first. */
-  top: Record<'shares' | 'dashboards' | 'viewers' | 'countries', TopEntry[]>;
-}
-
 const ZERO_COUNTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
 /**
  * Counts the views and executions of shares and embeds between `from` (by default 30 days before `to`) and `to` (by default now).
- * Intervals follow the clock of a time zone (IANA).
+ * Intervals follow the clock of a time zone (IANA). `series` has an entry for each, also without events, with its `start` in
+ * milliseconds; `top` is ordered by executions, the most first.
  */
 export async function readShareAnalytics(
   ctx: PrincipalContext,
   filter: EventFilter,
   { interval, timeZone }: { interval: Interval; timeZone: string },
-): Promise<Analytics> {
+) {
   const hiddenRecords = await requireReadEvents(ctx, filter);
   const to = filter.to ?? ctx.now();
   const from = filter.from ?? to - DEFAULT_RANGE_DAYS * DAY_MS;

@@ -2,20 +2,17 @@ import { z } from 'zod';
 import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
-import { toBodyFields } from '../../http/wire.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
 import { email, tokenSchema } from '../../kernel/fields.ts';
-import { typedCodeField } from '../sign-in/fields.ts';
+import { companySlugField, typedCodeField } from '../sign-in/fields.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,
-  type Outsider,
   type PortalTokens,
   refreshPortalSession,
   requestPortalCode,
   verifyPortalCode,
 } from './service.ts';
-
-const companySlugField = z.string().min(1).max(63);
 
 const codeRequestInput = z.object({ company_slug: companySlugField, email }).transform(toBodyFields);
 
@@ -27,11 +24,7 @@ const codeVerificationInput = z
       .pipe(z.string().regex(/^[0-9]{8}$/, 'must be eight digits, such as 1234-5678'))
       .meta({ examples: ['1234-5678'] }),
   })
-  .transform(({ company_slug, code, ...body }) => ({
-    ...body,
-    companySlug: company_slug,
-    code: code.replace(/^(\d{4})/, '$1-'),
-  }));
+  .transform((body) => ({ ...toBodyFields(body), code: body.code.replace(/^(\d{4})/, '$1-') }));
 
 const tokensView = z
   .object({
@@ -45,19 +38,9 @@ const tokensView = z
 
 const signedInView = tokensView.extend({ company: z.object({ name: z.string() }) }).meta({ id: 'PortalSignIn' });
 
-const viewTokens = ({
-  tokens,
-  outsider,
-}: {
-  tokens: PortalTokens;
-  outsider: Outsider;
-}): z.input<typeof tokensView> => ({
-  access_token: tokens.accessToken,
-  refresh_token: tokens.refreshToken,
-  access_token_expires_in: tokens.expiresIn,
-  refresh_token_expires_in: tokens.refreshExpiresIn,
-  user: { id: outsider.id, email: outsider.email, status: outsider.status },
-});
+const viewTokenRecord = makeView(tokensView);
+const viewTokens = ({ user: { id, email, status }, ...tokens }: PortalTokens) =>
+  viewTokenRecord({ ...tokens, user: { id, email, status } });
 
 export const shareAuthEndpoints = [
   endpoint(
@@ -96,8 +79,8 @@ export const shareAuthEndpoints = [
       fails: [wrongEmailedCode, companySuspended],
     },
     async ({ ctx, body }) => {
-      const { companyName: name, ...signedIn } = await verifyPortalCode(ctx, body);
-      return { ...viewTokens(signedIn), company: { name } };
+      const { companyName: name, ...tokens } = await verifyPortalCode(ctx, body);
+      return { ...viewTokens(tokens), company: { name } };
     },
   ),
   endpoint(

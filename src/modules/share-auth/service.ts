@@ -19,16 +19,29 @@ import { selectMembershipOfEmail } from '../share-contexts/service.ts';
 import {
   type AuthenticateToken,
   CODE_VALIDITY_MINUTES,
+  countSecondsUntil,
   createSession,
+  makeValidity,
   prepareCode,
   prepareCodeCheck,
   prepareRotation,
+  type RefreshToken,
+  signToken,
+  verifyToken,
   wrongEmailedCode,
 } from '../sign-in/service.ts';
 import { insertSession, type Outsider, selectLiveOutsider, upsertOutsider } from './store.ts';
-import { issuePortalTokens, type PortalTokens, verifyPortalToken } from './tokens.ts';
 
-export type { Outsider, PortalTokens };
+/** The tokens of a portal session, and their outsider; `…ExpiresIn` in seconds. */
+export interface PortalTokens {
+  accessToken: string;
+  accessTokenExpiresIn: number;
+  refreshToken: string;
+  refreshTokenExpiresIn: number;
+  user: Outsider;
+}
+
+const ACCESS_TOKEN_SECONDS = 15 * 60;
 
 /** Requests a code by mail. Neither the answer nor the time it takes reveals whether the company exists and shares anything. */
 export async function requestPortalCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
@@ -76,14 +89,11 @@ export async function mailPortalCode(
   );
 }
 
-/**
- * Signs an outsider in with a mailed code, which works once, for ten minutes, until five wrong tries. An unknown company or
- * member is answered like a wrong code.
- */
+/** Signs an outsider in with a mailed code: once, within ten minutes and five tries. Anything unknown is a wrong code. */
 export async function verifyPortalCode(
   ctx: Context,
   input: { companySlug: string; email: string; code: string },
-): Promise<{ tokens: PortalTokens; outsider: Outsider; companyName: string }> {
+): Promise<PortalTokens & { companyName: string }> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY_ID;
   if (company) ctx.setOwner(companyId);
@@ -120,14 +130,26 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   });
   const { told } = await commit(ctx.db, { begun: insertSession(ctx.db, session.record), told: event.statement });
   event.send(told);
-  return { outsider, tokens: await issuePortalTokens(ctx, outsider, session.token) };
+  return issuePortalTokens(ctx, outsider, session.token);
 }
 
+async function issuePortalTokens(ctx: Context, user: Outsider, refreshTokenData: RefreshToken): Promise<PortalTokens> {
+  const claims = { sub: user.id, company_id: user.companyId, sid: refreshTokenData.sessionId };
+  const accessClaims = { ...claims, email: user.email, jti: ctx.newId(), token_type: 'access' };
+  const [accessToken, refreshToken] = await Promise.all([
+    signToken(ctx, 'share-portal', accessClaims, makeValidity(ctx, ACCESS_TOKEN_SECONDS)),
+    signToken(ctx, 'share-portal', { ...claims, jti: refreshTokenData.jti, token_type: 'refresh' }, refreshTokenData),
+  ]);
+  const refreshTokenExpiresIn = countSecondsUntil(ctx, refreshTokenData.expiresAt);
+  return { accessToken, accessTokenExpiresIn: ACCESS_TOKEN_SECONDS, refreshToken, refreshTokenExpiresIn, user };
+}
+
+/** Verifies a portal token: `sub` is its outsider. */
+const verifyPortalToken = (ctx: Context, token: string, type: 'access' | 'refresh') =>
+  verifyToken<Record<'sub' | 'company_id' | 'sid' | 'jti', string>>(ctx, 'share-portal', token, type);
+
 /** Exchanges a refresh token for new tokens. A token that was used before, unless this is a retry, ends the session. */
-export async function refreshPortalSession(
-  ctx: Context,
-  refreshToken: string,
-): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
+export async function refreshPortalSession(ctx: Context, refreshToken: string): Promise<PortalTokens> {
   const claims = await verifyPortalToken(ctx, refreshToken, 'refresh');
   ctx.setOwner(claims.company_id, { type: 'outsider', id: claims.sub });
   const key = { companyId: claims.company_id, sessionId: claims.sid, outsiderId: claims.sub };
@@ -141,7 +163,7 @@ export async function refreshPortalSession(
     await commitAccess(ctx, makeAffectedPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
     throw invalidToken();
   }
-  return { outsider: live.outsider, tokens: await issuePortalTokens(ctx, live.outsider, rotation.makeToken(live)) };
+  return issuePortalTokens(ctx, live.outsider, rotation.makeToken(live));
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */

@@ -28,12 +28,8 @@ export type { ShareMember };
 /** The maximum number of members of a context. */
 const MAX_MEMBERS = 10_000;
 
-/** A user or group of the company by id, or an address from outside. */
-export type NewMember = { attributes: ViewerAttributes } & (
-  | { type: 'internal_user' | 'group'; id: string }
-  /** Lower-case. */
-  | { type: 'external_email'; email: string }
-);
+/** A user or group of the company by id, or a lower-case address from outside. */
+export type NewMember = Pick<MemberRow, 'memberType' | 'subject'> & { attributes: ViewerAttributes };
 
 /** Lists a page of a context's members. */
 export async function listMembers(
@@ -47,10 +43,7 @@ export async function listMembers(
   });
 }
 
-/**
- * Returns a context that shows nothing which the caller is denied, and the dashboards that it shows. @throws where the caller may
- * not add members to it
- */
+/** Returns a context and the dashboards that it shows. @throws where the caller may not add members to it */
 export async function requireContextToAddMember(ctx: PrincipalContext, id: string) {
   const context = await getContext(ctx, id);
   const dashboards = await selectGrantedDashboards(ctx.db, context);
@@ -70,11 +63,10 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
   const { context, dashboards } = await requireContextToAddMember(ctx, contextId);
   const nameAndEmail = await readNameAndEmail(ctx, member);
   const record: MemberRow = {
+    ...member,
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
     contextId,
-    memberType: member.type,
-    subject: member.type === 'external_email' ? member.email : member.id,
     attributes: Object.keys(member.attributes).length > 0 ? member.attributes : null,
     createdAt: ctx.now(),
   };
@@ -110,12 +102,12 @@ export async function removeMember(ctx: PrincipalContext, contextId: string, id:
 
 async function readNameAndEmail(
   ctx: PrincipalContext,
-  member: NewMember,
+  { memberType, subject }: NewMember,
 ): Promise<Pick<ShareMember, 'name' | 'email'>> {
-  if (member.type === 'external_email') return { name: null, email: member.email };
+  if (memberType === 'external_email') return { name: null, email: subject };
   const { companyId } = ctx.actor;
-  const id = ID_PATTERN.test(member.id) ? member.id : '';
-  if (member.type === 'group') {
+  const id = ID_PATTERN.test(subject) ? subject : '';
+  if (memberType === 'group') {
     const [group] = await selectGroup(ctx.db, companyId, id);
     if (!group || isDenied(ctx.actor, 'group', id)) throw groupNotFound('member_id');
     return { name: group.name, email: null };

@@ -21,7 +21,6 @@ import {
   requireContextToAddMember,
   type ShareMember,
 } from './members.ts';
-import { requireMayShareSomeType } from './permission.ts';
 import {
   changeContext,
   createContext,
@@ -29,6 +28,7 @@ import {
   getContext,
   listContexts,
   replaceContextGrants,
+  requireMayShareSomeType,
   requireSharableContext,
 } from './service.ts';
 
@@ -91,11 +91,11 @@ const newMemberInput = z
     z.object({ member_type: z.literal('internal_user'), member_id: memberIdField, attributes: attributesField }),
     z.object({ member_type: z.literal('group'), member_id: memberIdField, attributes: attributesField }),
   ])
-  .transform((body) =>
-    body.member_type === 'external_email'
-      ? { type: body.member_type, email: body.email, attributes: body.attributes }
-      : { type: body.member_type, id: body.member_id, attributes: body.attributes },
-  );
+  .transform(({ member_type: memberType, attributes, ...body }) => ({
+    memberType,
+    subject: 'email' in body ? body.email : body.member_id,
+    attributes,
+  }));
 
 const CONTEXT_ACCESS = {
   decidedBy: 'the share permission of every target type granted; either of them without grants',

@@ -1,4 +1,5 @@
 import { findReadDenials } from '../../access/denials.ts';
+import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
@@ -7,16 +8,12 @@ import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { makeSlug } from '../../kernel/text.ts';
 import { findPolicyProblems } from '../../sharing/filter-policy.ts';
+import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
 import { listInputs, loadSharedItem, requireMayShareItem } from '../viewing/service.ts';
+import { requireNotDenied } from '../visualizations/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import {
-  listUnshareableTypes,
-  requireMaySeeTargets,
-  requireMayShareSomeType,
-  requireMayShareTargets,
-} from './permission.ts';
 import {
   type ContextSearch,
   type Grant,
@@ -35,11 +32,17 @@ export type { ShareContext };
 
 const UNIQUE_FAILURES = { 'share_contexts.slug': shareContextSlugTaken };
 
-/** Lists the dashboards and visualizations that the caller may not see, or not share. */
-const listDeniedTargets = ({ actor }: PrincipalContext) => ({
-  dashboard: findReadDenials(actor, 'shared_dashboard'),
-  visualization: findReadDenials(actor, 'shared_visualization'),
-});
+const mayShareType = ({ actor }: PrincipalContext, type: TargetType): boolean =>
+  isAllowed(actor, `${type}s:share`, '*');
+
+export function requireMayShareSomeType(ctx: PrincipalContext): void {
+  if (!TARGET_TYPES.some((type) => mayShareType(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
+}
+
+function requireMayShareTargets(ctx: PrincipalContext, grants: readonly Grant[]): void {
+  if (grants.length === 0) requireMayShareSomeType(ctx);
+  for (const { target_type, target_id } of grants) requireAction(ctx.actor, `${target_type}s:share`, target_id);
+}
 
 /** Finds the users and groups whom the caller may not see among members. */
 export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
@@ -49,10 +52,14 @@ export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
 
 /** Lists a page of the contexts of which the caller may share everything. */
 export async function listContexts(ctx: PrincipalContext, contextSearch: ContextSearch): Promise<Page<ShareContext>> {
+  requireMayShareSomeType(ctx);
   return readContexts(ctx.db, ctx.actor.companyId, {
     ...contextSearch,
-    hiddenTypes: listUnshareableTypes(ctx),
-    denialsByType: listDeniedTargets(ctx),
+    hiddenTypes: TARGET_TYPES.filter((type) => !mayShareType(ctx, type)),
+    denialsByType: {
+      dashboard: findReadDenials(ctx.actor, 'shared_dashboard'),
+      visualization: findReadDenials(ctx.actor, 'shared_visualization'),
+    },
     deniedMembers: findDeniedMembers(ctx),
   });
 }
@@ -60,7 +67,7 @@ export async function listContexts(ctx: PrincipalContext, contextSearch: Context
 /** Returns a context if the caller may share all of its targets and is denied none of them. */
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await requireSharableContext(ctx, id);
-  requireMaySeeTargets(ctx, context.grants);
+  for (const { target_type, target_id } of context.grants) requireNotDenied(ctx, [target_id], [`${target_type}s:get`]);
   return context;
 }
 
@@ -68,10 +75,7 @@ export async function getContext(ctx: PrincipalContext, id: string): Promise<Sha
 export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareContext | undefined> =>
   readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
 
-/**
- * Returns a context if the caller may share all of its targets. A caller who is denied seeing a target may still revoke
- * others' access to the target.
- */
+/** Returns a context if the caller may share all its targets: also of one denied, others' access may be revoked. */
 export async function requireSharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await findContext(ctx, id);
   if (!context) {

@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, not, type SQL, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
@@ -69,10 +69,7 @@ const CONTEXT_ORDER_COLUMNS = { name: makeNocaseSql(shareContexts.name), created
 
 export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER_COLUMNS>;
 
-/**
- * Reads a page of a company's contexts, without those that show something of a type in `hiddenTypes`, or something that is
- * denied.
- */
+/** Reads a page of a company's contexts, without those that show something denied, or of a type in `hiddenTypes`. */
 export const readContexts = (
   db: ControlDb,
   companyId: string,
@@ -115,14 +112,11 @@ export async function readContext(
   id: string,
   deniedMembers: DeniedMembers,
 ): Promise<ShareContext | undefined> {
-  const filter = matchesId(shareContexts, companyId, id);
-  const pageRequest = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(
-    db,
-    { table: shareContexts, filter, extra: selectExtraColumns(deniedMembers) },
-    pageRequest,
-  );
-  return records[0];
+  const [context] = await db
+    .select({ ...getTableColumns(shareContexts), ...selectExtraColumns(deniedMembers) })
+    .from(shareContexts)
+    .where(matchesId(shareContexts, companyId, id));
+  return context;
 }
 
 /** Inserts a context while the dashboards that it shows are unchanged. A taken slug gets a suffix if `canChangeSlug`. */
@@ -247,9 +241,7 @@ export const readMembers = (
     { ...page, by: MEMBER_ORDER_COLUMNS[page.by] },
   );
 
-/**
- * Inserts a member while the context is the version that was read and not full, and the dashboards that it shows are unchanged.
- */
+/** Inserts a member while the context is the version that was read and not full, and its dashboards are unchanged. */
 export const insertMember = (
   db: ControlDb,
   record: MemberRow,

@@ -4,6 +4,7 @@ import { wantsFreshResult } from '../../http/cache-control.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
 import { makePageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, makeListSchema, toPageRequest, viewList } from '../../http/surfaces/sharing.ts';
+import { makeView } from '../../http/wire.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
@@ -26,28 +27,15 @@ import {
   listOwnContexts,
   listOwnDashboards,
   type PortalDashboard,
-  type PortalEntry,
   readPortalOptions,
   requireCompanyOfCaller,
 } from './service.ts';
 
 const entryView = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    slug: z.string(),
-    description: z.string(),
-    context_id: z.string(),
-  })
+  .object({ id: z.string(), name: z.string(), slug: z.string(), description: z.string(), context_id: z.string() })
   .meta({ id: 'PortalEntry' });
 
-const viewEntry = ({ id, name, slug, description, contextId }: PortalEntry): z.input<typeof entryView> => ({
-  id,
-  name,
-  slug,
-  description,
-  context_id: contextId,
-});
+const viewEntry = makeView(entryView);
 
 const dashboardView = sharedItemView
   .extend({ context_id: z.string(), allow_downloads: z.boolean() })
@@ -75,7 +63,21 @@ const PORTAL_PATH = '/api/v1/share-portal';
 const COMPANY_PATH = `${PORTAL_PATH}/{company_slug}` as const;
 const pagesQuery = makePageQuery('per_page');
 const contextQuery = z.object({ context_id: contextIdField });
-const portalExecutionInput = executionInput.extend({ context_id: contextIdField });
+const optionsContract = {
+  ...portalAccess,
+  method: 'get',
+  query: optionsQuery.extend({ context_id: contextIdField }),
+  returns: ok(optionsView),
+} as const;
+const executionContract = {
+  ...portalAccess,
+  method: 'post',
+  safe: true,
+  query: executionQuery,
+  body: executionInput.extend({ context_id: contextIdField }),
+  exactNumbers: true,
+  returns: prepared(resultsView, ...downloadMediaTypes),
+} as const;
 
 /** The routes of the portal. Every route exists by the dashboard's id, and by the slugs of company and dashboard. */
 export const sharePortalEndpoints = [
@@ -179,14 +181,11 @@ export const sharePortalEndpoints = [
   ),
   endpoint(
     {
-      ...portalAccess,
-      method: 'get',
+      ...optionsContract,
       path: `${PORTAL_PATH}/dashboards/{id}/filters/{filter_slug}/options`,
       operationId: 'listPortalFilterOptions',
       summary: 'List the options of a filter of a portal dashboard',
       description: 'Of a `select` or `multi_select`, only the values that the caller’s context lets them choose.',
-      query: optionsQuery.extend({ context_id: contextIdField }),
-      returns: ok(optionsView),
       fails: [...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) =>
@@ -199,15 +198,12 @@ export const sharePortalEndpoints = [
   ),
   endpoint(
     {
-      ...portalAccess,
-      method: 'get',
+      ...optionsContract,
       path: `${COMPANY_PATH}/dashboards/{dashboard_slug}/filters/{filter_slug}/options`,
       operationId: 'listPortalFilterOptionsBySlug',
       summary: 'List the options of a filter of a portal dashboard by slug',
       description:
         'Of a `select` or `multi_select`, as by id, for addresses that name the company and the dashboard by their slugs.',
-      query: optionsQuery.extend({ context_id: contextIdField }),
-      returns: ok(optionsView),
       fails: [companyNotFound, ...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) => {
@@ -218,17 +214,11 @@ export const sharePortalEndpoints = [
   ),
   endpoint(
     {
-      ...portalAccess,
-      method: 'post',
+      ...executionContract,
       path: `${PORTAL_PATH}/dashboards/{id}/execute`,
       operationId: 'executePortalDashboard',
       summary: 'Execute a portal dashboard',
       description: `Runs the dashboard with values for the filters that the caller’s context leaves open. ${EXECUTION_DESCRIPTION}`,
-      safe: true,
-      query: executionQuery,
-      body: portalExecutionInput,
-      exactNumbers: true,
-      returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
     ({ ctx, params, query, body, request }) =>
@@ -239,17 +229,11 @@ export const sharePortalEndpoints = [
   ),
   endpoint(
     {
-      ...portalAccess,
-      method: 'post',
+      ...executionContract,
       path: `${COMPANY_PATH}/dashboards/{dashboard_slug}/execute`,
       operationId: 'executePortalDashboardBySlug',
       summary: 'Execute a portal dashboard by slug',
       description: `As by id, for addresses that name the company and the dashboard by their slugs. ${EXECUTION_DESCRIPTION}`,
-      safe: true,
-      query: executionQuery,
-      body: portalExecutionInput,
-      exactNumbers: true,
-      returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [companyNotFound, ...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
     ({ ctx, params, query, body, request }) => {

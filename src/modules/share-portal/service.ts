@@ -1,36 +1,36 @@
-import type { Context } from '../../context.ts';
+import type { CompanyContext, Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { PreparedResponse } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
+import { combineAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
-import { countView, findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
-import { selectActiveShares } from '../shares/service.ts';
+import { countView, recordShareEvent, runRecordingRefusal } from '../share-activity/service.ts';
+import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import {
   type ExecutionQuery,
   executeForViewer,
+  getSharedRecord,
   listFilterOptions,
+  makeRules,
   type SharedItem,
   selectSharedDashboard,
   toSharedDashboard,
 } from '../viewing/service.ts';
 import { type AccessFailures, findAccessFailures, requireNotDenied } from '../visualizations/service.ts';
 import { invalidContextId } from './failures.ts';
-import { makeMemberRules } from './member-rules.ts';
 import {
   type PortalActor,
-  type PortalEntry,
   readOwnContexts,
   readOwnDashboards,
   selectDashboardIdBySlug,
   selectGrant,
+  selectGrantsToAddress,
   selectOwnAttributes,
   selectOwnContext,
 } from './store.ts';
-
-export { makeAddressRules } from './member-rules.ts';
-export type { PortalEntry };
 
 type PortalContext = Context<PortalActor>;
 type PageRequest = { page: number; perPage: number };
@@ -81,9 +81,7 @@ export async function getPortalDashboard(ctx: PortalContext, request: DashboardR
 
 export async function readPortalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
   const dashboard = await requireDashboard(ctx, request);
-  return runRecordingRefusal(ctx, dashboard, () =>
-    listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search),
-  );
+  return recordRefusals(ctx, dashboard, () => listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search));
 }
 
 /** Executes a dashboard, which counts as a view of the context's shares, or downloads the result of one visualization. */
@@ -94,15 +92,11 @@ export async function executeInPortal(
   query: ExecutionQuery,
 ): Promise<PreparedResponse> {
   const dashboard = await requireDashboard(ctx, request);
-  const { answer, download: downloaded } = await runRecordingRefusal(ctx, dashboard, () =>
+  const { answer, download } = await recordRefusals(ctx, dashboard, () =>
     executeForViewer(ctx, dashboard.item, dashboard.rules, parameters, query),
   );
-  if (downloaded) {
-    recordEvent(ctx, 'share.downloaded', dashboard, downloaded);
-    return answer;
-  }
-  countViews(ctx, dashboard, 1);
-  recordEvent(ctx, 'share.executed', dashboard);
+  if (!download) countViews(ctx, dashboard, 1);
+  recordEvent(ctx, download ? 'share.downloaded' : 'share.executed', dashboard, download);
   return answer;
 }
 
@@ -112,10 +106,7 @@ function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, execution
   for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executionCount);
 }
 
-/**
- * Opens a dashboard for the caller. Every request reads all data that decides on access, so that a removal takes effect at the
- * next one.
- */
+/** Opens a dashboard for the caller. Each request reads all that decides on access: a removal takes effect at the next. */
 async function requireDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const { companyId } = ctx.actor;
   const contextId = parseContextId(request.contextId);
@@ -161,19 +152,8 @@ function parseContextId(sentId: unknown): string {
 }
 
 /** Runs `work` and records it if the caller is denied something. */
-async function runRecordingRefusal<T>(
-  ctx: PortalContext,
-  dashboard: PortalDashboard,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const reason = findRefusalReason(error);
-    if (reason !== undefined) recordEvent(ctx, 'share.denied', dashboard, { reason });
-    throw error;
-  }
-}
+const recordRefusals = <T>(ctx: PortalContext, dashboard: PortalDashboard, work: () => Promise<T>): Promise<T> =>
+  runRecordingRefusal(work, (reason) => recordEvent(ctx, 'share.denied', dashboard, { reason }));
 
 function recordEvent(
   ctx: PortalContext,
@@ -189,4 +169,41 @@ function recordEvent(
     shareId: others.length === 0 ? (only ?? null) : null,
     details,
   });
+}
+
+/**
+ * Makes the rules of a context's member for a target that it grants, from the grant's policies, the policies of active shares and
+ * the member's attributes. @param accessFailures the visualizations that the member is denied
+ */
+function makeMemberRules(
+  item: SharedItem,
+  grant: { filterPolicies: FilterPolicy[] },
+  shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
+  memberships: readonly { attributes: ViewerAttributes | null }[],
+  accessFailures?: AccessFailures,
+): ViewerRules {
+  const viewerTerms = {
+    policies: [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)],
+    attributes: combineAttributes(memberships.map(({ attributes }) => attributes ?? {})),
+    downloads: shares.map(({ embedOptions }) => embedOptions.allow_downloads === true),
+  };
+  return makeRules(item, viewerTerms, accessFailures);
+}
+
+/**
+ * Makes the rules under which an address sees an item, from the context that grants the item and has had the address as a member
+ * for longest; undefined if no context does.
+ */
+export async function makeAddressRules(
+  { db, actor: { companyId }, now }: CompanyContext,
+  item: SharedItem,
+  email: string,
+): Promise<ViewerRules | undefined> {
+  const { id } = getSharedRecord(item);
+  const [grant] = await selectGrantsToAddress(db, companyId, { type: item.type, id }, email);
+  if (!grant) return undefined;
+  const { contextId } = grant;
+  const shares =
+    item.type === 'dashboard' ? await selectActiveShares(db, { companyId, contextId, dashboardId: id }, now()) : [];
+  return makeMemberRules(item, grant, shares, [grant]);
 }

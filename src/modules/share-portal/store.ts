@@ -5,7 +5,7 @@ import { getCallerSubject, isBindingOfPrincipal } from '../../access/sources.ts'
 import type { Context } from '../../context.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
-import { readPage } from '../../db/page.ts';
+import { type Page, readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
@@ -21,13 +21,6 @@ export interface PortalEntry {
   slug: string;
   description: string;
   contextId: string;
-}
-
-interface PortalPage {
-  total: number;
-  page: number;
-  perPage: number;
-  records: PortalEntry[];
 }
 
 type PageRequest = { page: number; perPage: number };
@@ -53,7 +46,7 @@ export async function readOwnContexts(
   db: ControlDb,
   actor: PortalActor,
   { page, perPage }: PageRequest,
-): Promise<PortalPage> {
+): Promise<Page<PortalEntry>> {
   const filter = and(
     eq(shareContexts.companyId, actor.companyId),
     isCallerMember(actor, sql`share_contexts.id`),
@@ -71,7 +64,7 @@ export async function readOwnDashboards(
   db: ControlDb,
   actor: PortalActor,
   { page, perPage, contextId }: PageRequest & { contextId?: string },
-): Promise<PortalPage> {
+): Promise<Page<PortalEntry>> {
   const isGrantedDashboard = and(
     eq(dashboards.id, shareGrants.targetId),
     eq(dashboards.companyId, shareGrants.companyId),

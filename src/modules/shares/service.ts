@@ -62,10 +62,6 @@ export function getShareStatus(share: DashboardShare, now: number): 'active' | '
   return share.expiresAt !== null && share.expiresAt <= now ? 'expired' : 'active';
 }
 
-/** Lists a page of the company's shares. */
-export const listShares = (ctx: PrincipalContext, shareSearch: ShareSearch): Promise<Page<ShareWithViews>> =>
-  loadShares(ctx, shareSearch);
-
 /** Lists a page of a dashboard's shares. */
 export async function listDashboardShares(
   ctx: PrincipalContext,
@@ -74,10 +70,11 @@ export async function listDashboardShares(
 ): Promise<Page<ShareWithViews>> {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   await getDashboard(ctx, dashboardId);
-  return loadShares(ctx, { ...shareSearch, dashboardId });
+  return listShares(ctx, { ...shareSearch, dashboardId });
 }
 
-async function loadShares(
+/** Lists a page of the company's shares, or of one dashboard's. */
+export async function listShares(
   ctx: PrincipalContext,
   shareSearch: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
@@ -86,22 +83,8 @@ async function loadShares(
   return { ...page, records: await addViews(ctx, page.records) };
 }
 
-/** Shares a dashboard and the visualizations on it. The token is returned only here. */
-export function createShare(
-  ctx: PrincipalContext,
-  dashboardId: string,
-  terms: NewShare,
-): Promise<ShareWithViews & { token: string }> {
-  return retryOnConcurrentChange(() => tryCreateShare(ctx, dashboardId, terms));
-}
-
-/**
- * Makes a share token of the company's id, which locates the share's data, and a secret. Only the digest of the whole token is
- * stored.
- */
+/** Makes a token of the company's id, which locates the share's data, and a secret. Only the token's digest is stored. */
 const makeShareToken = (companyId: string): string => `${companyId}-${newSecretToken()}`;
-
-type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
 /** Returns a dashboard if the caller may share it and every visualization on it. */
 export async function requireDashboardToShare(
@@ -113,42 +96,47 @@ export async function requireDashboardToShare(
   return item;
 }
 
-/** Creates a share; undefined when the dashboard changed since it was read, as other visualizations may be on it now. */
-async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms: NewShare) {
-  const item = await requireDashboardToShare(ctx, dashboardId);
-  validateTerms(ctx, item, terms);
-  const token = makeShareToken(ctx.actor.companyId);
-  const now = ctx.now();
-  const share: DashboardShare = {
-    id: ctx.newId(),
-    companyId: ctx.actor.companyId,
-    dashboardId,
-    name: terms.name ?? item.dashboard.name,
-    shareType: terms.shareType,
-    shareContextId: terms.shareContextId,
-    embedOptions: { ...DEFAULT_OPTIONS, ...terms.embedOptions },
-    filterPolicies: terms.filterPolicies,
-    tokenDigest: await computeSha256Hex(token),
-    createdByUserId: ctx.actor.id,
-    createdAt: now,
-    updatedAt: now,
-    expiresAt: terms.expiresAt,
-    revokedAt: null,
-    dashboardExists: true,
-  };
-  const event = makeShareEvent(ctx, 'share.created', share, { share_type: share.shareType });
-  const { made, told } = await commit(ctx.db, {
-    made: insertShare(ctx.db, share, item.dashboard.version),
-    told: event.statement,
+/**
+ * Shares a dashboard and the visualizations on it. Tries again when the dashboard changed since it was read, as other
+ * visualizations may be on it now. The token is returned only here.
+ */
+export const createShare = (
+  ctx: PrincipalContext,
+  dashboardId: string,
+  { name, ...terms }: Omit<ShareTerms, 'name'> & { name?: string },
+): Promise<ShareWithViews & { token: string }> =>
+  retryOnConcurrentChange(async () => {
+    const item = await requireDashboardToShare(ctx, dashboardId);
+    validateTerms(ctx, item, terms);
+    const token = makeShareToken(ctx.actor.companyId);
+    const now = ctx.now();
+    const share: DashboardShare = {
+      ...terms,
+      id: ctx.newId(),
+      companyId: ctx.actor.companyId,
+      dashboardId,
+      name: name ?? item.dashboard.name,
+      embedOptions: { ...DEFAULT_OPTIONS, ...terms.embedOptions },
+      tokenDigest: await computeSha256Hex(token),
+      createdByUserId: ctx.actor.id,
+      createdAt: now,
+      updatedAt: now,
+      revokedAt: null,
+      dashboardExists: true,
+    };
+    const event = makeShareEvent(ctx, 'share.created', share, { share_type: share.shareType });
+    const { made, told } = await commit(ctx.db, {
+      made: insertShare(ctx.db, share, item.dashboard.version),
+      told: event.statement,
+    });
+    if (made.length === 0) {
+      const { shareContextId } = share;
+      if (shareContextId !== null && !(await findContext(ctx, shareContextId))) throw shareContextNotFound();
+      return undefined;
+    }
+    event.send(told);
+    return { share, token, viewCount: 0, lastAccessedAt: null };
   });
-  if (made.length === 0) {
-    const { shareContextId } = share;
-    if (shareContextId !== null && !(await findContext(ctx, shareContextId))) throw shareContextNotFound();
-    return undefined;
-  }
-  event.send(told);
-  return { share, token, viewCount: 0, lastAccessedAt: null };
-}
 
 const DEFAULT_OPTIONS: EmbedOptions = {
   allowed_origins: [],
@@ -220,20 +208,14 @@ export async function requireSharableShare(ctx: PrincipalContext, id: string): P
   return share;
 }
 
-/**
- * Returns a share of a dashboard that the caller may share and see; if the caller is denied the dashboard, its shares can only be
- * revoked.
- */
+/** Returns a share if the caller may share and see its dashboard; shares of one that is denied can only be revoked. */
 export async function requireVisibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await requireSharableShare(ctx, id);
   requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);
   return share;
 }
 
-/**
- * Throws if a policy does not fit the item, or the expiry is past. @param storedExpiry the present expiry of a share, which may
- * be sent again even if it is past
- */
+/** Throws if a policy does not fit, or the expiry is past. @param storedExpiry may be sent again even if it is past */
 function validateTerms(
   ctx: PrincipalContext,
   item: SharedItem,

@@ -16,16 +16,16 @@ type ShareRow = typeof dashboardShares.$inferSelect;
 /** A share's row, and whether its dashboard exists. */
 export type DashboardShare = ShareRow & { dashboardExists: boolean };
 
-const DASHBOARD_EXISTS =
-  sql<boolean>`exists (select 1 from ${dashboards} where dashboards.id = dashboard_shares.dashboard_id and dashboards.company_id = dashboard_shares.company_id)`
-    .mapWith(Boolean)
-    .as('dashboard_exists');
+const EXTRA_COLUMNS = {
+  dashboardExists:
+    sql<boolean>`exists (select 1 from ${dashboards} where dashboards.id = dashboard_shares.dashboard_id and dashboards.company_id = dashboard_shares.company_id)`
+      .mapWith(Boolean)
+      .as('dashboard_exists'),
+};
 
 /** Makes the SQL condition that the dashboard of a share exists. */
 export const hasDashboard = ({ companyId, dashboardId }: Pick<ShareRow, 'companyId' | 'dashboardId'>) =>
   existsSql(dashboards, matchesId(dashboards, companyId, dashboardId));
-
-const EXTRA_COLUMNS = { dashboardExists: DASHBOARD_EXISTS };
 
 const ORDER_COLUMNS = { name: makeNocaseSql(dashboardShares.name), created_at: dashboardShares.createdAt };
 
@@ -52,10 +52,11 @@ export const readShares = (
 
 /** Reads a share; undefined if there is none. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
-  const filter = matchesId(dashboardShares, companyId, id);
-  const pageRequest = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
-  const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, pageRequest);
-  return records[0];
+  const [share] = await db
+    .select({ ...getTableColumns(dashboardShares), ...EXTRA_COLUMNS })
+    .from(dashboardShares)
+    .where(matchesId(dashboardShares, companyId, id));
+  return share;
 }
 
 /** Inserts a share while its dashboard is the version that was read, and its context, if it has one, exists. */

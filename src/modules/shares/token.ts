@@ -8,7 +8,7 @@ import { computeSha256Hex } from '../../platform/secrets.ts';
 import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { type Brand, viewPageBranding } from '../companies/service.ts';
-import { findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
+import { recordShareEvent, runRecordingRefusal } from '../share-activity/service.ts';
 import {
   type ExecutionQuery,
   executeForViewer,
@@ -34,10 +34,7 @@ export interface OpenedShare {
 /** The caller who holds the token of a share. */
 export type ShareViewer = ViewerActor<OpenedShare>;
 
-/**
- * The forms of a share token: that of `makeShareToken`, and a former form without the company's id. Texts of other forms are not
- * looked up.
- */
+/** The form of `makeShareToken`, and a former one without the company's id. Texts of other forms are not looked up. */
 const SHARE_TOKEN_PATTERN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
 /** Verifies the token of a share, and reads the share and its dashboard in one batch. */
@@ -54,29 +51,20 @@ export const verifyShareToken: VerifyViewerToken = async (ctx, token, count): Pr
   if (!found) throw invalidToken();
   const { share, companySlug, name, branding, logo } = found;
   await count?.(share.id);
-  try {
-    requireActiveCompany(found, () => ctx.setOwner(share.companyId));
-    if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
-    requireAllowedOrigin(ctx, share.embedOptions.allowed_origins);
-    const brand = { id: share.companyId, name, branding, logo };
-    const openedShare = { share, companySlug, brand, item: toSharedDashboard(dashboard, invalidToken) };
+  const openShare = async (): Promise<ShareViewer> => {
     const { companyId, id: tokenId } = share;
-    return {
-      kind: 'viewer',
-      companyId,
-      tokenId,
-      allowedOrigins: share.embedOptions.allowed_origins,
-      tokenRecord: openedShare,
-    };
-  } catch (error) {
-    throw count ? recordRefusal(ctx, share, error) : error;
-  }
+    requireActiveCompany(found, () => ctx.setOwner(companyId));
+    if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
+    const allowedOrigins = share.embedOptions.allowed_origins;
+    requireAllowedOrigin(ctx, allowedOrigins);
+    const brand = { id: companyId, name, branding, logo };
+    const openedShare = { share, companySlug, brand, item: toSharedDashboard(dashboard, invalidToken) };
+    return { kind: 'viewer', companyId, tokenId, allowedOrigins, tokenRecord: openedShare };
+  };
+  return count ? recordRefusals(ctx, share, openShare) : openShare();
 };
 
-/**
- * Returns the dashboard, its brand and rules for a viewer, before anything is executed; for a share in a context, only that a
- * sign-in is needed.
- */
+/** Returns what a viewer is shown before anything is executed; for a share in a context, only that a sign-in is needed. */
 export function resolveShare(ctx: Context<ShareViewer>) {
   const { share, companySlug, brand, item } = ctx.actor.tokenRecord;
   recordEvent(ctx, 'share.resolved', share);
@@ -95,9 +83,8 @@ export const executeShare = (
   query: ExecutionQuery,
 ) =>
   runForViewer(ctx, async ({ share, item }, rules) => {
-    const { answer, download: downloaded } = await executeForViewer(ctx, item, rules, parameters, query);
-    if (downloaded) recordEvent(ctx, 'share.downloaded', share, downloaded);
-    else recordEvent(ctx, 'share.executed', share);
+    const { answer, download } = await executeForViewer(ctx, item, rules, parameters, query);
+    recordEvent(ctx, download ? 'share.downloaded' : 'share.executed', share, download);
     return answer;
   });
 
@@ -123,27 +110,22 @@ const makeShareRules = ({ share, item }: OpenedShare): ViewerRules =>
     downloads: [share.embedOptions.allow_downloads === true],
   });
 
-async function runForViewer<T>(
+function runForViewer<T>(
   ctx: Context<ShareViewer>,
   work: (openedShare: OpenedShare, rules: ViewerRules) => Promise<T>,
 ): Promise<T> {
   const { tokenRecord } = ctx.actor;
-  try {
+  return recordRefusals(ctx, tokenRecord.share, async () => {
     if (tokenRecord.share.shareContextId !== null) throw signInNeeded();
-    return await work(tokenRecord, makeShareRules(tokenRecord));
-  } catch (error) {
-    throw recordRefusal(ctx, tokenRecord.share, error);
-  }
+    return work(tokenRecord, makeShareRules(tokenRecord));
+  });
 }
 
-/** Records that a viewer was denied something, and returns the error to throw. */
-function recordRefusal(ctx: Context, share: OpenedShare['share'], error: unknown): unknown {
-  const reason = findRefusalReason(error);
-  if (reason !== undefined) {
-    recordEvent(ctx, 'share.denied', share, { reason }, invalidToken.matches(error) ? share.id : undefined);
-  }
-  return error;
-}
+/** Runs `work`, and records it when the viewer is denied something. */
+const recordRefusals = <T>(ctx: Context, share: OpenedShare['share'], work: () => Promise<T>): Promise<T> =>
+  runRecordingRefusal(work, (reason, error) =>
+    recordEvent(ctx, 'share.denied', share, { reason }, invalidToken.matches(error) ? share.id : undefined),
+  );
 
 function recordEvent(
   ctx: Context,

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
@@ -7,7 +8,6 @@ import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cip
 import { findTrustProblem } from '../../platform/openid.ts';
 import { type Company, getActiveCompanyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
-import { findCertificateProblem } from './certificate.ts';
 import { ssoNotConfigured } from './failures.ts';
 import { createOidcProtocol } from './oidc.ts';
 import type { Protocol } from './protocol.ts';
@@ -25,10 +25,7 @@ import {
 
 export type { Configuration };
 
-/**
- * The configuration that an administrator sends. If it has no client secret, the one stored for the same issuer and client is
- * kept.
- */
+/** What an administrator sends. Without a client secret, the one stored for the same issuer and client is kept. */
 export interface ConfigurationInput {
   provider: OidcSettings | SamlSettings;
   clientSecret?: string;
@@ -42,9 +39,11 @@ export const makeServiceProvider = (ctx: Context, companySlug: string) => ({
   callbackUrl: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/callback`,
 });
 
-/** Returns the configuration of the caller's company. */
-export async function getConfiguration(ctx: PrincipalContext): Promise<Configuration> {
-  return requireConfigured(await selectConfiguration(ctx.db, ctx.actor.companyId));
+/** Returns the configuration of a company. */
+export async function readConfiguration(ctx: Context, companyId: string): Promise<Configuration> {
+  const [configuration] = await selectConfiguration(ctx.db, companyId);
+  if (!configuration) throw ssoNotConfigured();
+  return configuration;
 }
 
 /** Reads a company and its configuration, by slug. */
@@ -53,51 +52,40 @@ export async function readCompanyAndConfiguration(
   companySlug: string,
 ): Promise<{ company: Company; configuration: Configuration }> {
   const company = await getActiveCompanyBySlug(ctx, companySlug);
-  return { company, configuration: requireConfigured(await selectConfiguration(ctx.db, company.id)) };
-}
-
-/** Configures the identity provider of the caller's company, in place of the previous one. Ends sign-ins in progress. */
-export async function putCompanyConfiguration(
-  ctx: PrincipalContext,
-  input: ConfigurationInput,
-): Promise<Configuration> {
-  return retryOnConcurrentChange(() => storeConfiguration(ctx, input));
+  return { company, configuration: await readConfiguration(ctx, company.id) };
 }
 
 /**
- * Stores a new configuration of single sign-on. @returns undefined when the stored secret that is to be kept was replaced since
- * it was read
+ * Configures the identity provider of the caller's company, in place of the previous one. Ends sign-ins in progress. Tries again
+ * when the stored secret that is to be kept was replaced since it was read.
  */
-async function storeConfiguration(
-  ctx: PrincipalContext,
-  input: ConfigurationInput,
-): Promise<Configuration | undefined> {
-  const { companyId } = ctx.actor;
-  const problems = findProblems(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
-  const clientSecret = await chooseSecret(ctx, input);
-  if (input.provider.type === 'oidc' && clientSecret === null) {
-    problems.push({ field: 'client_secret', message: 'is needed for a new issuer or client_id' });
-  }
-  if (problems.length > 0) throw invalidInput(problems);
-  const now = ctx.now();
-  const { provider, redirectUris, jitProvisioning } = input;
-  const record = { companyId, provider, clientSecret, redirectUris, jitProvisioning, createdAt: now, updatedAt: now };
-  const notices = await prepareNoticesToAdministrators(ctx, 'sso_changed');
-  const {
-    configuration: [stored],
-  } = await commit(ctx.db, {
-    configuration: putConfiguration(ctx.db, record, input.clientSecret === undefined),
-    pending: endPendingSignIns(ctx.db, companyId),
-    notices: notices.statements,
+export const putCompanyConfiguration = (ctx: PrincipalContext, input: ConfigurationInput): Promise<Configuration> =>
+  retryOnConcurrentChange(async () => {
+    const { companyId } = ctx.actor;
+    const problems = findProblems(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
+    const clientSecret = await chooseSecret(ctx, input);
+    if (input.provider.type === 'oidc' && clientSecret === null) {
+      problems.push({ field: 'client_secret', message: 'is needed for a new issuer or client_id' });
+    }
+    if (problems.length > 0) throw invalidInput(problems);
+    const now = ctx.now();
+    const record = { ...input, companyId, clientSecret, createdAt: now, updatedAt: now };
+    const notices = await prepareNoticesToAdministrators(ctx, 'sso_changed');
+    const {
+      configuration: [stored],
+    } = await commit(ctx.db, {
+      configuration: putConfiguration(ctx.db, record, input.clientSecret === undefined),
+      pending: endPendingSignIns(ctx.db, companyId),
+      notices: notices.statements,
+    });
+    if (stored) notices.send();
+    return stored;
   });
-  if (stored) notices.send();
-  return stored;
-}
 
 /** Deletes the configuration of the caller's company. */
 export async function removeConfiguration(ctx: PrincipalContext): Promise<void> {
   const { companyId } = ctx.actor;
-  await getConfiguration(ctx);
+  await readConfiguration(ctx, companyId);
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_removed');
   await commit(ctx.db, {
     configuration: deleteConfiguration(ctx.db, companyId),
@@ -147,19 +135,13 @@ const REENCRYPTION_BATCH_SIZE = 500;
 /** Encrypts client secrets again under the newest key. For the scheduled run. @returns how many */
 export async function reencryptClientSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdatedConfigurations = await selectConfigurationsUnderOlderKey(
-    ctx.db,
-    getNewestPrefix(keys),
-    REENCRYPTION_BATCH_SIZE,
-  );
-  const secrets = await Promise.all(
-    outdatedConfigurations.map(({ companyId, clientSecret }) =>
-      reencrypt(keys, clientSecret, makeSecretContext(companyId)),
-    ),
-  );
-  const replaceStatements = outdatedConfigurations.map((outdatedConfiguration, index) =>
-    replaceClientSecret(ctx.db, outdatedConfiguration, secrets[index] ?? null),
-  );
+  const prefix = getNewestPrefix(keys);
+  const replaceStatements = [];
+  for (const configuration of await selectConfigurationsUnderOlderKey(ctx.db, prefix, REENCRYPTION_BATCH_SIZE)) {
+    const { companyId, clientSecret } = configuration;
+    const newSecret = await reencrypt(keys, clientSecret, makeSecretContext(companyId));
+    replaceStatements.push(replaceClientSecret(ctx.db, configuration, newSecret));
+  }
   if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
   return replaceStatements.length;
 }
@@ -204,7 +186,26 @@ function findRedirectUriProblem(uri: string, allowPrivateHosts: boolean): string
   return hash !== '' || username !== '' || password !== '' ? 'must have no fragment, user name or password' : null;
 }
 
-function requireConfigured([configuration]: Configuration[]): Configuration {
-  if (!configuration) throw ssoNotConfigured();
-  return configuration;
+/** The pattern of exactly one certificate: the parser would ignore any after the first. */
+const SINGLE_CERTIFICATE_PATTERN = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/;
+
+const MIN_MODULUS_BITS = 2048;
+
+/**
+ * Finds the problem of a provider's certificate (PEM); null if there is none. Its dates are ignored: providers let the
+ * certificates in their metadata expire, and replace them when the key changes.
+ */
+export function findCertificateProblem(pem: string): string | null {
+  if (pem === '') return 'must not be empty';
+  if (!SINGLE_CERTIFICATE_PATTERN.test(pem)) return 'must be one certificate in PEM form';
+  try {
+    const { publicKey } = new X509Certificate(pem);
+    const bits = publicKey.asymmetricKeyDetails?.modulusLength;
+    if (publicKey.asymmetricKeyType !== 'rsa') return 'must hold an RSA key';
+    return bits !== undefined && bits < MIN_MODULUS_BITS
+      ? `must hold a key of at least ${MIN_MODULUS_BITS} bits`
+      : null;
+  } catch {
+    return 'must be one certificate in PEM form';
+  }
 }

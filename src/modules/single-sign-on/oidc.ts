@@ -32,10 +32,7 @@ interface Expectation {
   codeVerifier: string;
 }
 
-/**
- * Creates the protocol of OpenID Connect by authorization code with PKCE, state and nonce. `makeCallbackUrl` is our redirect_uri at
- * the provider.
- */
+/** Creates the protocol of OpenID Connect by authorization code with PKCE, state and nonce. */
 export function createOidcProtocol(provider: {
   issuer: string;
   clientId: string;
@@ -102,10 +99,7 @@ function validateGrant(
   }
 }
 
-/**
- * Chooses how we authenticate to the provider: HTTP Basic, the standard's default, or the form where the provider accepts nothing
- * else.
- */
+/** Chooses how we authenticate: HTTP Basic, the standard's default, or the form where the provider accepts nothing else. */
 function chooseClientAuthentication(server: AuthorizationServer, secret: string) {
   const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
@@ -113,9 +107,7 @@ function chooseClientAuthentication(server: AuthorizationServer, secret: string)
 
 type Claims = Record<string, unknown>;
 
-/**
- * Reads the claims of the ID token, completed from the userinfo endpoint where the token does not say that its email is verified.
- */
+/** Reads the claims of the ID token, completed from the userinfo endpoint where it does not say that its email is verified. */
 async function readClaims(
   server: AuthorizationServer,
   client: Client,

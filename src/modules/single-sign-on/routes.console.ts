@@ -10,9 +10,9 @@ import { companyNotFound } from '../companies/service.ts';
 import { signInFailures } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
 import {
-  getConfiguration,
   makeServiceProvider,
   putCompanyConfiguration,
+  readConfiguration,
   removeConfiguration,
 } from './configuration.ts';
 import {
@@ -186,7 +186,11 @@ export const singleSignOnEndpoints = [
       returns: ok(configurationView),
       fails: [ssoNotConfigured],
     },
-    async ({ ctx }) => viewConfiguration(await getConfiguration(ctx), makeServiceProvider(ctx, ctx.actor.companySlug)),
+    async ({ ctx }) =>
+      viewConfiguration(
+        await readConfiguration(ctx, ctx.actor.companyId),
+        makeServiceProvider(ctx, ctx.actor.companySlug),
+      ),
   ),
   endpoint(
     {

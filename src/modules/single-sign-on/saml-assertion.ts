@@ -11,10 +11,7 @@ import {
 
 const BEARER_METHOD = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 
-/**
- * The conditions that need no check here: node-saml verifies audiences, no assertion is accepted twice, and we make no assertions
- * of our own.
- */
+/** Conditions that need no check: node-saml verifies audiences, each assertion is accepted once, and we make none ourselves. */
 const SUPPORTED_CONDITIONS = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction'];
 
 /** The kinds of identifier that a subject can have. */

@@ -54,21 +54,11 @@ export { reencryptClientSecrets } from './configuration.ts';
 const LOGIN_TIMEOUT_MS = 10 * MINUTE_MS;
 const CODE_LIFETIME_MS = MINUTE_MS;
 
-/**
- * The path of our own page to which the browser returns after a sign-in: it need not be listed among the redirect URIs of a
- * configuration.
- */
+/** The path of our own page after a sign-in: it need not be listed among the redirect URIs of a configuration. */
 export const SIGNED_IN_PAGE_PATH = '/oauth/signed-in';
 
-export interface StartedSignIn {
-  /** The URL at the provider to open. */
-  url: string;
-  /** The secret needed to exchange the code that the sign-in returns. */
-  exchangeSecret: string;
-}
-
-/** Begins a sign-in with the company's provider. */
-export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<StartedSignIn> {
+/** Begins a sign-in. @returns the URL to open at the provider, and the secret needed to exchange the code at the end */
+export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string) {
   const { company, configuration } = await readCompanyAndConfiguration(ctx, companySlug);
   const isAllowed =
     configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${SIGNED_IN_PAGE_PATH}`;
@@ -214,7 +204,13 @@ const issueCode = (
           code: insertCode(ctx.db, record),
           user: created ? [created.statement] : [],
           assertion: singleUseAssertion
-            ? [insertAssertion(ctx.db, await makeAssertionKey(company.id, singleUseAssertion))]
+            ? [
+                insertAssertion(ctx.db, {
+                  companyId: company.id,
+                  idDigest: await computeSha256Hex(singleUseAssertion.id),
+                  expiresAt: singleUseAssertion.validUntil,
+                }),
+              ]
             : [],
         },
         { 'sso_assertions.id_digest': createAssertionReuseError, 'users.email': emailTaken },
@@ -230,12 +226,6 @@ const issueCode = (
 
 const createAssertionReuseError = () =>
   new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
-
-const makeAssertionKey = async (companyId: string, { id, validUntil }: { id: string; validUntil: number }) => ({
-  companyId,
-  idDigest: await computeSha256Hex(id),
-  expiresAt: validUntil,
-});
 
 const personNameField = z.string().trim().min(1).max(200);
 

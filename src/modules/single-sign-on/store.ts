@@ -77,10 +77,7 @@ export const insertAssertion = (db: ControlDb, record: typeof ssoAssertions.$inf
 
 export const insertCode = (db: ControlDb, record: typeof ssoCodes.$inferInsert) => db.insert(ssoCodes).values(record);
 
-interface CodeDigests {
-  codeDigest: string;
-  exchangeDigest: string;
-}
+type CodeDigests = Record<'codeDigest' | 'exchangeDigest', string>;
 
 const isLiveCode = (digests: CodeDigests, now: number) =>
   and(
@@ -96,10 +93,7 @@ export const selectCompanyOfCode = (db: ControlDb, digests: CodeDigests, now: nu
     .innerJoin(companies, eq(companies.id, ssoCodes.companyId))
     .where(isLiveCode(digests, now));
 
-/**
- * Deletes a code and returns it, so that it can be exchanged only once, by the client that began its sign-in. While the company
- * is suspended it is kept.
- */
+/** Deletes and returns a code, for one exchange, by the client that began. While the company is suspended it is kept. */
 export const consumeCode = (db: ControlDb, digests: CodeDigests, now: number) =>
   db
     .delete(ssoCodes)

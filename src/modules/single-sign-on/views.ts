@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { formatIsoTimestamp, timestampSchema, webAddressSchema } from '../../kernel/fields.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
+import { timestampSchema, webAddressSchema } from '../../kernel/fields.ts';
 import { trustEmailField } from '../sign-in/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
@@ -50,21 +51,10 @@ export const configurationInput = z
     z.object({ ...oidcFields, client_secret: secretField, ...commonFields }).meta({ id: 'OidcConfigurationInput' }),
     z.object({ ...samlFields, ...commonFields }).meta({ id: 'SamlConfigurationInput' }),
   ])
-  .transform((input): ConfigurationInput => {
-    const { redirect_uris: redirectUris, jit_provisioning: jitProvisioning } = input;
-    if (input.type === 'oidc') {
-      const { type, issuer, client_id: clientId, trust_email: trustEmail } = input;
-      const provider = { type, issuer, clientId, trustEmail };
-      return { provider, clientSecret: input.client_secret, redirectUris, jitProvisioning };
-    }
-    const provider = {
-      type: input.type,
-      idpEntityId: input.idp_entity_id,
-      idpSsoUrl: input.idp_sso_url,
-      idpCertificates: input.idp_certificates,
-      attributes: input.attributes,
-    };
-    return { provider, redirectUris, jitProvisioning };
+  .transform(({ redirect_uris: redirectUris, jit_provisioning: jitProvisioning, ...input }): ConfigurationInput => {
+    if (input.type === 'saml') return { provider: toBodyFields(input), redirectUris, jitProvisioning };
+    const { client_secret: clientSecret, ...provider } = input;
+    return { provider: toBodyFields(provider), clientSecret, redirectUris, jitProvisioning };
   });
 
 const readOnlyFields = {
@@ -75,39 +65,23 @@ const readOnlyFields = {
   updated_at: timestampSchema,
 };
 
+const oidcView = z.object({ ...oidcFields, ...commonFields, ...readOnlyFields }).meta({ id: 'OidcConfiguration' });
+const samlView = z
+  .object({ ...samlFields, ...commonFields, sp_entity_id: z.string(), metadata_url: z.string(), ...readOnlyFields })
+  .meta({ id: 'SamlConfiguration' });
+
 /** A configuration without its secrets. */
-export const configurationView = z
-  .discriminatedUnion('type', [
-    z.object({ ...oidcFields, ...commonFields, ...readOnlyFields }).meta({ id: 'OidcConfiguration' }),
-    z
-      .object({ ...samlFields, ...commonFields, sp_entity_id: z.string(), metadata_url: z.string(), ...readOnlyFields })
-      .meta({ id: 'SamlConfiguration' }),
-  ])
-  .meta({ id: 'SsoConfiguration' });
+export const configurationView = z.discriminatedUnion('type', [oidcView, samlView]).meta({ id: 'SsoConfiguration' });
+
+const viewOidc = makeView(oidcView);
+const viewSaml = makeView(samlView);
 
 export function viewConfiguration(
-  { provider, redirectUris, jitProvisioning, createdAt, updatedAt }: Configuration,
-  serviceProvider: { entityId: string; callbackUrl: string },
-): z.input<typeof configurationView> {
-  const sharedFields = {
-    redirect_uris: redirectUris,
-    jit_provisioning: jitProvisioning,
-    callback_url: serviceProvider.callbackUrl,
-    created_at: formatIsoTimestamp(createdAt),
-    updated_at: formatIsoTimestamp(updatedAt),
-  };
-  if (provider.type === 'oidc') {
-    const { issuer, clientId, trustEmail = false } = provider;
-    return { type: 'oidc', issuer, client_id: clientId, trust_email: trustEmail, ...sharedFields };
-  }
-  return {
-    type: 'saml',
-    idp_entity_id: provider.idpEntityId,
-    idp_sso_url: provider.idpSsoUrl,
-    idp_certificates: provider.idpCertificates,
-    attributes: provider.attributes ?? {},
-    sp_entity_id: serviceProvider.entityId,
-    metadata_url: serviceProvider.entityId,
-    ...sharedFields,
-  };
+  { provider, ...configuration }: Configuration,
+  { entityId, callbackUrl }: { entityId: string; callbackUrl: string },
+) {
+  const sharedFields = { ...configuration, callbackUrl, spEntityId: entityId, metadataUrl: entityId };
+  return provider.type === 'oidc'
+    ? viewOidc({ ...sharedFields, ...provider, trustEmail: provider.trustEmail ?? false })
+    : viewSaml({ ...sharedFields, ...provider, attributes: provider.attributes ?? {} });
 }

@@ -7,10 +7,7 @@ export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthe
   console: 'INVALID_SOCIAL_TOKEN',
 });
 
-/**
- * The identity differs from the one pinned to the user: another person now has the address at the provider, or the user comes
- * from another provider.
- */
+/** The identity is not the one pinned to the user: the address is another person's there now, or the provider is another one. */
 export const identityMismatch = defineFailure('social.another_identity', 'forbidden', {
   message: 'This user signed in with another identity before. An administrator can remove that identity.',
 });

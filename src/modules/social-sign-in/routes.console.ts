@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { administratorsOnly, companySuspended, grantExceeds } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
 import { tokenSchema, webAddressSchema } from '../../kernel/fields.ts';
 import { openIdFailures } from '../../platform/openid.ts';
 import { companyNotFound } from '../companies/service.ts';
@@ -19,49 +20,34 @@ import {
 import {
   beginProviderSignIn,
   deleteUserIdentity,
-  getSocialProviders,
   putSocialProviders,
+  readProviders,
   type SocialProvider,
   signInWithIdToken,
 } from './service.ts';
 
 const MAX_PROVIDERS = 20;
 
+const providerView = z.object({
+  issuer: webAddressSchema.meta({ description: 'The `iss` of its tokens, exactly; https on a public address.' }),
+  audience: z.string().min(1).max(1024).meta({ description: 'The client id that its tokens are issued to.' }),
+  jwks_uri: webAddressSchema.optional().meta({ description: 'Where its keys are; found by discovery when left out.' }),
+  trust_email: trustEmailField.optional(),
+});
+
 const socialConfigurationView = z
-  .object({
-    providers: z
-      .array(
-        z.object({
-          issuer: webAddressSchema.meta({
-            description: 'The `iss` of its tokens, exactly; https on a public address.',
-          }),
-          audience: z.string().min(1).max(1024).meta({ description: 'The client id that its tokens are issued to.' }),
-          jwks_uri: webAddressSchema
-            .optional()
-            .meta({ description: 'Where its keys are; found by discovery when left out.' }),
-          trust_email: trustEmailField.optional(),
-        }),
-      )
-      .max(MAX_PROVIDERS),
-  })
+  .object({ providers: z.array(providerView).max(MAX_PROVIDERS) })
   .meta({ id: 'SocialConfiguration' });
 
 const configurationInput = socialConfigurationView.transform(({ providers }) =>
-  providers.map(({ issuer, audience, jwks_uri, trust_email }) => ({
-    issuer,
-    audience,
-    jwksUri: jwks_uri ?? null,
-    trustEmail: trust_email,
-  })),
+  providers.map((provider) => ({ ...toBodyFields(provider), jwksUri: provider.jwks_uri ?? null })),
 );
 
-const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialConfigurationView> => ({
-  providers: providers.map(({ issuer, audience, jwksUri, trustEmail: isTrusted = false }) => ({
-    issuer,
-    audience,
-    ...(jwksUri !== null && { jwks_uri: jwksUri }),
-    ...(isTrusted && { trust_email: true }),
-  })),
+const viewProvider = makeView(providerView);
+const viewConfiguration = (providers: SocialProvider[]) => ({
+  providers: providers.map(({ jwksUri, trustEmail, ...provider }) =>
+    viewProvider({ ...provider, jwksUri: jwksUri ?? undefined, trustEmail: trustEmail || undefined }),
+  ),
 });
 
 const tokenInput = z
@@ -115,7 +101,7 @@ export const socialSignInEndpoints = [
       ),
       fails: [companyNotFound, companySuspended, socialProviderNotFound, providerNeedsClientSecret, ...openIdFailures],
     },
-    ({ ctx, params, query }) => beginProviderSignIn(ctx, { companySlug: params.company_slug, issuer: query.issuer }),
+    ({ ctx, params, query }) => beginProviderSignIn(ctx, params.company_slug, query.issuer),
   ),
   endpoint(
     {
@@ -128,7 +114,7 @@ export const socialSignInEndpoints = [
       returns: ok(socialConfigurationView),
       fails: [],
     },
-    async ({ ctx }) => viewConfiguration(await getSocialProviders(ctx)),
+    async ({ ctx }) => viewConfiguration(await readProviders(ctx, ctx.actor.companyId)),
   ),
   endpoint(
     {

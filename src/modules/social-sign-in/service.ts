@@ -36,11 +36,6 @@ import {
 
 export type { SocialProvider };
 
-/** Returns the providers of the caller's company. */
-export async function getSocialProviders(ctx: PrincipalContext): Promise<SocialProvider[]> {
-  return readProviders(ctx, ctx.actor.companyId);
-}
-
 /** Replaces the providers of the caller's company. */
 export async function putSocialProviders(
   ctx: PrincipalContext,
@@ -62,22 +57,12 @@ export const readIssuers = async (ctx: Context, companyId: string): Promise<stri
   ...new Set((await readProviders(ctx, companyId)).map(({ issuer }) => issuer)),
 ];
 
-export interface StartedSignIn {
-  /** The URL at the provider to open. */
-  url: string;
-  /** The values that the provider's answer must repeat: `state` beside the token, `nonce` in it. */
-  state: string;
-  nonce: string;
-}
-
 /**
  * Begins a sign-in on our own page: the provider redirects back to that page with an ID token in the fragment, which no
  * server sees. A code would have to be exchanged with a client secret, which a configuration does not have.
+ * @returns the URL at the provider to open, and what its answer must repeat: `state` beside the token, `nonce` in it
  */
-export async function beginProviderSignIn(
-  ctx: Context,
-  { companySlug, issuer }: { companySlug: string; issuer: string },
-): Promise<StartedSignIn> {
+export async function beginProviderSignIn(ctx: Context, companySlug: string, issuer: string) {
   const company = await getActiveCompanyBySlug(ctx, companySlug);
   requireActiveCompany(company);
   // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.
@@ -177,7 +162,8 @@ export async function purgeUsedTokens(ctx: Context): Promise<void> {
   await deleteOldUsedTokens(ctx.db, ctx.now());
 }
 
-async function readProviders(ctx: Context, companyId: string): Promise<SocialProvider[]> {
+/** Reads the providers of a company. */
+export async function readProviders(ctx: Context, companyId: string): Promise<SocialProvider[]> {
   const [configuration] = await selectSocialConfiguration(ctx.db, companyId);
   return configuration?.providers ?? [];
 }
@@ -187,13 +173,12 @@ function findProblems(
   index: number,
   allowPrivateHosts: boolean,
 ): FieldProblem[] {
-  const addressProblems = [
-    { field: `providers.${index}.issuer`, message: findUrlProblem(issuer, allowPrivateHosts) },
-    { field: `providers.${index}.trust_email`, message: findTrustProblem(issuer, trustEmail) },
-    {
-      field: `providers.${index}.jwks_uri`,
-      message: jwksUri === null ? null : findUrlProblem(jwksUri, allowPrivateHosts),
-    },
-  ];
-  return addressProblems.filter((problem): problem is FieldProblem => problem.message !== null);
+  const messages = {
+    issuer: findUrlProblem(issuer, allowPrivateHosts),
+    trust_email: findTrustProblem(issuer, trustEmail),
+    jwks_uri: jwksUri === null ? null : findUrlProblem(jwksUri, allowPrivateHosts),
+  };
+  return Object.entries(messages).flatMap(([name, message]) =>
+    message === null ? [] : [{ field: `providers.${index}.${name}`, message }],
+  );
 }

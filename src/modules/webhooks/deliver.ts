@@ -32,10 +32,7 @@ export interface EventToSend {
 /** A webhook endpoint: its id, the event types it subscribes to, and its latest pauses. */
 export type SubscribedEndpoint = { id: string; eventTypes: string[]; pauses: Pause[] };
 
-/**
- * Tells whether an endpoint was active at a time (ms): it never gets events that occurred during a pause, but does get events
- * from before the pause.
- */
+/** Tells whether an endpoint was active at a time (ms): it gets no events of a pause, but those from before it. */
 export const wasActive = ({ pauses }: SubscribedEndpoint, at: number): boolean =>
   !pauses.some(({ from, to }) => at >= from && (to === null || at < to));
 
@@ -45,10 +42,7 @@ export const toDeliveryInput = ({ id, type, at, data }: EventToSend): DeliveryIn
   body: JSON.stringify({ type, timestamp: formatIsoTimestamp(at), data }),
 });
 
-/**
- * Passes each endpoint's sender the events that the endpoint subscribes to. Can be repeated: senders recognize events by their
- * ids.
- */
+/** Passes each endpoint's sender the wanted events. Can be repeated: senders recognize events by their ids. */
 export async function deliverToEndpoints(
   ctx: CompanyContext,
   endpoints: readonly SubscribedEndpoint[],

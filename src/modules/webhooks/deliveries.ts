@@ -7,19 +7,11 @@ import { AUDIT_RECORDS_TYPE, findEventType } from './event-types.ts';
 import { deliveryNotFound, endpointNotActive, noAuditStream } from './failures.ts';
 import { callSender, type Endpoint, getEndpoint } from './service.ts';
 
-export type { Delivery };
-
-/** The filter of a list of deliveries. */
-export interface DeliveryFilter {
-  status?: DeliveryStatus | undefined;
-  eventType?: string | undefined;
-}
-
 /** Lists a page of the deliveries to an endpoint in the last 30 days, the newest first. */
 export async function listDeliveries(
   ctx: PrincipalContext,
   endpointId: string,
-  filter: DeliveryFilter,
+  filter: { status?: DeliveryStatus | undefined; eventType?: string | undefined },
   pageRequest: { page: number; perPage: number },
 ): Promise<Page<Delivery>> {
   await getEndpoint(ctx, endpointId);
@@ -71,10 +63,7 @@ export async function sendTestEvent(ctx: PrincipalContext, endpointId: string, t
   return id as string;
 }
 
-/**
- * Queues the stored records of the audit trail between two times (ms) for an endpoint; they are sent after all other events, the
- * newest first.
- */
+/** Queues the stored audit records between two times (ms); they are sent after all other events, the newest first. */
 export async function queueBackfill(
   ctx: PrincipalContext,
   endpointId: string,

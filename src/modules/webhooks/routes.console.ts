@@ -51,9 +51,7 @@ const timeRangeFields = {
 /** The response with all event types, which is always the same; cached once an isolate has built it. */
 let eventTypesResponse: { records: z.input<typeof eventTypeView>[] } | undefined;
 
-/**
- * The routes of webhook endpoints, the URLs of a company's own programs to which events are sent, and of the deliveries to them.
- */
+/** The routes of webhook endpoints, the URLs of a company's programs to which events are sent, and of their deliveries. */
 export const consoleWebhookEndpoints = [
   endpoint(
     {

@@ -154,10 +154,7 @@ export const callSender = <T>(
   call: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
 ): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, call);
 
-/**
- * Notifies the sender of a committed change. The sender also checks by itself before it sends, so nothing is lost if it is
- * unreachable.
- */
+/** Notifies the sender of a committed change. It also checks by itself before it sends, so nothing is lost otherwise. */
 async function notifySender(
   ctx: Context,
   id: string,
@@ -192,19 +189,14 @@ const BATCH_SIZE = 100;
 export async function reencryptWebhookSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
   const outdatedEndpoints = await selectEndpointsUnderOlderKey(ctx.db, getNewestPrefix(keys), BATCH_SIZE);
-  const renewedSecrets = await Promise.all(
-    outdatedEndpoints.map(({ id, secrets }) =>
-      Promise.all(
-        secrets.map(async ({ secret, until }) => ({
-          secret: await reencrypt(keys, secret, makeSecretContext(id)),
-          until,
-        })),
-      ),
-    ),
-  );
-  const replaceStatements = outdatedEndpoints.map((endpoint, at) =>
-    replaceSecrets(ctx.db, endpoint, renewedSecrets[at] as SigningSecret[]),
-  );
+  const replaceStatements = [];
+  for (const endpoint of outdatedEndpoints) {
+    const renewedSecrets = endpoint.secrets.map(async ({ secret, until }) => ({
+      secret: await reencrypt(keys, secret, makeSecretContext(endpoint.id)),
+      until,
+    }));
+    replaceStatements.push(replaceSecrets(ctx.db, endpoint, await Promise.all(renewedSecrets)));
+  }
   if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
   return replaceStatements.length;
 }

@@ -91,10 +91,7 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
     )
     .limit(limit);
 
-/** An event with the text of its record in the database. */
-export type EventWithText = StoredEvent & { text: string };
-
-/** Selects the events of a company that are not delivered yet, the oldest first. */
+/** Selects the events of a company that are not delivered yet, the oldest first, each with the text of its record. */
 export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
   db
     .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })
@@ -103,15 +100,8 @@ export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
     .orderBy(events.occurredAt, events.id)
     .limit(limit);
 
-/**
- * Deletes events whose record is unchanged since it was read. An event from which a user was redacted meanwhile stays, and is
- * sent again.
- */
-export const deleteEvents = (
-  db: ControlDb,
-  companyId: string,
-  readEvents: readonly Pick<EventWithText, 'id' | 'text'>[],
-) =>
+/** Deletes events whose record is unchanged: one from which a user was redacted since it was read is sent again. */
+export const deleteEvents = (db: ControlDb, companyId: string, readEvents: readonly { id: string; text: string }[]) =>
   db.delete(events).where(
     and(
       eq(events.companyId, companyId),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DISABLED_REASONS, ENDPOINT_STATUSES } from '../../db/schema/webhooks.ts';
 import { makeView } from '../../http/wire.ts';
-import { formatIsoTimestamp, formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { DELIVERY_STATUSES, type Delivery } from '../../objects/webhook-sender.ts';
 import { ATTEMPT_ERRORS } from '../../platform/webhooks.ts';
 import { EVENT_TYPE_NAMES, type EventType, makePayloadSchema } from './event-types.ts';
@@ -97,21 +97,12 @@ const deliveryFields = {
 
 export const deliveryView = z.object(deliveryFields).meta({ id: 'WebhookDelivery' });
 
-export const viewDelivery = ({
-  id,
-  eventId,
-  eventType,
-  status: state,
-  attempts,
-  nextAttemptAt,
-}: Delivery): z.input<typeof deliveryView> => ({
-  _id: id,
-  event_id: eventId,
-  event_type: eventType,
-  status: state,
-  attempts: attempts.map(({ at, ...attempt }) => ({ at: formatIsoTimestamp(at), ...attempt })),
-  next_attempt_at: formatIsoTimestampOrNull(nextAttemptAt),
-});
+const viewDeliveryRecord = makeView(deliveryView);
+export const viewDelivery = ({ attempts, ...delivery }: Delivery) =>
+  viewDeliveryRecord({
+    ...delivery,
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: formatIsoTimestamp(at), ...attempt })),
+  });
 
 export const deliveryWithBodyView = z
   .object({ ...deliveryFields, body: z.string().meta({ description: 'As it is sent, byte for byte.' }) })
@@ -125,16 +116,11 @@ export const eventTypeView = z.object({
     .meta({ description: 'JSON Schema of what is sent: `{ type, timestamp, data }`.' }),
 });
 
-export const viewEventType = (eventType: EventType): z.input<typeof eventTypeView> => ({
-  type: eventType.type,
-  description: eventType.description,
-  schema: makeBodySchema(eventType),
-});
+const viewEventTypeRecord = makeView(eventTypeView);
+export const viewEventType = (eventType: EventType) =>
+  viewEventTypeRecord({ ...eventType, schema: makeBodySchema(eventType) });
 
-/**
- * Makes the JSON Schema of the sent body without references: linters and generators would resolve a `$ref` in the document around
- * it.
- */
+/** Makes the JSON Schema of the sent body, without a `$ref`, which linters would resolve in the document around it. */
 function makeBodySchema(eventType: EventType): Record<string, unknown> {
   const { $defs, ...schema } = z.toJSONSchema(makePayloadSchema(eventType), { unrepresentable: 'any' });
   const inlineReferences = (value: unknown): unknown => {

@@ -179,19 +179,19 @@ export const SCHEDULE_GUARDS = [
     },
     {
       in: 'createSchedule',
-      text: '  await requireTargetNotDenied(ctx, toTarget(input));\n',
+      text: '  await requireTargetNotDenied(ctx, input);\n',
       without: '',
       ...EXPOSURE_CASE,
     },
     {
       in: 'changeSchedule',
-      text: '      await requireTargetNotDenied(ctx, toTarget(merged));\n',
+      text: '      await requireTargetNotDenied(ctx, merged);\n',
       without: '',
       ...EXPOSURE_CASE,
     },
     {
       in: 'requireRunnableSchedule',
-      text: '  await requireTargetNotDenied(ctx, toTarget(schedule));\n',
+      text: '  await requireTargetNotDenied(ctx, schedule);\n',
       without: '',
       ...EXPOSURE_CASE,
     },

@@ -191,7 +191,7 @@ export const SHARING_GUARDS = [
   ...makeGuards('src/modules/viewing/execution.ts', FRESH_RESULT_TESTS, [
     { in: 'respondToExecution', text: 'if (isChanging) begin();', without: '', title: 'under way' },
   ]),
-  ...makeGuards('src/modules/embeds/signing-key-store.ts', HOST_TOKEN_TESTS, [
+  ...makeGuards('src/modules/embeds/store.ts', HOST_TOKEN_TESTS, [
     { in: 'insertSigningKey', text: '< ${maxKeys}', without: '>= 0' },
   ]),
   ...makeGuards('drizzle/0020_end-embed-tokens.sql', REVOCATION_TESTS, [
