@@ -30,8 +30,7 @@ import { Meter } from './kernel/meter.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { consoleAuditEndpoints } from './modules/audit/routes.console.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
-import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
-import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
+import { brandingEndpoints, companySettingsEndpoints } from './modules/companies/routes.console.ts';
 import { logoEndpoints } from './modules/companies/routes.public.sharing.ts';
 import { verifyArchiveToken } from './modules/company-exports/link.ts';
 import { companyExportEndpoints } from './modules/company-exports/routes.console.ts';
@@ -49,9 +48,7 @@ import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts'
 import { embedEndpoints, signingKeyEndpoints } from './modules/embeds/routes.sharing.ts';
 import { readEmbedPage } from './modules/embeds/service.ts';
 import { makeEmbedTokenVerifier } from './modules/embeds/token.ts';
-import { consoleGroupEndpoints } from './modules/groups/routes.console.ts';
-import { groupMemberEndpoints } from './modules/groups/routes.members.organization.ts';
-import { userGroupEndpoints } from './modules/groups/routes.of-users.console.ts';
+import { consoleGroupEndpoints, userGroupEndpoints } from './modules/groups/routes.console.ts';
 import { organizationGroupEndpoints } from './modules/groups/routes.organization.ts';
 import { invitationEndpoints } from './modules/invitations/routes.console.ts';
 import { askEndpoints } from './modules/knowledge/ask/routes.console.ts';
@@ -84,23 +81,18 @@ import { companyEndEndpoints } from './modules/organizations/end/routes.organiza
 import { personalDataEndpoints } from './modules/organizations/end/routes.people.console.ts';
 import { companyUsageEndpoints } from './modules/organizations/routes.console.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
-import { organizationUsageEndpoints } from './modules/organizations/routes.usage.organization.ts';
 import { authenticateOperator } from './modules/organizations/service.ts';
 import { componentEndpoints } from './modules/pages/routes.component.sharing.ts';
 import { mailLinkPageEndpoints } from './modules/pages/routes.console.ts';
 import { createPageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passkeyEndpoints } from './modules/passkeys/routes.console.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
-import { analysisEndpoints } from './modules/policies/routes.analysis.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';
 import { scheduleEndpoints } from './modules/schedules/routes.console.ts';
 import { unsubscribeEndpoints } from './modules/schedules/routes.public.sharing.ts';
 import { authenticateKeyOr } from './modules/service-accounts/key-and-secret.ts';
 import { consoleServiceAccountEndpoints } from './modules/service-accounts/routes.console.ts';
-import { consoleApiKeyEndpoints } from './modules/service-accounts/routes.keys.console.ts';
-import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
-import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
 import {
   authenticateByTokenOrSignature,
   authenticateServiceToken,
@@ -115,10 +107,8 @@ import { sharePortalEndpoints } from './modules/share-portal/routes.sharing.ts';
 import { publicShareEndpoints } from './modules/shares/routes.public.sharing.ts';
 import { shareEndpoints } from './modules/shares/routes.sharing.ts';
 import { readSharePage, verifyShareToken } from './modules/shares/token.ts';
-import { signInEndpoints } from './modules/sign-in/routes.console.ts';
-import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
+import { sessionEndpoints, signInEndpoints } from './modules/sign-in/routes.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
-import { sessionEndpoints } from './modules/sign-in/routes.sessions.console.ts';
 import { authenticateByAudience, authenticateSession } from './modules/sign-in/service.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/routes.console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/routes.console.ts';
@@ -149,28 +139,17 @@ export const WEBHOOK_EVENTS: SentEvent[] = EVENT_TYPES.map((eventType) => ({
 /** All surfaces with their endpoints, grouped by subject. */
 export const SURFACES: SurfaceEndpoints[] = [
   makeSurfaceEndpoints(organization.surface, {
-    Organizations: [
-      ...companyEndpoints,
-      ...organizationUsageEndpoints,
-      ...organizationExportEndpoints,
-      ...companyEndEndpoints,
-    ],
+    Organizations: [...companyEndpoints, ...organizationExportEndpoints, ...companyEndEndpoints],
     Audit: auditEndpoints,
     Accounts: accountEndpoints,
-    'Service accounts': [...serviceAccountEndpoints, ...apiKeyEndpoints, ...serviceTokenEndpoints],
+    'Service accounts': serviceAccountEndpoints,
     'Data API': [...dataEndpoints, ...dataJobEndpoints],
-    Groups: [...organizationGroupEndpoints, ...groupMemberEndpoints],
+    Groups: organizationGroupEndpoints,
     Users: organizationUserEndpoints,
     Platform: makePlatformEndpoints(() => SURFACES, WEBHOOK_EVENTS),
   }),
   makeSurfaceEndpoints(console.surface, {
-    'Sign-in': [
-      ...signInEndpoints,
-      ...passwordlessEndpoints,
-      ...secondFactorEndpoints,
-      ...passkeyEndpoints,
-      ...sessionEndpoints,
-    ],
+    'Sign-in': [...signInEndpoints, ...secondFactorEndpoints, ...passkeyEndpoints, ...sessionEndpoints],
     Me: currentUserEndpoints,
     Company: [...companySettingsEndpoints, ...companyUsageEndpoints, ...brandingEndpoints, ...companyExportEndpoints],
     'Single sign-on': [...singleSignOnEndpoints, ...socialSignInEndpoints],
@@ -182,8 +161,8 @@ export const SURFACES: SurfaceEndpoints[] = [
     Users: [...consoleUserEndpoints, ...userGroupEndpoints],
     Groups: consoleGroupEndpoints,
     Permissions: permissionEndpoints,
-    Policies: [...policyEndpoints, ...analysisEndpoints],
-    'Service accounts': [...consoleServiceAccountEndpoints, ...consoleApiKeyEndpoints],
+    Policies: policyEndpoints,
+    'Service accounts': consoleServiceAccountEndpoints,
     Audit: consoleAuditEndpoints,
     'Personal data': personalDataEndpoints,
     Webhooks: consoleWebhookEndpoints,
@@ -265,10 +244,7 @@ const AUTHENTICATION_METHODS: AuthenticationMethods = {
   },
 };
 
-/**
- * Reads the path by which a request is routed: `/mcp/` counts as `/mcp`, also within the path of the metadata of
- * `/mcp`.
- */
+/** Reads the path by which a request is routed: `/mcp/` counts as `/mcp`, also in the path of its metadata. */
 function readPath(request: Request): string {
   const path = getPath(request);
   return path === '/mcp/' || path === `${RESOURCE_METADATA_PATH}/mcp/` ? path.slice(0, -1) : path;

@@ -34,10 +34,7 @@ export interface Bindings {
   PAGES: Fetcher;
 }
 
-/**
- * Schema of versioned secrets as JSON: `{"1":"…"}`. The highest version is used for new data; negative versions are not
- * used for new data yet.
- */
+/** Schema of secrets by version: `{"1":"…"}`. The highest version is used for new data, negative ones not yet. */
 const versionedSecretsSchema = z
   .string()
   .transform((text, context) => {
@@ -90,9 +87,7 @@ const variablesSchema = z
      * `/reset-password`, which do not exist otherwise.
      */
     CONSOLE_URL: optionalTextSchema.pipe(z.url().optional()),
-    /**
-     * Domain that passkeys are bound to: by default the host of `CONSOLE_URL`. After it changes, existing passkeys do not work.
-     */
+    /** Domain of passkeys: by default the host of `CONSOLE_URL`. After it changes, existing passkeys do not work. */
     RP_ID: optionalTextSchema,
     /** Public address of this API; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
@@ -116,20 +111,14 @@ const variablesSchema = z
     /** Keys that encrypt connection strings and secrets of identity providers. */
     ENCRYPTION_KEYS: versionedSecretsSchema,
     NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
-    /**
-     * Key of Neon's API, preferably an organization's: a personal key stops working when its owner leaves, and also needs
-     * `NEON_ORG_ID`.
-     */
+    /** Key of Neon's API. A personal key stops working when its owner leaves, and also needs `NEON_ORG_ID`. */
     NEON_API_KEY: z.string(),
     /** The organization at Neon that companies' projects are made in: `org-…`. A key of an organization needs none. */
     NEON_ORG_ID: optionalTextSchema,
     NEON_WS_PROXY: z.string().optional(),
     /** The region of companies' new databases, such as `aws-eu-central-1`; existing ones stay where they are. */
     NEON_REGION: optionalTextSchema,
-    /**
-     * Seconds of history from which a company's database can be restored. Neon allows 6 hours (Free), 7 days (Launch), 30
-     * (Scale).
-     */
+    /** Seconds of history to restore databases from. Neon allows 6 hours (Free), 7 days (Launch), 30 (Scale). */
     NEON_HISTORY_SECONDS: makeLimitSchema(7 * 24 * 60 * 60),
     /** Minimum size to which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: makeComputeUnitsSchema(0.25),
@@ -154,9 +143,7 @@ const variablesSchema = z
     AI_TIMEOUT_MS: makeLimitSchema(60_000),
     /** Pause before the second try; the pause before the third try is four times as long. */
     AI_BACKOFF_MS: makeLimitSchema(2_000),
-    /**
-     * Seconds that a webhook waits before each further try, separated by commas; there is one try more than entries.
-     */
+    /** Seconds that a webhook waits before each further try, separated by commas: one less than there are tries. */
     WEBHOOK_RETRY_SECONDS: optionalTextSchema.pipe(retrySecondsField.default(DEFAULT_RETRY_SECONDS)),
     /** Time without a single success after which a webhook endpoint is disabled. */
     WEBHOOK_DISABLE_AFTER_SECONDS: makeLimitSchema(DEFAULT_DISABLE_AFTER_SECONDS),

@@ -48,9 +48,7 @@ export interface OutsiderActor {
   sessionId: string;
 }
 
-/**
- * The caller who holds the token of a share or of an embed. `TokenRecord` is the record that the token's module found for it.
- */
+/** The holder of the token of a share or embed. `TokenRecord` is what the token's module found for it. */
 export interface ViewerActor<TokenRecord = unknown> {
   kind: 'viewer';
   companyId: string;

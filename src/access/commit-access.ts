@@ -26,10 +26,7 @@ export const makeAffectedEverybody = (companyId: string): AffectedPrincipals => 
   principals: 'everybody',
 });
 
-/**
- * Makes the affected principals of a change to some principals of a company; principals that were just created need not
- * be named.
- */
+/** Makes the affected principals of a change to some principals; those just created need not be named. */
 export const makeAffectedPrincipals = (companyId: string, ...principals: string[]): AffectedPrincipals => ({
   companyId,
   principals,

@@ -1,5 +1,5 @@
 import { type Action, ALL_ACTIONS, getActionEntry } from '../permissions/actions.ts';
-import { type Access, findRules } from './evaluation.ts';
+import { type Access, copyForRequest, findRules } from './evaluation.ts';
 import {
   type ComparisonBudget,
   findShortestDifference,
@@ -65,12 +65,8 @@ export function compareAccess(
 /** Returns `access` without the groups that are identical in `otherAccess`. */
 function removeSharedGroups(access: Access, otherAccess: Access): Access {
   const otherSources = new Set(otherAccess.groups.map(({ sourceText }) => sourceText));
-  return {
-    ...access,
-    groups: access.groups.filter(({ sourceText }) => !otherSources.has(sourceText)),
-    rulesByAction: null,
-    latestRules: null,
-  };
+  const groups = access.groups.filter(({ sourceText }) => !otherSources.has(sourceText));
+  return copyForRequest({ ...access, groups });
 }
 
 function hasRules(access: Access, action: Action): boolean {

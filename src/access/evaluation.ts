@@ -99,10 +99,7 @@ const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED_DECISION: Decision = { ...NO_DECISION, allowed: true };
 
-/**
- * Compiles the sources of a principal's access; the rules on an action are made when the action is first evaluated. All
- * documents must be valid.
- */
+/** Compiles the sources of a principal's access. All documents must be valid. */
 export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
@@ -137,12 +134,8 @@ export const listSources = ({ isOwner, groups, scopes }: Access): readonly unkno
 ];
 
 /** Limits an access to the scopes of an OAuth client: one of the scopes must also match an allowed action. */
-export const limitToScopes = (access: Access, scopes: readonly string[]): Access => ({
-  ...access,
-  scopes,
-  rulesByAction: null,
-  latestRules: null,
-});
+export const limitToScopes = (access: Access, scopes: readonly string[]): Access =>
+  copyForRequest({ ...access, scopes });
 
 /** Returns true if the scopes allow the action at all, and always if the principal acts without a client. */
 const isInScope = ({ scopes }: Access, action: Action): boolean =>

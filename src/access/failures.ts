@@ -30,10 +30,7 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
-/**
- * An OAuth client called a route that requires no action of the catalogue: scopes consist of actions, so that none
- * allows the route.
- */
+/** An OAuth client called a route that requires no action: scopes consist of actions, so none allows it. */
 export const clientsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
   detail: ({ grantId }: OAuthClient) =>

@@ -31,9 +31,7 @@ export interface GroupSet {
 
 export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(text);
 
-/**
- * Selects the active principals that the caller may see, with their groups: users in all their accounts, and service accounts.
- */
+/** Selects the active principals that the caller may see, with their groups: of users, those in all their accounts. */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
   const isListedUser = isNotDenied(users.id, findReadDenials(caller, 'user'));
@@ -113,10 +111,7 @@ export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => 
 /** Number of documents that are read at once: a megabyte at most. */
 const DOCUMENTS_PER_BATCH = 50;
 
-/**
- * Reads the grants and denials of groups by their ids. `filterDocument` selects the parts of a document that are held in
- * memory.
- */
+/** Reads the grants and denials of groups by id. `filterDocument` selects what is held of a document. */
 export async function readGrants(
   db: ControlDb,
   companyId: string,
@@ -185,17 +180,12 @@ export function createAccessCompiler(
     return knownGroup;
   };
   return (groupSet) => ({
-    isOwner: groupSet.isOwner === 1,
+    ...compileAccess({ companyId, isOwner: groupSet.isOwner === 1, groups: [] }),
     groups: parseGroups(groupSet).flatMap(findGroup),
-    scopes: null,
-    rulesByAction: null,
-    latestRules: null,
   });
 }
 
-/**
- * Builds queries for the company's access data that names one of the ids: all that a change of the records named can affect.
- */
+/** Builds queries for the access data that names one of the ids: all that changing these records can affect. */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const namedIds = makeIdListSql(ids);
   const selectText = (column: unknown) => sql<string>`${column}`;

@@ -42,10 +42,7 @@ export async function findAllowedPrincipals(
   };
 }
 
-/**
- * Decides for each set of groups; the result is by the key of the set. Each group is decided once, and a Deny of any
- * group takes precedence, as in the evaluator.
- */
+/** Decides for each set of groups, by its key; each group is decided once. A Deny of any group takes precedence. */
 export function decideForGroupSets(
   groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,

@@ -16,10 +16,7 @@ interface AccessAffectingWrites {
   insert?: true;
   /** Columns whose updates change cached data; `all` for a table whose every row grants something. */
   updatedColumns: readonly SQLiteColumn[] | 'all';
-  /**
-   * Pattern of the statements whose deletions do not change cached data; without a pattern, all deletions change cached
-   * data.
-   */
+  /** Pattern of deletions that do not change cached data; without it, all change cached data. */
   harmlessDeletePattern?: RegExp;
 }
 
@@ -81,10 +78,7 @@ const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const affectsAccessBySql = new Map<string, boolean>();
 
-/**
- * Maximum number of remembered statements: a Worker has some hundreds, and more since statements with lists differ in
- * length.
- */
+/** Maximum number of remembered statements: some hundreds, and more since those with lists differ in length. */
 const MAX_CACHED_STATEMENTS = 2000;
 
 /** Returns true if a statement may change permissions, or which principals exist or are active. */

@@ -33,16 +33,11 @@ export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => 
 export const recordReads = <T>(db: ControlDb, work: () => Promise<T>) =>
   (db.$client as unknown as DependentSession).recordReads(work);
 
-/**
- * Runs `work`, whose first write is applied only if the rows of the dependency are unchanged. `work` writes by
- * `commit`.
- */
+/** Runs `work`, which writes by `commit`; its first write is applied only if the dependency's rows are unchanged. */
 export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
-/**
- * Runs `work` as a dry run: each batch is executed by the database and rolled back, see `DryRunSession`.
- */
+/** Runs `work` as a dry run: each batch is executed by the database and rolled back, see `DryRunSession`. */
 export const runDryRun = <T>(db: ControlDb, observedQueries: ObservedQueries, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DryRunSession).runDryRun(observedQueries, work);
 
@@ -51,10 +46,7 @@ export type ControlDb = ReturnType<typeof openControlDb>;
 /** Write or read that can be part of a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
-/**
- * Failures by the unique index that a write violates: `table.column` (or the index's expression as SQLite names it) →
- * failure.
- */
+/** Failures by the violated unique index: `table.column`, or the index's expression as SQLite names it. */
 export type ConstraintFailures = Record<string, () => Error>;
 
 /** Statements of one batch, by name: some are lists, some are units of another module. */
@@ -69,10 +61,7 @@ export type Results<Step> = Step extends Statement
     ? Results<One>[]
     : { [Name in keyof Step]: Results<Step[Name]> };
 
-/**
- * Applies all statements in order, or none. @returns results by name. @throws the failure in `failures` that matches, else D1's
- * error
- */
+/** Applies all statements in order, or none. @returns results by name @throws the matching failure, else D1's error */
 export async function commit<const U extends StatementUnit>(
   db: ControlDb,
   unit: U,

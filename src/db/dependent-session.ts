@@ -1,8 +1,7 @@
 import { isWriteStatement } from './access-changes.ts';
 import type { DryRunSession, Query } from './dry-run-session.ts';
 import { concurrentChange } from './failures.ts';
-import { EXECUTING_METHODS } from './guarded-session.ts';
-import { areSameRows, isReadConflict, makeUnchangedCheck, type RecordedRead } from './read-sets.ts';
+import { changeStatement, refuseOutsideBatch } from './guarded-session.ts';
 
 /** Reads that writes depend on. */
 export interface Dependency {
@@ -14,15 +13,9 @@ export interface Dependency {
 
 /** D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends DryRunSession {
-  /**
-   * Runs a read. Writes that the read makes, such as measurements, are applied.
-   * @returns the result, and the rows that were read
-   */
+  /** Runs a read; writes that it makes are applied. @returns its result, and the rows that were read */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
-  /**
-   * Runs `work`, whose first write is applied only if the rows of this dependency and of the enclosing ones are
-   * unchanged.
-   */
+  /** Runs `work`, whose first write is applied only if the rows of this and the outer dependencies are unchanged. */
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 
@@ -37,16 +30,13 @@ export function createDependentSession(session: DryRunSession): DependentSession
   let recordedReads: RecordedRead[] | null = null;
   let dependency: Dependency | null = null;
 
-  const wrapStatement = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
-    queries.set(statement, query);
-    const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => wrapStatement(bindValues(...values), { ...query, values });
-    const isWrite = isWriteStatement(query.sql);
-    if (recordedReads && !isWrite) recordSingleRead(statement, query, recordedReads);
-    if (!recordedReads && isWrite)
-      for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: throwOutsideBatch });
-    return statement;
-  };
+  const prepareWatched = (sql: string): D1PreparedStatement =>
+    changeStatement(session.prepare(sql), (statement, values) => {
+      queries.set(statement, { sql, values });
+      const isWrite = isWriteStatement(sql);
+      if (recordedReads && !isWrite) recordSingleRead(statement, { sql, values }, recordedReads);
+      if (!recordedReads && isWrite) refuseOutsideBatch(statement, 'This depends on what was read: use `commit`.');
+    });
 
   const writeDependently = async (
     statements: D1PreparedStatement[],
@@ -64,10 +54,7 @@ export function createDependentSession(session: DryRunSession): DependentSession
 
   return {
     ...session,
-    prepare(sql) {
-      const statement = session.prepare(sql);
-      return recordedReads || dependency ? wrapStatement(statement, { sql, values: [] }) : statement;
-    },
+    prepare: (sql) => (recordedReads || dependency ? prepareWatched(sql) : session.prepare(sql)),
     async batch(statements) {
       if (recordedReads) {
         const currentReads = recordedReads;
@@ -140,10 +127,40 @@ function recordSingleRead(statement: D1PreparedStatement, query: Query, recorded
   });
 }
 
-function throwOutsideBatch(): never {
-  throw new Error('This depends on what was read: use `commit`.');
-}
-
 function throwUnsupportedRead(): never {
   throw new Error('What is remembered is read by a select.');
 }
+
+/** Read of the control database with the rows that it returned. */
+interface RecordedRead {
+  sql: string;
+  values: readonly unknown[];
+  rows: readonly (readonly unknown[])[];
+}
+
+/** SQL expression that fails with `integer overflow`, an error that no other statement raises. */
+const FAILING_SQL = 'abs(-9223372036854775808)';
+
+/** Returns true if a batch was refused by a statement of `makeUnchangedCheck`. */
+const isReadConflict = (error: unknown): boolean => /integer overflow/.test(String(error));
+
+/** Makes a statement that fails, and its batch with it, if a read returns other rows than before, in whatever order. */
+function makeUnchangedCheck({ sql, values, rows }: RecordedRead): { sql: string; values: unknown[] } {
+  const [first] = rows;
+  if (!first) return { sql: `select case when exists (${sql}) then ${FAILING_SQL} end`, values: [...values] };
+  const columns = first.map((_, index) => `c${index}`).join(', ');
+  const columnValues = first.map((_, index) => `value ->> ${index}`).join(', ');
+  return {
+    sql: `with now_read(${columns}) as (${sql}),
+        was_read(${columns}) as (select ${columnValues} from json_each(?)),
+        now_counted as (select *, count(*) from now_read group by ${columns}),
+        was_counted as (select *, count(*) from was_read group by ${columns})
+      select case when exists (select * from now_counted except select * from was_counted)
+        or exists (select * from was_counted except select * from now_counted) then ${FAILING_SQL} end`,
+    values: [...values, JSON.stringify(rows)],
+  };
+}
+
+/** Returns true if two lists of reads returned the same rows. */
+const areSameRows = (firstReads: readonly RecordedRead[], otherReads: readonly RecordedRead[]): boolean =>
+  JSON.stringify(firstReads.map(({ rows }) => rows)) === JSON.stringify(otherReads.map(({ rows }) => rows));

@@ -1,5 +1,5 @@
 import { isWriteStatement } from './access-changes.ts';
-import { EXECUTING_METHODS, type GuardedSession } from './guarded-session.ts';
+import { changeStatement, type GuardedSession, refuseOutsideBatch } from './guarded-session.ts';
 
 /** SQL statement with its values. */
 export interface Query {
@@ -45,14 +45,11 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let currentDryRun: ObservedQueries | null = null;
 
-  const wrapStatement = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
-    queries.set(statement, query);
-    const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => wrapStatement(bindValues(...values), { ...query, values });
-    if (isWriteStatement(query.sql))
-      for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: throwOutsideBatch });
-    return statement;
-  };
+  const prepareRehearsed = (sql: string): D1PreparedStatement =>
+    changeStatement(database.prepare(sql), (statement, values) => {
+      queries.set(statement, { sql, values });
+      if (isWriteStatement(sql)) refuseOutsideBatch(statement, 'What is rehearsed is written by `commit`.');
+    });
   const prepareQuery = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
 
   /** Runs the queries and then these reads, and rolls everything back. @returns the rows of the reads */
@@ -100,8 +97,7 @@ export function createDryRunSession(session: GuardedSession, database: D1Databas
 
   return {
     ...session,
-    prepare: (sql) =>
-      currentDryRun ? wrapStatement(database.prepare(sql), { sql, values: [] }) : session.prepare(sql),
+    prepare: (sql) => (currentDryRun ? prepareRehearsed(sql) : session.prepare(sql)),
     batch(statements) {
       const batch = statements.flatMap((statement) => queries.get(statement) ?? []);
       if (!currentDryRun) return session.batch(statements);
@@ -137,8 +133,4 @@ async function toJsonQuery(database: D1DatabaseSession, { sql, values }: Query):
     sql: `with told(${columns.join(', ')}) as (${sql}) select json_group_array(json_array(${plainColumns.join(', ')})) from told`,
     values,
   };
-}
-
-function throwOutsideBatch(): never {
-  throw new Error('What is rehearsed is written by `commit`.');
 }

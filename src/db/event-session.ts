@@ -1,4 +1,4 @@
-import { EXECUTING_METHODS } from './guarded-session.ts';
+import { changeStatement, EXECUTING_METHODS } from './guarded-session.ts';
 
 /** Tables whose triggers write events. A test compares the list with the migrations. */
 export const EVENT_TABLES = [
@@ -35,10 +35,7 @@ export const COMPANIES_WITH_EVENTS = `
   select company_id from waiting
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
-/**
- * Creates a session that reports the companies for which it may have written events. The scheduled run finds events
- * that were not reported.
- */
+/** Creates a session that reports companies with new events; the scheduled run finds events not reported. */
 export function createEventWatchingSession(
   session: D1DatabaseSession,
   onEvents: (companyIds: readonly string[]) => void,
@@ -48,10 +45,8 @@ export function createEventWatchingSession(
     const { results } = await session.prepare(COMPANIES_WITH_EVENTS).all<{ company_id: string }>();
     if (results.length > 0) onEvents(results.map(({ company_id: companyId }) => companyId));
   };
-  const wrapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const watchStatement = (statement: D1PreparedStatement): void => {
     eventStatements.add(statement);
-    const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => wrapStatement(bindValues(...values));
     for (const name of EXECUTING_METHODS) {
       const runStatement = statement[name].bind(statement) as (...values: unknown[]) => Promise<unknown>;
       Object.assign(statement, {
@@ -62,12 +57,11 @@ export function createEventWatchingSession(
         },
       });
     }
-    return statement;
   };
   return {
     prepare: (sql: string) => {
       const statement = session.prepare(sql);
-      return EVENT_WRITE_PATTERN.test(sql) ? wrapStatement(statement) : statement;
+      return EVENT_WRITE_PATTERN.test(sql) ? changeStatement(statement, watchStatement) : statement;
     },
     async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
       if (!statements.some((statement) => eventStatements.has(statement))) return session.batch<T>(statements);

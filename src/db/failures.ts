@@ -2,10 +2,7 @@ import { defineFailure, makeCodeWordings } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../permissions/policy-document.ts';
 import type { Quota } from './schema/companies.ts';
 
-/**
- * Maximum number of tries, without pauses: the next try usually finds a concurrent write finished, and many in a row are
- * unlikely.
- */
+/** Maximum number of tries, without pauses: the next try usually finds a concurrent write finished. */
 const MAX_ATTEMPTS = 5;
 
 /** Other requests change the same resource again and again. */
@@ -41,10 +38,7 @@ export const POLICY_LIMIT_FAILURES = {
     ),
 };
 
-/**
- * A quota of the company is used up, or this write would exceed it: nothing was written. `use` does not include the
- * write.
- */
+/** A quota is used up, or this write would exceed it: nothing was written. `use` is without the write. */
 export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
   message: 'This would pass a quota of the organization. Nothing was done.',
   portuguese: 'Isto passaria de uma cota da organização. Nada foi feito.',

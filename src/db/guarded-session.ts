@@ -13,13 +13,30 @@ export interface GuardedSession {
 /** Names of the methods that run a statement alone. */
 export const EXECUTING_METHODS = ['all', 'raw', 'run', 'first'] as const;
 
+/** Applies `change` to a statement, and to every statement that `bind` makes of it, with the bound values. */
+export function changeStatement(
+  statement: D1PreparedStatement,
+  change: (statement: D1PreparedStatement, values: readonly unknown[]) => void,
+  values: readonly unknown[] = [],
+): D1PreparedStatement {
+  change(statement, values);
+  const bindValues = statement.bind.bind(statement);
+  statement.bind = (...boundValues) => changeStatement(bindValues(...boundValues), change, boundValues);
+  return statement;
+}
+
+/** Makes a statement fail with `message` unless a batch runs it. */
+export function refuseOutsideBatch(statement: D1PreparedStatement, message: string): void {
+  const refuse = () => {
+    throw new Error(message);
+  };
+  for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuse });
+}
+
 /** Statement that fails, and its batch with it, once the deadline is past by the database's own clock. */
 const DEADLINE_CHECK_SQL = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
-/**
- * Returns true if `DEADLINE_CHECK_SQL` failed: it fails with `malformed JSON`, as no other statement does, because all stored
- * JSON was written by this service.
- */
+/** Returns true if `DEADLINE_CHECK_SQL` failed: no other statement meets JSON that is malformed. */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Creates a session that refuses statements that change access (`access-changes.ts`) without an announcement. */
@@ -27,18 +44,15 @@ export function createGuardedSession(session: D1DatabaseSession): GuardedSession
   const accessStatements = new WeakSet<D1PreparedStatement>();
   let announcedChanges: { deadline: number }[] = [];
 
-  const markStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const markStatement = (statement: D1PreparedStatement): void => {
     accessStatements.add(statement);
-    const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => markStatement(bindValues(...values));
-    for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: throwOutsideBatch });
-    return statement;
+    refuseOutsideBatch(statement, 'This changes access: use `commit` within `ctx.changeAccess`.');
   };
 
   return {
     prepare: (sql) => {
       const statement = session.prepare(sql);
-      return touchesAccess(sql) ? markStatement(statement) : statement;
+      return touchesAccess(sql) ? changeStatement(statement, markStatement) : statement;
     },
     async batch(statements) {
       if (!statements.some((statement) => accessStatements.has(statement))) return session.batch(statements);
@@ -62,8 +76,4 @@ export function createGuardedSession(session: D1DatabaseSession): GuardedSession
       }
     },
   };
-}
-
-function throwOutsideBatch(): never {
-  throw new Error('This changes access: use `commit` within `ctx.changeAccess`.');
 }

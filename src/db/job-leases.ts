@@ -12,10 +12,7 @@ export interface JobKey {
   id: string;
 }
 
-/**
- * Due jobs of a scheduled run: at most `limit` that are due at `now`. Jobs that do not begin are due again at
- * `nextDueAt`.
- */
+/** At most `limit` jobs that are due at `now`. Those that do not begin are due again at `nextDueAt`. */
 export interface DueWindow {
   now: number;
   nextDueAt: number;

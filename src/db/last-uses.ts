@@ -16,21 +16,16 @@ export interface UsedCredential {
 export type CredentialUse = UsedCredential & { at: number };
 
 /** Makes the statements that record uses, one for each kind. A use before the recorded one changes nothing. */
-export const recordUses = (db: ControlDb, uses: readonly CredentialUse[]) =>
-  Object.keys(CREDENTIAL_TABLES).flatMap((kind) => recordUsesByKind(db, kind as UsedCredential['kind'], uses));
-
-function recordUsesByKind(db: ControlDb, kind: UsedCredential['kind'], allUses: readonly CredentialUse[]) {
-  const uses = allUses.filter((use) => use.kind === kind);
-  if (uses.length === 0) return [];
-  const table = CREDENTIAL_TABLES[kind];
-  const usedRows = sql`(
+export const recordUses = (db: ControlDb, allUses: readonly CredentialUse[]) =>
+  Object.entries(CREDENTIAL_TABLES).flatMap(([kind, table]) => {
+    const uses = allUses.filter((use) => use.kind === kind);
+    if (uses.length === 0) return [];
+    const usedRows = sql`(
     select value ->> 'id' as id, value ->> 'companyId' as company_id, max(value ->> 'at') as at
     from json_each(${JSON.stringify(uses)}) group by 1, 2) as used`;
-  return [
-    db
+    return db
       .update(table as typeof sessions)
       .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), used.at)` })
       .from(usedRows)
-      .where(sql`${table.id} = used.id and ${table.companyId} = used.company_id`),
-  ];
-}
+      .where(sql`${table.id} = used.id and ${table.companyId} = used.company_id`);
+  });

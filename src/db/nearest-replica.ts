@@ -1,4 +1,4 @@
-import { EXECUTING_METHODS } from './guarded-session.ts';
+import { changeStatement, EXECUTING_METHODS } from './guarded-session.ts';
 
 /** Maximum age of the data in a replica's answer. */
 const MAX_AGE_MS = 5_000;
@@ -34,17 +34,14 @@ function trackBookmarks(session: D1DatabaseSession, onBookmark: (bookmark: strin
     if (bookmark) onBookmark(bookmark);
     return result;
   };
-  const watchStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
-    const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => watchStatement(bindValues(...values));
+  const watchStatement = (statement: D1PreparedStatement): void => {
     for (const name of EXECUTING_METHODS) {
       const runStatement = (statement[name] as (...args: unknown[]) => Promise<unknown>).bind(statement);
       Object.assign(statement, { [name]: (...args: unknown[]) => reportBookmarkAfter(runStatement(...args)) });
     }
-    return statement;
   };
   return {
-    prepare: (sql: string) => watchStatement(session.prepare(sql)),
+    prepare: (sql: string) => changeStatement(session.prepare(sql), watchStatement),
     batch: <T>(statements: D1PreparedStatement[]) => reportBookmarkAfter(session.batch<T>(statements)),
     getBookmark: () => session.getBookmark(),
   } as D1DatabaseSession;

@@ -8,10 +8,7 @@ import { makeContainsSql } from './search.ts';
 /** Table whose rows are listed. */
 type ListedTable = SQLiteTable & { id: SQLiteColumn };
 
-/**
- * Records of a list. Each ordering of a long list needs an index that begins with the columns of the filter, or
- * contains them.
- */
+/** Records of a list. Each ordering of a long list needs an index with the columns of the filter. */
 export interface ListSource<T extends ListedTable, Extra extends ExtraFields> {
   table: T;
   filter: SQL;

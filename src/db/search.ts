@@ -26,10 +26,7 @@ export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: numb
   return letters.length === 0 ? sql`${makeNocaseSql(text)} = ${value}` : sql`${lower(text)} = ${wanted}`;
 }
 
-/**
- * Builds a condition: each letter of the text equals that of `value` in any case. The condition's depth does not grow
- * with the number of letters.
- */
+/** Builds the same condition letter by letter: its depth does not grow with the number of letters. */
 function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
   const characters = [...value].map((letter) => {
     const lowerLetter = toComparedText(letter);
@@ -40,10 +37,7 @@ function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
   return sql`(length(${text}) = ${characters.length} and not exists (select 1 from json_each(${JSON.stringify(characters)}) as cases where instr(cases.value, substr(${text}, cases.key + 1, 1)) = 0))`;
 }
 
-/**
- * Folds the case of ASCII and of the given letters. Returns the folded search text, and a function that folds an SQL
- * text in the same way.
- */
+/** Folds the case of ASCII and of the text's letters. Returns the folded text, and how to fold an SQL text alike. */
 export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
   const lowerLetters = [...search].map(toComparedText);
   const letters = [...new Set(lowerLetters)].filter((letter) => findOtherForms(letter).length > 0).slice(0, maxLetters);
@@ -59,9 +53,7 @@ export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
   return { letters, wanted: foldedSearch, lower: toFoldedSql };
 }
 
-/**
- * Finds the other forms of a small letter beyond ASCII: its capital, if that is exactly one letter; ẞ for ß, and also ς for σ.
- */
+/** Finds the other forms of a small letter beyond ASCII: its capital if that is one letter, ẞ for ß, ς for σ. */
 function findOtherForms(letter: string): string[] {
   if (letter === 'σ') return ['Σ', 'ς'];
   if (letter === 'ß') return ['ẞ'];

@@ -77,14 +77,14 @@ function declareExportedTable<T extends SQLiteTable, Shown extends string, Hidde
   return { table, columns: { ...shownColumns, ...Object.fromEntries(entries) } };
 }
 
-const declareHiddenTable = <T extends SQLiteTable>(
+const declareHiddenTable = <T extends SQLiteTable, Personal extends string = ''>(
   table: T,
   exclusionReason: string,
-  ...personalColumns: (keyof T['_']['columns'] & string)[]
+  personalNames?: SplitNames<Personal> extends keyof T['_']['columns'] ? Personal : 'names of columns',
 ): TableKind => ({
   table,
   columns: Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, exclusionReason])),
-  personalColumns,
+  personalColumns: personalNames?.split(' '),
 });
 
 /** Kinds of all tables of the control database; a test fails if one is missing. */
@@ -228,37 +228,19 @@ export const TABLE_KINDS: readonly TableKind[] = [
   ),
   declareHiddenTable(companyErasures, HIDING_REASONS.work),
   declareHiddenTable(dataJobs, HIDING_REASONS.work),
-  declareHiddenTable(
-    mailRequests,
-    HIDING_REASONS.work,
-    'id',
-    'companyId',
-    'kind',
-    'email',
-    'notice',
-    'about',
-    'requestedAt',
-  ),
+  declareHiddenTable(mailRequests, HIDING_REASONS.work, 'id companyId kind email notice about requestedAt'),
   declareHiddenTable(outbox, HIDING_REASONS.work),
   declareHiddenTable(events, HIDING_REASONS.work),
   declareHiddenTable(embedKeys, HIDING_REASONS.secret),
   declareHiddenTable(embedRevocations, HIDING_REASONS.work),
-  declareHiddenTable(passwordlessCodes, HIDING_REASONS.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
-  declareHiddenTable(usedTotpSteps, HIDING_REASONS.work, 'companyId', 'factorId', 'step'),
-  declareHiddenTable(backupCodes, HIDING_REASONS.secret, 'companyId', 'factorId'),
-  declareHiddenTable(
-    pendingSecondFactors,
-    HIDING_REASONS.secret,
-    'companyId',
-    'userId',
-    'purpose',
-    'createdAt',
-    'expiresAt',
-  ),
-  declareHiddenTable(passwordResets, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
+  declareHiddenTable(passwordlessCodes, HIDING_REASONS.secret, 'companyId purpose email expiresAt usedAt'),
+  declareHiddenTable(usedTotpSteps, HIDING_REASONS.work, 'companyId factorId step'),
+  declareHiddenTable(backupCodes, HIDING_REASONS.secret, 'companyId factorId'),
+  declareHiddenTable(pendingSecondFactors, HIDING_REASONS.secret, 'companyId userId purpose createdAt expiresAt'),
+  declareHiddenTable(passwordResets, HIDING_REASONS.secret, 'companyId userId expiresAt usedAt'),
   declareHiddenTable(ssoLogins, HIDING_REASONS.secret),
   declareHiddenTable(ssoAssertions, HIDING_REASONS.work),
-  declareHiddenTable(ssoCodes, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt'),
+  declareHiddenTable(ssoCodes, HIDING_REASONS.secret, 'companyId userId expiresAt'),
   declareHiddenTable(spentPasskeyChallenges, 'of no company'),
   declareHiddenTable(spentSocialTokens, 'of no company'),
   declareHiddenTable(oauthPublicClients, 'of no company'),
@@ -267,13 +249,7 @@ export const TABLE_KINDS: readonly TableKind[] = [
   declareHiddenTable(
     accountUsers,
     HIDING_REASONS.derived,
-    'companyId',
-    'accountId',
-    'userId',
-    'email',
-    'createdAt',
-    'updatedAt',
-    'lastLoginAt',
+    'companyId accountId userId email createdAt updatedAt lastLoginAt',
   ),
   declareHiddenTable(accountUserCounts, HIDING_REASONS.derived),
 ];

@@ -22,13 +22,6 @@ import { repetitionUnknown, replayUnknown } from './failures.ts';
 import { type IdempotencyKey, makeIdempotencyKey, releaseKey } from './idempotency.ts';
 import { makeRateLimitFailure } from './rate-limits.ts';
 
-/** Caller of a request, its idempotency key, and `uncount`, which undoes the count and the use of the key. */
-export interface AuthenticatedPrincipal {
-  actor: Principal;
-  idempotencyKey: IdempotencyKey | null;
-  uncount(): Promise<void>;
-}
-
 /**
  * Authenticates the sender of a request, and counts the request. Cached data about the principal is valid only if the company's
  * gate confirms its version; the gate is called in any case, so this costs one round trip. Without valid cached data the
@@ -91,6 +84,9 @@ export async function authenticateAgain(presentedCredential: PresentedCredential
   return { ...actor, access: copyForRequest(actor.access) };
 }
 
+/** Caller of a request, its idempotency key, and `uncount`, which undoes the count and the use of the key. */
+type AuthenticatedPrincipal = { actor: Principal } & Omit<GateResult, 'accessVersion'>;
+
 interface GateResult {
   /** Version of the principal's access; null if the gate did not answer. */
   accessVersion: string | null;
@@ -98,9 +94,7 @@ interface GateResult {
   uncount(): Promise<void>;
 }
 
-/**
- * Milliseconds in which a company's gate (a Durable Object) has to answer. After that, a request continues without it.
- */
+/** Milliseconds in which a company's gate has to answer. After that, a request continues without it. */
 const GATE_TIMEOUT_MS = 3_000;
 
 /** Asks the company's gate (a Durable Object), which counts the request and checks its nonce, date and key. */

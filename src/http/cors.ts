@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
 import { makeTooManyRequestsResponse, setHeaders } from './answer.ts';
-import type { Contract, HeaderProtocol } from './endpoint.ts';
+import type { Contract } from './endpoint.ts';
 import { type HttpEnv, readOrigin } from './mount.ts';
 import { matchesPath } from './paths.ts';
 import { countPreflight, makeRateLimitFailure } from './rate-limits.ts';
@@ -47,17 +47,14 @@ function findProtocolHeaders(contracts: readonly Contract[], path: string) {
   const protocols = contracts.flatMap(({ protocol, path: contractPath }) =>
     protocol && matchesPath(contractPath, path) ? [protocol] : [],
   );
-  const listHeaderNames = (headerGroup: Exclude<keyof HeaderProtocol, 'allowedHeaders'>) => [
-    ...new Set(protocols.flatMap((protocol) => Object.keys(protocol[headerGroup]))),
-  ];
   const [first] = protocols;
   return {
     allowed: new Set(protocols.flatMap(({ allowedHeaders }) => allowedHeaders)),
-    exposed: [
-      ...listHeaderNames('answerHeaders'),
-      ...listHeaderNames('optionsHeaders'),
-      ...listHeaderNames('successHeaders'),
-    ],
+    exposed: new Set(
+      protocols.flatMap((protocol) =>
+        Object.keys({ ...protocol.answerHeaders, ...protocol.optionsHeaders, ...protocol.successHeaders }),
+      ),
+    ),
     options: first ? Object.entries({ ...first.answerHeaders, ...first.optionsHeaders }) : [],
   };
 }

@@ -31,10 +31,7 @@ export const changeOfAccessView = z
   })
   .meta({ id: 'ChangeOfAccess' });
 
-/**
- * Runs a write to its last check, rolls it back, and returns which actions the write would give to and take from whom.
- * @throws as the write does
- */
+/** Runs a write, rolls it back, and returns which actions it would give to and take from whom. @throws as it does */
 export async function performDryRun(
   ctx: PrincipalContext,
   params: Record<string, string>,

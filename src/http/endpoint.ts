@@ -215,9 +215,7 @@ export interface Contract {
    * principals that the write announces.
    */
   dryRun?: true;
-  /**
-   * For a POST that reads only and changes nothing, so that it may be repeated. The route ignores an idempotency key.
-   */
+  /** For a POST that changes nothing, so that it may be repeated: it ignores an idempotency key. */
   safe?: true;
   /**
    * Check whether the caller may do what the path says, for routes where data other than the caller's access decides, too, or
@@ -248,10 +246,7 @@ export interface Contract {
   narrowAnswer?: (answer: object, query: unknown) => object;
   /** For a GET with versions whose caller can wait for another version: reads the records' versions. Made by `declareWaiting`. */
   readRecordVersions?: ReadRecordVersions;
-  /**
-   * For a write: the path of the GET whose version the write is made for, if that path differs from the path of the
-   * write.
-   */
+  /** For a write: the path of the GET whose version it is made for, if that differs from its own. */
   versionPath?: string;
   /** For a write that answers a record in a form of its own: the path of the GET that shows the record. */
   shownPath?: string;
@@ -274,10 +269,7 @@ export interface Contract {
 export const acceptsOAuthClients = ({ access, forPrograms }: Contract): boolean =>
   forPrograms ?? (getAction(access) !== null || (typeof access === 'object' && 'decidedBy' in access));
 
-/**
- * Returns true if a route has no body, so that JSON with a member is refused. Pages and foreign protocols ignore a sent body, and
- * so does a sign-out, which fails for nobody.
- */
+/** Returns true if a route refuses JSON with members. Pages, foreign protocols and a sign-out ignore a body. */
 export const takesNoBody = ({ method, access, body, form, raw, openQuery, protocol }: Contract): boolean =>
   method !== 'get' && access !== 'optional' && !body && !form && !raw && !openQuery && !protocol;
 

@@ -28,10 +28,7 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
 /** Option that makes zod include the invalid values in its issues; they are needed for the messages. */
 export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
-/**
- * Returns the message of an issue. A missing or empty value gets a message of its own: clients rely on the `reason`
- * that is made from the message.
- */
+/** Returns an issue's message; clients rely on the `reason` that is made of it for missing and empty values. */
 export function makeIssueText({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
   if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';
@@ -44,9 +41,7 @@ const UNSAFE_INTEGER_MESSAGES: readonly string[] = [
   `must be at least ${Number.MIN_SAFE_INTEGER}`,
 ];
 
-/**
- * Selects the first problem of each of at most `maxProblems` fields: further problems of the same value only repeat the first.
- */
+/** Selects the first problem of each of at most `maxProblems` fields: further ones only repeat it. */
 export function selectFirstProblems(
   problems: Iterable<FieldProblem>,
   maxProblems = Number.POSITIVE_INFINITY,

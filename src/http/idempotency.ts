@@ -46,10 +46,7 @@ interface KeyStore {
   endKey(use: KeyUse, end: KeyEnd): Promise<void>;
 }
 
-/**
- * Makes a key with its state in the object that stores it. The functions of the key never throw: a key becomes free by
- * itself later.
- */
+/** Makes a key with its state. Its functions never throw: the object that stores it frees it by itself later. */
 export function makeIdempotencyKey(
   state: KeyState,
   use: KeyUse,
@@ -118,10 +115,7 @@ export async function releaseKey(key: RequestKey): Promise<void> {
   if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.endUse({ state: 'undone' });
 }
 
-/**
- * Executes a request with an idempotency key only once: the response is stored, and returned again for a repeated
- * request.
- */
+/** Executes a request with an idempotency key once; its stored response is returned for a repeated one. */
 export const runWithIdempotencyKey: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();

@@ -85,11 +85,8 @@ export const INCLUDE_DELETED_OPTION = {
 } as const;
 
 /** Converts `include_deleted` to the list's deletion filter. */
-export const toDeletionFilter = ({
-  include_deleted: includesDeleted,
-}: {
-  include_deleted: boolean;
-}): 'living' | 'all' => (includesDeleted ? 'all' : 'living');
+export const toDeletionFilter = (query: { include_deleted: boolean }): 'living' | 'all' =>
+  query.include_deleted ? 'all' : 'living';
 
 /** Makes the schema of the text that a list is searched for. @param searchedField the searched field, such as `the name` */
 export const makeSearchSchema = (searchedField: string) =>

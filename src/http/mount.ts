@@ -62,9 +62,7 @@ export interface HttpEnv {
   };
 }
 
-/**
- * Registers a surface's endpoints. Literal segments take precedence over parameters, whatever their order in the list.
- */
+/** Registers a surface's endpoints. Literal segments come before parameters, whatever their order in the list. */
 export function mountEndpoints(
   app: Hono<HttpEnv>,
   surface: Surface,
@@ -138,10 +136,7 @@ const wrapInPathCheck =
     await next();
   };
 
-/**
- * Limits a body that is read before its sender is known: a refused body counts against the limit of the address that
- * sent it.
- */
+/** Limits a body that is read before its sender is known; a refused one counts against the sender's address. */
 const limitSignedBody =
   (limit: number): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
@@ -294,10 +289,7 @@ const toHandlerCall = (c: HonoContext<HttpEnv>) => ({
   perform: (route: Route, makeInput: () => RouteInput) => performRoute(c.var, c.req.raw, route, makeInput),
 });
 
-/**
- * Returns true if the caller waits for a version other than the ones it knows; `*` stands for all versions, so that
- * there is none to wait for.
- */
+/** Returns true if the caller waits for another version; `*` stands for all, so that none is waited for. */
 function isWaiting(c: HonoContext<HttpEnv>, { readRecordVersions }: Contract, { query }: HandlerCall): boolean {
   const knownTags = c.req.header('if-none-match');
   return (

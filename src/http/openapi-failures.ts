@@ -5,10 +5,7 @@ import type { Contract } from './endpoint.ts';
 import { listImpliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
-/**
- * Makes a response for each status that a route can fail with, with its codes.
- * @param furtherTypes failures in addition to those that the contract lists or implies
- */
+/** Makes a response for each status of a route's failures. @param furtherTypes those neither listed nor implied */
 export function makeFailureResponses(
   surface: Surface,
   contract: Contract,
@@ -35,12 +32,20 @@ export function makeFailureResponses(
   };
 }
 
-const makeRawResponse = ({ raw: description, mediaTypes }: { raw: string; mediaTypes: readonly string[] }) => ({
+/** Describes an answer that the handler builds itself. */
+export const makeRawResponse = ({ raw: description, mediaTypes }: { raw: string; mediaTypes: readonly string[] }) => ({
   description,
-  ...(mediaTypes.length > 0 && {
-    content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: z.string() }])),
-  }),
+  ...(mediaTypes.length > 0 && { content: makeRawContent(mediaTypes) }),
 });
+
+export const makeRawContent = (mediaTypes: readonly string[]) =>
+  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: makeRawSchema(mediaType) }]));
+
+/** Makes the schema of a `raw` answer: text, JSON of an external shape, else bytes. */
+const makeRawSchema = (mediaType: string): z.ZodType =>
+  mediaType.startsWith('text/') ? z.string() : mediaType === JSON_TYPE ? z.unknown() : BYTES_SCHEMA;
+
+const BYTES_SCHEMA = z.string().meta({ format: 'binary' });
 
 function describeFailures(surface: Surface, status: number, types: FailureType[]): ZodOpenApiResponseObject {
   const failures = [...new Map(types.map((type) => [type.reason, type])).values()].toSorted((a, b) =>

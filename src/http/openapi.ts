@@ -11,7 +11,7 @@ import { changeOfAccessView } from './dry-run.ts';
 import { type Contract, type Endpoint, getAction, type RouteAccess } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
-import { makeFailureResponses } from './openapi-failures.ts';
+import { makeFailureResponses, makeRawContent, makeRawResponse } from './openapi-failures.ts';
 import { listParameters } from './paths.ts';
 import { getDeclaredQuery } from './query.ts';
 import { isTokenAccess } from './request-checks.ts';
@@ -347,12 +347,6 @@ const DRY_RUN_PARAMETER = {
   content: { 'application/json': { schema: changeOfAccessView } },
 };
 
-/** Makes the schema of a `raw` answer: text, JSON of an external shape, else bytes. */
-const makeRawSchema = (mediaType: string): z.ZodType =>
-  mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES_SCHEMA;
-
-const BYTES_SCHEMA = z.string().meta({ format: 'binary' });
-
 function describeSuccess(
   mediaType: string,
   contract: Contract,
@@ -371,13 +365,8 @@ function describeSuccess(
     };
     return { description: 'Success.', content };
   }
-  if (!('raw' in returns)) return { description: 'Done; there is no body.' };
-  const { raw: description, mediaTypes } = returns;
-  return { description, ...(mediaTypes.length > 0 && { content: makeRawContent(mediaTypes) }) };
+  return 'raw' in returns ? makeRawResponse(returns) : { description: 'Done; there is no body.' };
 }
-
-const makeRawContent = (mediaTypes: readonly string[]) =>
-  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: makeRawSchema(mediaType) }]));
 
 /** Describes the permission that a caller needs, and the legacy permission that also allows the action. */
 function describePermission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {

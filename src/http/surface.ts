@@ -69,10 +69,7 @@ export interface Surface {
   makeErrorBody(words: ErrorParts): unknown;
   /** Makes the `WWW-Authenticate` of every 401, for this address of the API. */
   formatChallenge(baseUrl: string): string;
-  /**
-   * Media type of the surface's bodies, if it is not `application/json`. A surface with a media type also answers 429
-   * in its own words.
-   */
+  /** Media type of bodies, if not `application/json`. A surface that has one answers 429 in its own words, too. */
   mediaType?: string;
   /** Makes the headers that repeat parts of an answer's body. */
   repeats?(answer: object): Readonly<Record<string, string>>;

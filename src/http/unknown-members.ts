@@ -25,10 +25,7 @@ export interface PathRecord {
   findChanger: (member: string) => string | undefined;
 }
 
-/**
- * Finds the record of a write's path: the record that the GET of the same path shows, else the record that the GET of a
- * path above shows.
- */
+/** Finds the record of a write's path: what the GET of the same path shows, else that of a path above. */
 export function findPathRecord(contract: Contract, endpoints: readonly Endpoint[]): PathRecord {
   const { method, path } = contract;
   const parentPaths = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();

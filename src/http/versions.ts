@@ -34,10 +34,7 @@ function parseTags(header: string): EntityTags | null {
 
 const matchesTag = (tags: EntityTags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/**
- * Computes the version of a GET's answer, as an entity tag: a digest of the record, and after a point a digest of the
- * optional fields.
- */
+/** Computes an answer's entity tag: a digest of the record, and after a point one of its optional fields. */
 export async function computeVersion(
   shownRecord: object,
   { ignoredFields, optionalFields = [], readVersion }: VersionDeclaration,

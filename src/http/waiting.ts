@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../context.ts';
 import { ID_PATTERN } from '../kernel/ids.ts';
-import { declareVersion, type VersionDeclaration } from './endpoint.ts';
+import { declareVersion } from './endpoint.ts';
 
 /** Maximum time that a request waits, in seconds. */
 const MAX_WAIT_SECONDS = 25;
@@ -28,20 +28,11 @@ const waitQuery = z.object({ wait: secondsSchema });
 export type ReadRecordVersions = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /** Declares a GET whose caller can wait for another version. These fields do not count for the version. */
-export const declareWaiting = (
-  readRecordVersions: ReadRecordVersions,
-  ...ignoredFields: string[]
-): WaitingDeclaration => ({
+export const declareWaiting = (readRecordVersions: ReadRecordVersions, ...ignoredFields: string[]) => ({
   query: waitQuery,
   versionDeclaration: declareVersion(...ignoredFields),
   readRecordVersions,
 });
-
-interface WaitingDeclaration {
-  query: typeof waitQuery;
-  versionDeclaration: VersionDeclaration;
-  readRecordVersions: ReadRecordVersions;
-}
 
 /** Returns the seconds that a validated query requests to wait for. */
 export const getWaitSeconds = (query: unknown): number | undefined => (query as z.output<typeof waitQuery>).wait;

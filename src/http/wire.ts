@@ -15,7 +15,10 @@ const DIFFERING_NAMES = { _id: 'id', organization_id: 'companyId' } as const;
 
 /** Suffix of the names of fields that hold a time. The control database stores milliseconds since the epoch. */
 const TIME_SUFFIX = '_at';
-type CodeValue<Name extends string, Shown> = Name extends `${string}${typeof TIME_SUFFIX}` ? Shown | number : Shown;
+type CodeValue<Name extends string, Shown> = Name extends `${string}${typeof TIME_SUFFIX}`
+  ? Shown | number
+  : DeepReadonly<Shown>;
+type DeepReadonly<Value> = unknown extends Value ? Value : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> };
 
 /** Type of a record inside the service, by the type of its answer: names in camel case, and times also as milliseconds. */
 type RecordOf<Shown> = {
@@ -29,9 +32,7 @@ const toCamelCase = (name: string): string =>
     ? DIFFERING_NAMES[name as keyof typeof DIFFERING_NAMES]
     : name.replaceAll(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/**
- * Makes a function that shows a record by its schema: snake case, times as ISO 8601, without undefined and undeclared members.
- */
+/** Makes a function that shows a record by its schema: snake case, ISO 8601, without undeclared members. */
 export function makeView<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME_SUFFIX)] as const);
   return (record: RecordOf<z.input<Schema>>): z.input<Schema> => {

@@ -42,10 +42,7 @@ export interface FailureDetail {
   [extra: string]: unknown;
 }
 
-/**
- * Name of a surface that words failures in its own way. Domain knowledge has no name: it words failures as the console
- * does.
- */
+/** Surface that words failures in its own way. Domain knowledge words them as the console does. */
 export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
 /** Surface's wording of a failure. If a part is left out, the wording of the failure's family applies. */

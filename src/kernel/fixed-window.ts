@@ -18,9 +18,7 @@ interface Window {
 /** The number of keys above which windows that have ended are removed. */
 const SWEEP_KEY_COUNT = 10_000;
 
-/**
- * Counts requests in fixed windows that start with the first request counted in them. The counts are in memory only.
- */
+/** Counts requests, in memory only, in fixed windows that start with the first request in them. */
 export class FixedWindows {
   readonly #windows = new Map<string, Window>();
   readonly #lengthMs: number;

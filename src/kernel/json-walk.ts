@@ -66,10 +66,7 @@ export class JsonWalker {
     }
   }
 
-  /**
-   * Goes over an object.
-   * @param walkMemberValue called to go over each member's value; the member's quoted name lies from `start` to `end`
-   */
+  /** Goes over an object. @param walkMemberValue goes over a value whose quoted name lies from `start` to `end` */
   walkMembers(walkMemberValue: (start: number, end: number) => void, depth: number): void {
     this.#walkList(OBJECT_END, depth, () => {
       if (this.findNextByte() !== STRING_START) throw new SyntaxError();

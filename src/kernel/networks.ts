@@ -26,10 +26,7 @@ const SPECIAL_IPV4_NETWORKS = [
   ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
 ].map((text) => parseNetwork(text, parseIpv4Bits, 32));
 
-/**
- * Networks allocated to the public; all other networks are not public:
- * https://www.iana.org/assignments/ipv6-unicast-address-assignments
- */
+/** The public networks: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
 const PUBLIC_IPV6_NETWORKS = [
   ...['2001::/16', '2003::/18', '2400::/12', '2410::/12', '2600::/12', '2610::/23', '2620::/23', '2630::/12'],
   ...['2800::/12', '2a00::/12', '2a10::/12', '2c00::/12'],
@@ -44,10 +41,7 @@ const SPECIAL_IPV6_NETWORKS = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'
 export const isPublicIpv4 = (address: string): boolean =>
   !SPECIAL_IPV4_NETWORKS.some((specialNetwork) => containsAddress(specialNetwork, parseIpv4Bits(address)));
 
-/**
- * Returns true if an IPv6 address is public.
- * @param address in hexadecimal groups, without brackets; `::` may stand once
- */
+/** Returns true if an IPv6 address, in hexadecimal groups without brackets, is public; `::` may stand once. */
 export function isPublicIpv6(address: string): boolean {
   const bits = parseIpv6Bits(address);
   const isInAnyNetwork = (networks: Network[]) => networks.some((candidate) => containsAddress(candidate, bits));

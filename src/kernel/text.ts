@@ -39,10 +39,7 @@ export const replaceLoneSurrogates = (_key: string, value: unknown): unknown =>
 export const limitCombiningMarks = (text: string): string =>
   text.replaceAll(/([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu, '$1');
 
-/**
- * Returns a text in lower case, for comparisons in any case. The small sigma at the end of a Greek word (ς) becomes the usual
- * small sigma (σ): both have the same capital.
- */
+/** Returns a text in lower case, for comparisons; the final Greek sigma (ς) becomes σ, as both have one capital. */
 export const toComparedText = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 
 const MAX_SLUG_LENGTH = 48;

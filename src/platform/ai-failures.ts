@@ -5,10 +5,7 @@ export const aiNotConfigured = defineFailure('ai.not_configured', 'unavailable',
   console: 'AI_PROVIDER_NOT_CONFIGURED',
 });
 
-/**
- * The failure where the AI provider fails to answer or cannot be reached in time. @param answer the provider's answer; missing if
- * the provider could not be reached in time
- */
+/** The AI provider did not answer as it should. @param answer its answer; missing if it could not be reached in time */
 export const aiUnavailable = defineFailure('ai.unavailable', 'unavailable', {
   message: 'The AI provider could not be reached in time, or failed to answer.',
   detail: (answer?: { status: number | undefined }) =>

@@ -1,9 +1,6 @@
 import { concatBytes } from '../kernel/bytes.ts';
 
-/**
- * Reads a stream up to `limit` bytes; null if it is longer.
- * @param options.leavesRest leaves the rest of a longer stream unread; else the stream is cancelled
- */
+/** Reads a stream up to `limit` bytes; null if it is longer: it is cancelled then, unless `leavesRest`. */
 export async function readBounded(
   stream: ReadableStream<Uint8Array> | null,
   limit: number,

@@ -19,9 +19,8 @@ export async function encrypt(keys: Record<string, string>, plaintext: string, c
 
 /** Decrypts a text under any version. Throws when the version is unknown, the context differs, or the ciphertext was changed. */
 export async function decrypt(keys: Record<string, string>, encryptedText: string, context: string): Promise<string> {
-  const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encryptedText);
-  if (match === null) throw new Error('not an encrypted text');
-  const [, version, iv, ciphertext] = match as unknown as [string, string, string, string];
+  const [, version = '', iv = '', ciphertext] = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encryptedText) ?? [];
+  if (ciphertext === undefined) throw new Error('not an encrypted text');
   const secret = findSecret(keys, version);
   if (secret === undefined) throw new Error(`encryption key version ${version} is not configured`);
   const algorithm = { name: 'AES-GCM', iv: decodeBase64Url(iv), additionalData: encodeText(context) };
@@ -32,10 +31,7 @@ export async function decrypt(keys: Record<string, string>, encryptedText: strin
 /** Returns the prefix of texts that are encrypted under the newest version. */
 export const getNewestPrefix = (keys: Record<string, string>): string => `v${getNewestSecret(keys).version}:`;
 
-/**
- * Encrypts a text again under the newest version. A text that cannot be decrypted is logged and stays unchanged, so that it does
- * not stop the others.
- */
+/** Encrypts a text again under the newest version. One that cannot be decrypted is logged and stays unchanged. */
 export async function reencrypt<T extends string | null>(
   keys: Record<string, string>,
   encryptedText: T,

@@ -69,10 +69,7 @@ export interface JobQueue {
   sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
-/**
- * The limits of a queue: the maximum number of messages in a batch, the maximum number of bytes of a batch, and the number of
- * bytes that the queue adds to each message.
- */
+/** The limits of a queue: messages in a batch, bytes of a batch, and bytes that it adds to each message. */
 const [BATCH_SIZE, BATCH_BYTES, OWN_BYTES] = [100, 250_000, 100];
 
 /** Measures the part of a batch that a message takes, in bytes. */

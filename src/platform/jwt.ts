@@ -1,15 +1,9 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
-/**
- * The pattern of canonical base64url: without padding, and with unused bits zero, so that each sequence of bytes has one
- * spelling.
- */
+/** The pattern of base64url with one spelling for all bytes: no padding, and unused bits are zero. */
 const SEGMENT_PATTERN = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
-/**
- * Rejects other spellings of a token than the canonical one: jose ignores spaces, padding and unused bits of base64. @throws
- * JOSEError
- */
+/** Rejects other than canonical spellings: jose ignores spaces, padding and unused bits. @throws JOSEError */
 export function requireCanonicalJwt(token: string): void {
   const segments = token.split('.');
   if (segments.length !== 3 || !segments.every((segment) => SEGMENT_PATTERN.test(segment))) {

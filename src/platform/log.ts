@@ -60,9 +60,6 @@ function makeMessageWithoutData({ name, code, severity, status }: ErrorParts): s
 const formatLine = (event: string, facts: Record<string, unknown>): string =>
   JSON.stringify({ event, correlation_id: correlationIds.getStore(), ...facts });
 
-/**
- * Removes secrets from a message: a failed query's message ends with the bound values, such as hashes or names; a URL may contain
- * a user name.
- */
+/** Removes secrets from a message: the bound values that end a failed query's, and the user name of a URL. */
 const removeSecrets = (message: string): string =>
   message.replace(/\nparams: .*$/s, '').replaceAll(/:\/\/[^\s/@]*@/g, '://…@');

@@ -1,9 +1,6 @@
 import { type Mailer, MailRefusedError, type Sender } from './mail.ts';
 
-/**
- * The error codes after which a retry is pointless:
- * https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
- */
+/** https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes: no retry helps. */
 const PERMANENT_ERROR_CODES = new Set([
   'E_VALIDATION_ERROR',
   'E_FIELD_MISSING',

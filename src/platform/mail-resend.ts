@@ -19,10 +19,7 @@ export interface ResendSettings {
   sender: Sender;
 }
 
-/**
- * Creates a mailer that sends through Resend (https://resend.com/docs/api-reference/emails/send-email), or a service with the
- * same API.
- */
+/** Creates a mailer for Resend's API: https://resend.com/docs/api-reference/emails/send-email */
 export function createResendMailer({ baseUrl, apiKey, sender }: ResendSettings): Mailer {
   const from = sender.name === '' ? sender.email : `${sender.name} <${sender.email}>`;
   return {
@@ -52,10 +49,7 @@ type ResendAttachment = AttachedFile & { content_id?: string };
 /** The number of bytes of a file that are encoded at a time; divisible by three, so that base64 needs no padding in between. */
 const PIECE_BYTES = 48 * 1024;
 
-/**
- * Builds a JSON body with the files in base64, written while it is read: a single text would hold the files in memory three
- * times.
- */
+/** Builds a JSON body with files in base64, written while it is read: a text would hold them three times. */
 function buildBody(mail: object, attachments: readonly ResendAttachment[]): BodyInit {
   if (attachments.length === 0) return JSON.stringify(mail);
   const encoder = new TextEncoder();

@@ -1,9 +1,3 @@
-/** The properties of an error that the platform sets for its own failures. */
-interface PlatformError {
-  retryable?: boolean;
-  overloaded?: boolean;
-}
-
 /** Calls a Durable Object, and again where the platform says that a retry helps: the call must be idempotent. */
 export async function callObject<T extends Rpc.DurableObjectBranded | undefined, A>(
   namespace: DurableObjectNamespace<T>,
@@ -13,7 +7,8 @@ export async function callObject<T extends Rpc.DurableObjectBranded | undefined,
   try {
     return await call(namespace.getByName(name));
   } catch (error) {
-    const { retryable, overloaded } = Object(error) as PlatformError;
+    // The platform marks its own failures by these.
+    const { retryable, overloaded } = Object(error) as { retryable?: boolean; overloaded?: boolean };
     if (retryable !== true || overloaded === true) throw error;
     // A stub that failed stays broken: this one is new.
     return call(namespace.getByName(name));

@@ -5,10 +5,7 @@ import { AddressRefusedError, fetchOutside } from './outside-fetch.ts';
 export const MAX_REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-/**
- * The reason why no more bytes come: the URL may not be called, it redirects too often, the server is silent, or the connection
- * was lost.
- */
+/** Why no more bytes come: the URL may not be called, or redirects too often; silence; a lost connection. */
 export type OutsideProblem = 'refused' | 'redirects' | 'silent' | 'lost';
 
 /** Thrown when a file from outside cannot be read. It contains no URL, so that it can be logged. */
@@ -78,10 +75,7 @@ function toOutsideResponse(
   };
 }
 
-/**
- * Waits for `work` within a time. The cause of a lost connection reveals details of our network, and may name the URL, so it is
- * not passed on.
- */
+/** Waits for `work` within a time. The cause of a lost connection tells of our network: it is not passed on. */
 async function waitWithinTime<T>(ms: number, work: Promise<T>, abortController: AbortController): Promise<T> {
   try {
     return await awaitWithinTime(ms, work, () => new OutsideFetchError('silent'));

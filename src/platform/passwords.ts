@@ -13,10 +13,7 @@ interface HashCost {
 
 export const DEFAULT_COST: HashCost = { memorySize: 19_456, passes: 2, parallelism: 1 };
 
-/**
- * The cost of a new hash; old hashes carry their own cost. A mutable value of the isolate, so that tests, which make hundreds,
- * can lower it.
- */
+/** The cost of a new hash, which tests lower; old hashes carry their own. */
 export const hashSettings = { cost: DEFAULT_COST };
 
 const TAG_BYTES = 32;
@@ -25,22 +22,13 @@ const SALT_BYTES = 16;
 /** Makes a hash to verify where a user has none, so that the check takes the same time. No password has its all-zero tag. */
 const makeDummyHash = () => formatPhc(hashSettings.cost, new Uint8Array(SALT_BYTES), new Uint8Array(TAG_BYTES));
 
-/**
- * The library's memory in pages of 64 KiB: initially enough for a hash of {@link DEFAULT_COST} and 10 KiB of the library; at most
- * enough for a costlier one.
- */
+/** Memory in pages of 64 KiB: at first enough for {@link DEFAULT_COST} and 10 KiB of the library. */
 const MEMORY_PAGES = { initial: 305, maximum: 65_536 };
 
-/**
- * The loaded library, held weakly: between sign-ins the next garbage collection frees its memory of 20 MB, a sixth of an
- * isolate's.
- */
+/** The loaded library, held weakly: between sign-ins its memory of 20 MB, a sixth of an isolate's, is freed. */
 let loadedLibrary: WeakRef<computeHash> | undefined;
 
-/**
- * Computes a hash, which blocks the isolate for about a tenth of a second: the library's memory of 20 MB serves one hash at a
- * time.
- */
+/** Computes a hash, which blocks the isolate for a tenth of a second: its 20 MB serve one at a time. */
 function computeHashTag(password: string, salt: Uint8Array, cost: HashCost, tagLength: number): Uint8Array {
   const hash = loadedLibrary?.deref() ?? loadLibrary();
   return hash({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
@@ -71,10 +59,7 @@ export async function hashPassword(password: string): Promise<string> {
   return formatPhc(cost, salt, computeHashTag(password.normalize('NFC'), salt, cost, TAG_BYTES));
 }
 
-/**
- * The result of checking a password. `isOutdated`: a new hash would differ in cost or Unicode form, and should replace the old
- * one.
- */
+/** The result of a check. `isOutdated`: a new hash would differ in cost or Unicode form, and should replace it. */
 export type PasswordCheck = { isCorrect: false } | { isCorrect: true; isOutdated: boolean };
 
 /** Checks a password against a hash, in whichever form of Unicode. Without a hash the answer is false after the same time. */
@@ -103,16 +88,9 @@ const formatPhc = ({ memorySize, passes, parallelism }: HashCost, salt: Uint8Arr
   `$argon2id$v=19$m=${memorySize},t=${passes},p=${parallelism}$${encodeBase64(salt)}$${encodeBase64(tag)}`;
 
 function parsePhc(text: string): { cost: HashCost; salt: Uint8Array; tag: Uint8Array } {
-  const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(text);
-  if (!parts) throw new Error('A stored password hash is not Argon2id in PHC form.');
-  const [, memorySize, passes, parallelism, salt, tag] = parts as unknown as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [, memorySize, passes, parallelism, salt = '', tag] =
+    /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(text) ?? [];
+  if (tag === undefined) throw new Error('A stored password hash is not Argon2id in PHC form.');
   return {
     cost: { memorySize: Number(memorySize), passes: Number(passes), parallelism: Number(parallelism) },
     salt: Uint8Array.fromBase64(salt, { lastChunkHandling: 'loose' }),

@@ -21,10 +21,7 @@ export async function areSecretsEqual(a: string, b: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(left as ArrayBuffer, right as ArrayBuffer);
 }
 
-/**
- * Returns the newest usable version of a map of secrets, for new values. A version that must not be used yet has a negative
- * number.
- */
+/** Returns the newest secret, for new values. A version that must not be used yet has a negative number. */
 export function getNewestSecret(secrets: Record<string, string>): { version: number; secret: string } {
   const version = Math.max(...Object.keys(secrets).map(Number));
   return { version, secret: secrets[version] as string };

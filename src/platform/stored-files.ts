@@ -1,6 +1,4 @@
-/**
- * The maximum number of keys that R2 deletes in one call: https://developers.cloudflare.com/r2/api/workers/workers-api-reference/
- */
+/** Most keys of one deletion: https://developers.cloudflare.com/r2/api/workers/workers-api-reference/ */
 const KEYS_PER_BATCH = 1_000;
 
 /** Deletes any number of objects, also none; keys without an object are no error. */
@@ -13,9 +11,7 @@ export async function deleteObjects(bucket: Pick<R2Bucket, 'delete'>, keys: read
 /** The suffix of the key of a note that names an unfinished multipart upload: no list of objects shows such an upload. */
 const UPLOAD_NOTE_SUFFIX = '/upload-under-way';
 
-/**
- * Begins a multipart upload, noted below `folder` until the note is deleted. An upload that was noted there before is aborted.
- */
+/** Begins a multipart upload, noted below `folder` until the note is deleted; aborts one noted there before. */
 export async function beginMultipartUpload(
   bucket: R2Bucket,
   folder: string,

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { AddressRefusedError, fetchOutside } from './outside-fetch.ts';
 
-/**
- * The default delays between attempts, in seconds, from Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h.
- */
+/** Seconds between attempts, by Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. */
 export const DEFAULT_RETRY_SECONDS = '5,300,1800,7200,18000,36000,50400,72000,86400';
 /** The default time of failures after which an endpoint is disabled: five days. */
 export const DEFAULT_DISABLE_AFTER_SECONDS = 432_000;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { GroupGrants } from '../../src/access/evaluation.ts';
-import { compileAccess, decideAccess, isAdministrator } from '../../src/access/evaluation.ts';
-import { findExcessGrant } from '../../src/access/grant-ceiling.ts';
+import { compileAccess, decideAccess, type GroupGrants, isAdministrator } from '../../src/access/evaluation.ts';
+import { findExcessGrant } from '../../src/access/grants.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import { arbitrarySources, COMPANY_ID, makeDocument, SOME_ACTIONS, SOME_RESOURCES } from '../permissions/arbitrary.ts';

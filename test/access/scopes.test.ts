@@ -10,7 +10,7 @@ import {
   limitToScopes,
   listAllowedActions,
 } from '../../src/access/evaluation.ts';
-import { findExcessGrant } from '../../src/access/grant-ceiling.ts';
+import { findExcessGrant } from '../../src/access/grants.ts';
 import { matchesPattern } from '../../src/permissions/wildcard.ts';
 import { arbitrarySources, COMPANY_ID, makeDocument, SOME_ACTIONS, SOME_RESOURCES } from '../permissions/arbitrary.ts';
 

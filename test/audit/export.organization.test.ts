@@ -80,7 +80,7 @@ describe('the export of audit events', () => {
   });
 
   it('stops reading when the client disconnects', async () => {
-    const { streamEvents } = await import('../../src/modules/audit/export.ts');
+    const { streamEvents } = await import('../../src/modules/audit/service.ts');
     let isStreamEnded = false;
     async function* streamEndlessly(): AsyncGenerator<never> {
       try {

@@ -1,7 +1,6 @@
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
-import { commit } from '../../src/db/client.ts';
-import { prepareInvitation } from '../../src/modules/invitations/service.ts';
+import { inviteUser as invite } from '../../src/modules/invitations/service.ts';
 import type { Company } from './companies.ts';
 import { runInContext } from './context.ts';
 
@@ -18,10 +17,5 @@ export function inviteUser(company: Company, email: string, teams?: string[]) {
     sessionId: 'none',
     access: compileAccess({ companyId: company.id, isOwner: true, groups: [] }),
   };
-  return runInContext(owner, async (ctx) => {
-    const preparedInvitation = await prepareInvitation(ctx, { email, teams });
-    await commit(ctx.db, { statements: preparedInvitation.statements }, preparedInvitation.failures);
-    preparedInvitation.sendMail();
-    return preparedInvitation;
-  });
+  return runInContext(owner, (ctx) => invite(ctx, { email, teams, groupIds: [] }));
 }

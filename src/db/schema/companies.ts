@@ -68,10 +68,7 @@ export const companyErasures = sqliteTable(
     completedAt: timestampColumn('completed_at'),
     /** Progress of each store, by the store's name. */
     stores: jsonColumn<Record<string, ErasedStore>>('stores').notNull(),
-    /**
-     * Time of the next scheduled run for the erasure: while the erasure goes on, and later for data that arrives late;
-     * null if no run is due.
-     */
+    /** Time of the erasure's next scheduled run, also for data that arrives late; null if none is due. */
     dueAt: timestampColumn('due_at'),
   },
   (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],

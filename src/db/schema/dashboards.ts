@@ -40,10 +40,7 @@ export const dashboards = sqliteTable(
     cacheSeconds: integer('cache_seconds').notNull(),
     layout: jsonColumn<Widget[]>('layout').notNull(),
     filters: jsonColumn<Filter[]>('filters').notNull(),
-    /**
-     * Time at which the dashboard's last embed token expires: until then, every holder of such a token sees the
-     * dashboard.
-     */
+    /** Time at which the last embed token expires: until then, its holders see the dashboard. */
     embeddedUntil: timestampColumn('embedded_until'),
     /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */
     version: integer('version').notNull().default(1),

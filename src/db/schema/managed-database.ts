@@ -18,10 +18,7 @@ export const managedDatabases = sqliteTable(
     ownerConnection: text('owner_connection'),
     /** Connection string of the read-only login, encrypted with the company's id as context. */
     readonlyConnection: text('readonly_connection'),
-    /**
-     * Password of the read-only login, encrypted with the company's id as context; stored before Postgres gets the
-     * password, so that a retry sets the same one.
-     */
+    /** Password of the read-only login, encrypted alike; stored before Postgres gets it: a retry sets the same one. */
     readerPassword: text('reader_password'),
     /** Version of the schema in the company's Postgres. */
     migrationsVersion: integer('migrations_version').notNull().default(0),
@@ -35,10 +32,7 @@ export const managedDatabases = sqliteTable(
     changedTables: text('changed_tables').notNull().default('{"*":0}'),
     /** Changes in progress, by id as JSON: their tables, and the time until which each is assumed to go on. */
     openChanges: text('open_changes').notNull().default('{}'),
-    /**
-     * Value of `dataVersion` up to which `changedTables` and `openChanges` are complete: the previous service version
-     * increases `dataVersion` only.
-     */
+    /** `dataVersion` to which `changedTables` and `openChanges` are complete: the version before increases it alone. */
     notedVersion: integer('noted_version').notNull().default(0),
     /** Number of changes in progress, for the previous service version. */
     dataChanges: integer('data_changes').notNull().default(0),

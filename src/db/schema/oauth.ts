@@ -29,10 +29,7 @@ export const oauthPublicClients = sqliteTable(
   (table) => [index('oauth_public_clients_by_expiry').on(table.expiresAt)],
 );
 
-/**
- * Grants: permissions of clients by users' consent, effective once the client exchanges its code. Secrets are stored
- * only as SHA-256.
- */
+/** Consents of users to clients, effective once the client exchanges its code. Secrets are stored as SHA-256. */
 export const oauthGrants = sqliteTable(
   'oauth_grants',
   {

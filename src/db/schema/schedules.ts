@@ -106,10 +106,7 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /**
-     * Position among the recipients; negative for a recipient that unsubscribed and was removed, also if added again
-     * later.
-     */
+    /** Position among the recipients; negative for one that unsubscribed and was removed, even if added again. */
     position: integer('position').notNull(),
     /** Time at which the recipient unsubscribed, who gets no mails from then on. */
     unsubscribedAt: timestampColumn('unsubscribed_at'),

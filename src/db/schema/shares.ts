@@ -45,10 +45,7 @@ export const embedKeys = sqliteTable('embed_keys', {
   rotations: integer('rotations').notNull(),
 });
 
-/**
- * Revocations of embed tokens: of the tokens of a subject that were issued until `revokedAt`. A row is kept as long as
- * the tokens could be valid.
- */
+/** Revocations of a subject's embed tokens issued until `revokedAt`, kept as long as they could be valid. */
 export const embedRevocations = sqliteTable(
   'embed_revocations',
   {

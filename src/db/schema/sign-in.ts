@@ -29,10 +29,7 @@ export const sessions = sqliteTable(
   ],
 );
 
-/**
- * Networks from which users have signed in. A user can still sign in from these while other networks are blocked for
- * password guessing.
- */
+/** Networks from which users signed in, and still can while others are blocked for password guessing. */
 export const signInNetworks = sqliteTable(
   'sign_in_networks',
   {
@@ -48,10 +45,7 @@ export const signInNetworks = sqliteTable(
   ],
 );
 
-/**
- * Newest sign-in code of each address. A code is also stored for an address that belongs to nobody, so that no answer
- * is quicker.
- */
+/** Newest sign-in code of each address, also of one that belongs to nobody, so that no answer is quicker. */
 export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {
@@ -73,9 +67,7 @@ export const passwordlessCodes = sqliteTable(
   ],
 );
 
-/**
- * Authenticator apps of users. Each enrolment has a new id, and takes effect once a code has confirmed the enrolment.
- */
+/** Authenticator apps of users. Each enrolment has a new id, and takes effect once a code confirms it. */
 export const secondFactors = sqliteTable('second_factors', {
   id: id(),
   companyId: companyId(),
@@ -119,10 +111,7 @@ export const pendingSecondFactors = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    /**
-     * Step that the sign-in waits for: `login` for the second factor, `setup` for its setup, as the company requires
-     * one and the user had none.
-     */
+    /** What the sign-in waits for: the second factor (`login`), or its setup, which the company requires. */
     purpose: text('purpose', { enum: ['login', 'setup'] })
       .notNull()
       .default('login'),

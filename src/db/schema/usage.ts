@@ -1,10 +1,7 @@
 import { integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
 import { companyId } from '../columns.ts';
 
-/**
- * A company's use on a day, as counted by this database. The company's log counts requests, and its Postgres loaded
- * rows.
- */
+/** A company's use on a day, without requests and loaded rows, which its log and its Postgres count. */
 export const usageDays = sqliteTable(
   'usage_days',
   {

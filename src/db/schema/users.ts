@@ -51,10 +51,7 @@ export const users = sqliteTable(
   ],
 );
 
-/**
- * Number of users of each company, counted by triggers on `users`, so that the exact total of a long list costs one
- * row.
- */
+/** Number of users of each company, kept by triggers on `users`, so that a long list's total costs one row. */
 export const userCounts = sqliteTable('user_counts', {
   companyId: companyId().primaryKey(),
   living: integer('living').notNull(),

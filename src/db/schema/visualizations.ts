@@ -25,10 +25,7 @@ export const visualizations = sqliteTable(
     sql: text('sql').notNull(),
     chart: jsonColumn<Chart>('chart').notNull(),
     parameters: jsonColumn<Parameter[]>('parameters').notNull(),
-    /**
-     * Time at which the last embed token for this visualization alone expires: until then, every holder of such a token
-     * sees the visualization.
-     */
+    /** Time at which the last embed token for this one alone expires: until then, its holders see the visualization. */
     embeddedUntil: timestampColumn('embedded_until'),
     /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */
     version: integer('version').notNull().default(1),

@@ -22,9 +22,7 @@ export interface Pause {
   to: number | null;
 }
 
-/**
- * Webhook endpoints: addresses of a company's own programs that receive events, each delivered by a Durable Object of its own.
- */
+/** Addresses of a company's own programs that receive events, each served by a Durable Object of its own. */
 export const webhookEndpoints = sqliteTable(
   'webhook_endpoints',
   {

@@ -1,12 +1,7 @@
-/**
- * Protocol versions that begin with a handshake, the newest first. Older ones know neither structured results nor this transport.
- */
+/** Versions that begin with a handshake, newest first. Older ones lack structured results and this transport. */
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'];
 
-/**
- * All supported protocol versions, the newest first. In the newest version, each message is independent of earlier
- * messages.
- */
+/** All supported versions, newest first. In the newest, each message is independent of earlier ones. */
 export const PROTOCOL_VERSIONS: readonly string[] = ['2026-07-28', ...LEGACY_VERSIONS];
 
 /** Makes a 400 response with a JSON-RPC error that refers to no message. */

@@ -56,9 +56,7 @@ export interface AgentTools {
   instructions: string;
 }
 
-/**
- * Makes the endpoint of the Model Context Protocol. Tools perform routes of `surfaces`, with their authorization and failures.
- */
+/** Makes the endpoint of the Model Context Protocol, whose tools perform routes of `surfaces`. */
 export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();

@@ -62,10 +62,7 @@ function createServer(tools: ToolServer, supportedProtocolVersions: readonly str
   return server;
 }
 
-/**
- * Handles a message by its protocol version: versions before 2026-07-28 begin with a handshake. Nothing is stored
- * between messages.
- */
+/** Handles a message: versions before 2026-07-28 begin with a handshake. Nothing is stored between messages. */
 export async function handleMessage(request: Request, message: unknown, tools: ToolServer): Promise<Response> {
   const bodilessRequest = copyWithoutBody(request);
   if (!(await isLegacyRequest(bodilessRequest, message))) {
@@ -98,10 +95,7 @@ export async function handleMessage(request: Request, message: unknown, tools: T
 /** Headers that repeat values of a message, by the protocol. */
 const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/**
- * Copies the request without its body, which was already read. Clients that accept only `application/json` are
- * answered, too.
- */
+/** Copies the request without its body, which was read; whoever accepts only JSON is answered, too. */
 function copyWithoutBody({ url, headers }: Request): Request {
   const repeatedHeaders = REPEATED_HEADERS.flatMap((name): [string, string][] => {
     const value = headers.get(name);

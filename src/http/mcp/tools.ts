@@ -165,10 +165,7 @@ interface JsonSchema {
 
 const acceptsText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(acceptsText) ?? false);
 
-/**
- * Finds the problems of lists among a query's arguments. To the query's schema, a list is a parameter that was sent
- * several times.
- */
+/** Finds lists among a query's arguments: to its schema, they are parameters sent several times. */
 const findLists = (
   queryArguments: Record<string, unknown>,
   sentNames: ReadonlyMap<string, string>,
@@ -204,10 +201,7 @@ const parseMembers = (
     }),
   );
 
-/**
- * Parses a text if the schema expects JSON and the text is such JSON, within the bounds of a body; otherwise returns the text
- * itself.
- */
+/** Parses a text where the schema expects JSON and the text is JSON within a body's bounds; else returns it. */
 function parseJsonText(text: string, schema: JsonSchema): unknown {
   const expectsJson = (schema.type ?? schema.anyOf) !== undefined && !acceptsText(schema);
   // In the request's own JSON, the text was one value.

@@ -94,10 +94,7 @@ export async function createAccount(
   return record;
 }
 
-/**
- * Changes the fields that are sent. `isDefault: true` makes this account the default instead of the current one, in one
- * transaction.
- */
+/** Changes the fields that are sent. `isDefault: true` takes the default from the current one in the same commit. */
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
   const { companyId } = ctx.actor;
   const now = ctx.now();

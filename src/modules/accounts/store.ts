@@ -29,17 +29,11 @@ export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: s
 const ORDER_COLUMNS = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
 export type AccountOrder = keyof typeof ORDER_COLUMNS;
 
-/** The selection of accounts for a list: by deletion, and without denied ones. */
-export interface AccountFilter {
-  deletionFilter: DeletionFilter;
-  denials: Denials;
-}
-
-/** Reads a page of a company's accounts. */
+/** Reads a page of a company's accounts, without denied ones. */
 export const readAccounts = (
   db: ControlDb,
   companyId: string,
-  { deletionFilter, denials }: AccountFilter,
+  { deletionFilter, denials }: { deletionFilter: DeletionFilter; denials: Denials },
   page: PageRequest<AccountOrder>,
 ) =>
   readPage(
@@ -84,10 +78,7 @@ export const clearDefault = (
 
 export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
 
-/**
- * Changes an account that is not deleted, unless the result would be an inactive default account. `isDefault: false` is
- * ignored: only `clearDefault` removes the default.
- */
+/** Changes an account unless it would be an inactive default. Only `clearDefault` takes the default away. */
 export const updateAccount = (db: ControlDb, companyId: string, id: string, now: number, changes: AccountChanges) =>
   db
     .update(accounts)

@@ -3,9 +3,8 @@ import { ok, raw } from '../../http/endpoint.ts';
 import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { EXPORT_FORMATS, streamEvents } from './export.ts';
 import { auditFilters, LIST_DESCRIPTION, timeRange } from './fields.ts';
-import { exportAuditEvents, listAuditEvents } from './service.ts';
+import { EXPORT_FORMATS, exportAuditEvents, listAuditEvents, streamEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
 const exportQuery = z.strictObject({ ...timeRange, format: z.enum(['ndjson', 'csv']).default('ndjson') });

@@ -15,10 +15,7 @@ const makeLogoKey = (companyId: string, logoId: string): string => `${companyId}
 /** Returns the path of a logo below the system's base URL. Another logo has another path. */
 export const makeLogoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
-/**
- * Replaces the logo of the caller's company. Only the image data of the file is stored, without its metadata. The previous logo
- * is deleted.
- */
+/** Replaces the logo of the caller's company by a file's image data, without metadata; deletes the previous one. */
 export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayBuffer>): Promise<Company> {
   const { companyId } = ctx.actor;
   const { bytes, ...picture } = await readImage(file).catch((error: unknown) => {
@@ -28,19 +25,21 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
   await waitForStorage(
     ctx.bindings.FILES.put(makeLogoKey(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } }),
   );
+  return storeLogo(ctx, logo);
+}
+
+/** Stores which logo the caller's company has; null for none. The previous one is deleted after the response is sent. */
+export async function storeLogo(ctx: PrincipalContext, logo: Logo | null): Promise<Company> {
+  const { companyId } = ctx.actor;
   const { before, after } = await commit(ctx.db, {
     before: selectCompany(ctx.db, companyId),
     after: updateLogo(ctx.db, companyId, logo, ctx.now()),
   });
   const [company] = after;
   if (!company) throw companyNotFound();
-  deleteLogo(ctx, companyId, before[0]?.logo);
+  const previousLogo = before[0]?.logo;
+  if (previousLogo) ctx.defer(deleteObjects(ctx.bindings.FILES, [makeLogoKey(companyId, previousLogo.id)]));
   return company;
-}
-
-/** Deletes a logo that was replaced or removed, after the response is sent. */
-export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | undefined): void {
-  if (logo) ctx.defer(deleteObjects(ctx.bindings.FILES, [makeLogoKey(companyId, logo.id)]));
 }
 
 /** Reads the bytes of a logo for a mail; undefined for WebP, which some mail programs do not show, and while R2 fails. */

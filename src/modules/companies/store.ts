@@ -10,13 +10,13 @@ export type Company = typeof companies.$inferSelect;
 
 export const insertCompany = (db: ControlDb, record: Company) => db.insert(companies).values(record);
 
-/**
- * Changes the given settings of a company. @param mustKeepSignInRules nothing is changed if that would change the sign-in rules
- */
+export type SettingsChanges = Partial<Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>>;
+
+/** Changes the given settings. @param mustKeepSignInRules changes nothing if the sign-in rules would change */
 export const updateSettings = (
   db: ControlDb,
   id: string,
-  changes: Partial<Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>>,
+  changes: SettingsChanges,
   { mustKeepSignInRules, now }: { mustKeepSignInRules: boolean; now: number },
 ) =>
   db
@@ -25,7 +25,7 @@ export const updateSettings = (
     .where(and(eq(companies.id, id), mustKeepSignInRules ? hasSignInRules(changes) : undefined))
     .returning();
 
-const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2fa' | 'ssoOnly'>>) =>
+const hasSignInRules = ({ require2fa, ssoOnly }: SettingsChanges) =>
   and(
     require2fa === undefined ? undefined : eq(companies.require2fa, require2fa),
     ssoOnly === undefined ? undefined : eq(companies.ssoOnly, ssoOnly),
@@ -74,10 +74,7 @@ export const readCompanies = (
     { ...page, by: ORDER_COLUMNS[by] },
   );
 
-/**
- * Renames, suspends or reactivates a company. Suspending a suspended company keeps the time of the first suspension. A
- * company scheduled for deletion can only be renamed.
- */
+/** Renames, suspends (once) or reactivates a company; one that is to be deleted can only be renamed. */
 export const updateCompany = (
   db: ControlDb,
   id: string,

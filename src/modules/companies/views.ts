@@ -15,26 +15,24 @@ const fields = {
   logo_url: z.string(),
 };
 
-type BrandFields = typeof fields;
+/** Makes every field of a shape nullable. */
+export const makeFieldsNullable = <Shape extends Record<string, z.ZodType>>(shape: Shape) =>
+  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, field.nullable()])) as {
+    [Name in keyof Shape]: z.ZodNullable<Shape[Name]>;
+  };
 
 /** The response with a company's brand, for those who manage it. */
 export const brandView = z
-  .object(
-    Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, type.nullable()])) as {
-      [Name in keyof BrandFields]: z.ZodNullable<BrandFields[Name]>;
-    },
-  )
+  .object(makeFieldsNullable(fields))
   .meta({ id: 'CompanyBranding', description: 'A field that is null has the standard look.' });
 
+const STANDARD_BRAND = Object.fromEntries(Object.keys(fields).map((name) => [name, null])) as Record<
+  keyof typeof fields,
+  null
+>;
+
 export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandView> => ({
-  name: null,
-  primary_color: null,
-  background: null,
-  text_color: null,
-  font: null,
-  radius: null,
-  chart_palette: null,
-  logo_url: null,
+  ...STANDARD_BRAND,
   ...viewBranding(baseUrl, brand),
 });
 

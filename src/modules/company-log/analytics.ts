@@ -150,10 +150,7 @@ const addCounts = (counts: EventCounts, otherCounts: EventCounts): EventCounts =
   denied: counts.denied + otherCounts.denied,
 });
 
-/**
- * Yields the viewers of the events that are still in the Durable Object.
- * @param end a viewer with an event before this time (ms) is marked as `early`
- */
+/** Yields the viewers of events still in the Durable Object: `early` with an event before `end` (ms). */
 async function* readViewers(
   callCompanyLog: LogCaller,
   filter: LogFilter,

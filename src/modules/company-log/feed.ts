@@ -15,10 +15,7 @@ const TIMEOUT_MS = 8_000;
 /** The maximum number of messages that a queue accepts at once. */
 const MESSAGES_PER_BATCH = 100;
 
-/**
- * The milliseconds that a record waits for other records, to be stored by the same call: a share event waits for the
- * audit record of its request, which is stored last.
- */
+/** Milliseconds that a record waits for others of one call: a share event for its request's audit record. */
 const GATHERING_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
 /** The records of one company, by kind. */

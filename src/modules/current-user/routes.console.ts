@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { displayNameSchema } from '../../kernel/fields.ts';
-import { companyNotFound } from '../companies/service.ts';
+import { companyNotFound, getCompany } from '../companies/service.ts';
 import { explainOwnAccess } from '../policies/service.ts';
 import { viewOwnPermissions } from '../policies/views.ts';
 import { changeProfile, userNotFound } from '../users/service.ts';
-import { readCurrentCompany, readCurrentUser } from './service.ts';
+import { readCurrentUser } from './service.ts';
 import { currentPrincipalResponse, currentUserResponse, viewCurrentServiceAccount, viewCurrentUser } from './views.ts';
 
 export const currentUserEndpoints = [
@@ -29,7 +29,7 @@ export const currentUserEndpoints = [
       const makeResponse = async () =>
         actor.kind === 'user'
           ? viewCurrentUser(ctx.baseUrl, await readCurrentUser({ ...ctx, actor }))
-          : viewCurrentServiceAccount(ctx.baseUrl, actor, await readCurrentCompany(ctx));
+          : viewCurrentServiceAccount(ctx.baseUrl, actor, await getCompany(ctx));
       const readPermissions = async () =>
         query.include && { permissions: viewOwnPermissions(actor, await explainOwnAccess(ctx)) };
       const [principal, access] = await Promise.all([makeResponse(), readPermissions()]);

@@ -1,4 +1,4 @@
-import type { PrincipalContext, UserContext } from '../../context.ts';
+import type { UserContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { type Company, companyNotFound, selectCompany } from '../companies/service.ts';
 import { countBackupCodes } from '../sign-in/service.ts';
@@ -34,11 +34,4 @@ export async function readCurrentUser(ctx: UserContext): Promise<CurrentUser> {
   if (!user) throw userNotFound();
   if (!company) throw companyNotFound();
   return { user, groupIds: listVisibleGroups(ctx, memberships), backupCodesLeft: codes?.left ?? 0, company };
-}
-
-/** Returns the company of the caller. */
-export async function readCurrentCompany(ctx: PrincipalContext): Promise<Company> {
-  const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
-  if (!company) throw companyNotFound();
-  return company;
 }

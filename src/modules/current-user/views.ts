@@ -18,16 +18,16 @@ const currentUserView = consoleUserView
   })
   .meta({ id: 'CurrentUser' });
 
-const contextView = z.object({
-  company_id: z.string(),
-  company: z.object({
-    id: z.string(),
-    name: z.string(),
-    slug: z.string(),
-    locale: z.enum(LOCALES),
-    branding: brandingView,
-  }),
+const companyView = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  locale: z.enum(LOCALES),
+  branding: brandingView,
 });
+const viewCompany = makeView(companyView);
+
+const contextView = z.object({ company_id: z.string(), company: companyView });
 
 /** The response with the calling user, and the company. */
 export const currentUserResponse = z.object({ user: currentUserView, context: contextView });
@@ -51,13 +51,7 @@ const viewAccountDetails = makeView(
 
 const viewContext = (baseUrl: string, company: Company): z.input<typeof contextView> => ({
   company_id: company.id,
-  company: {
-    id: company.id,
-    name: company.name,
-    slug: company.slug,
-    locale: company.locale,
-    branding: viewBranding(baseUrl, company),
-  },
+  company: viewCompany({ ...company, branding: viewBranding(baseUrl, company) }),
 });
 
 export const viewCurrentUser = (baseUrl: string, { company, ...current }: CurrentUser) => ({

@@ -6,10 +6,7 @@ import {
   invalidInput,
 } from '../../kernel/failure.ts';
 
-/**
- * The group does not exist that a field names: `id` of the path, or `member_id` or `group_ids` of a body, with the unknown
- * ids.
- */
+/** No group has the id of a field: `id` of the path, or of a body `member_id` or `group_ids` (with the unknown ids). */
 export const groupNotFound = defineNotFoundFailureBy('group', ['id', 'group_ids', 'member_id']);
 
 export const groupAlreadyDeleted = defineDeletedFailure('group');

@@ -99,10 +99,7 @@ export async function listMembersByName(
   return readMembersByName(ctx.db, { companyId, groupId, search, deniedMembers }, page);
 }
 
-/**
- * Removes a principal from a group, unless the principal is hidden from the caller, or would gain permissions that the caller
- * lacks.
- */
+/** Removes a principal that the caller sees from a group, unless it would gain what the caller may not do. */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);

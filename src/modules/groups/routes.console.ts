@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { makePageQuery, makeSearchSchema, makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
@@ -7,8 +8,15 @@ import { displayNameSchema, makeIdsSchema, slugSchema } from '../../kernel/field
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { permissionNotFound } from '../legacy-permissions/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
-import { attachPolicyToGroup, detachPolicyFromGroup } from './attachments.ts';
-import { createGroup } from './create.ts';
+import { userNotFound } from '../users/failures.ts';
+import { consoleUserView, viewConsoleUser } from '../users/views.ts';
+import {
+  addGroupPermissions,
+  attachPolicyToGroup,
+  detachPolicyFromGroup,
+  removeGroupPermissions,
+  replaceGroupPermissions,
+} from './attachments.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -19,8 +27,16 @@ import {
   policyNotAttached,
 } from './failures.ts';
 import { listMembersByName } from './members.ts';
-import { addGroupPermissions, removeGroupPermissions, replaceGroupPermissions } from './permissions.ts';
-import { changeGroup, deleteGroup, getGroup, searchGroups } from './service.ts';
+import {
+  addUserToGroups,
+  changeGroup,
+  createGroup,
+  deleteGroup,
+  getGroup,
+  removeUserFromGroups,
+  replaceUserGroups,
+  searchGroups,
+} from './service.ts';
 import { consoleGroupView, groupMemberView, viewConsoleGroup, viewGroupMember } from './views.ts';
 
 const MAX_ROLES = 50;
@@ -242,5 +258,65 @@ export const consoleGroupEndpoints = [
       fails: [groupNotFound, policyNotAttached, grantExceeds],
     },
     ({ ctx, params }) => detachPolicyFromGroup(ctx, params.id, params.policy_id),
+  ),
+];
+
+const groupsInput = z.object({ group_ids: makeIdsSchema(1) });
+const optionalGroupsInput = z.object({ group_ids: makeIdsSchema() });
+
+/** The endpoints for the groups of a user. */
+export const userGroupEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/users/{id}/groups',
+      access: 'users:assign_groups',
+      operationId: 'addUserToGroups',
+      summary: 'Add a user to groups',
+      description:
+        'The user joins them within the default account. Refused if a group allows more than the caller may do.',
+      body: groupsInput,
+      attachedIdField: 'group_ids',
+      dryRun: true,
+      returns: ok(consoleUserView),
+      fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
+    },
+    async ({ ctx, params, body }) => viewConsoleUser(await addUserToGroups(ctx, params.id, body.group_ids)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/users/{id}/groups',
+      access: 'users:assign_groups',
+      operationId: 'replaceUserGroups',
+      summary: "Replace a user's groups",
+      description:
+        'Within the default account. Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
+      body: optionalGroupsInput,
+      attachedIdField: 'group_ids',
+      alsoChanges: ['groups'],
+      changers: { groups: 'group_ids' },
+      dryRun: true,
+      returns: ok(consoleUserView),
+      fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
+    },
+    async ({ ctx, params, body }) => viewConsoleUser(await replaceUserGroups(ctx, params.id, body.group_ids)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/users/{id}/groups',
+      access: 'users:remove_groups',
+      operationId: 'removeUserFromGroups',
+      summary: 'Remove a user from groups',
+      description:
+        'Removes the user from them within the default account. Refused if a group denies something that the caller may not do: the user would gain it.',
+      body: optionalGroupsInput,
+      attachedIdField: 'group_ids',
+      dryRun: true,
+      returns: ok(consoleUserView),
+      fails: [userNotFound, groupNotFound, grantExceeds, concurrentChange],
+    },
+    async ({ ctx, params, body }) => viewConsoleUser(await removeUserFromGroups(ctx, params.id, body.group_ids)),
   ),
 ];

@@ -9,7 +9,9 @@ import type { SearchRequest } from '../../db/page.ts';
 import { makeSlug } from '../../kernel/text.ts';
 import type { GroupRole } from '../../permissions/legacy.ts';
 import { getManagedPolicyByName } from '../../permissions/managed-policies.ts';
+import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { findDeniedMembers, hideAttachments, hideGroupParts } from './attached.ts';
+import { requireAllPermissionsFound } from './attachments.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -19,7 +21,7 @@ import {
   groupNotFound,
   groupSlugTaken,
 } from './failures.ts';
-import { insertGroup } from './permission-store.ts';
+import { insertGroup, insertGroupPermissions } from './permission-store.ts';
 import {
   attachPolicy,
   type Group,
@@ -35,12 +37,20 @@ import {
   softDeleteGroup,
   updateGroup,
 } from './store.ts';
+import { makeJoinStatement, requireKnownUsers, toAffectedPrincipals } from './user-groups.ts';
 
-export { createGroup } from './create.ts';
 export { groupNotFound } from './failures.ts';
 export { CHANGED_WITH_MEMBERS_AT } from './store.ts';
-export { addUserToGroups, prepareGroupJoin, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
-export { changeGroupOfUsers, type GroupOfUsers, getGroupOfUsers, listUserMembers } from './user-members.ts';
+export {
+  addUserToGroups,
+  changeGroupOfUsers,
+  type GroupOfUsers,
+  getGroupOfUsers,
+  listUserMembers,
+  prepareGroupJoin,
+  removeUserFromGroups,
+  replaceUserGroups,
+} from './user-groups.ts';
 export type { Group, GroupBinding, GroupWithCounts };
 
 export const UNIQUE_NAME_FAILURES = {
@@ -55,7 +65,7 @@ const GLOBAL_GROUPS = {
 } as const;
 
 /** The fields of a new group. The slug is made from the name when not given. */
-export interface GroupInput {
+interface GroupInput {
   name: string;
   description: string;
   slug?: string;
@@ -72,7 +82,7 @@ export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof 
 }
 
 /** Makes the record of a new group. */
-export function makeGroup(
+function makeGroup(
   ctx: Context,
   companyId: string,
   { name, description, slug = makeSlug(name, 'group'), roles = [], externalId = null }: GroupInput,
@@ -101,25 +111,17 @@ export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | '
 }
 
 /** Returns a page of the company's current groups whose names contain a text, without groups hidden from the caller. */
-export async function searchGroups(
+export function searchGroups(
   ctx: PrincipalContext,
   { excludesGlobalGroups }: { excludesGlobalGroups: boolean },
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
-  const deniedGroups = findListDenials(ctx.actor, 'group');
-  const groupPage = await readGroups(
-    ctx.db,
-    ctx.actor.companyId,
-    {
-      deletionFilter: 'living',
-      excludesGlobalGroups,
-      search,
-      denials: deniedGroups,
-      deniedMembers: findDeniedMembers(ctx),
-    },
+  const denials = findListDenials(ctx.actor, 'group');
+  return listGroups(
+    ctx,
+    { deletionFilter: 'living', excludesGlobalGroups, search, denials },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
-  return { ...groupPage, records: await hideAttachments(ctx, groupPage.records) };
 }
 
 /** Returns a page of the company's current groups that meet a condition, without groups hidden from the caller. */
@@ -168,10 +170,7 @@ export async function changeGroup(
   return hideGroupParts(ctx, group);
 }
 
-/**
- * Deletes a group with its memberships and attachments. Actions that the group denied its members are allowed again where other
- * groups allow them.
- */
+/** Deletes a group with its memberships and attachments: what it denied is allowed where other groups allow it. */
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, id);
@@ -186,13 +185,52 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
   throw group.deletedAt === null ? globalGroupNotDeletable() : groupAlreadyDeleted();
 }
 
-/**
- * Throws unless the caller may do everything that the group denies: only such a caller may remove these denials from its members.
- *
- */
+/** Throws unless the caller may do all that the group denies: only then may its members be freed of it. */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isUnrestricted(access)) return;
   const grantRows = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
   requireMayGrant(ctx.actor, toDenialGrants(toAccessSources(companyId, false, grantRows)));
+}
+
+/**
+ * Creates a group with the members `userIds`. The group may not allow more than the caller may do. A taken slug made
+ * from the name gets a suffix.
+ * @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
+ */
+export async function createGroup(
+  ctx: PrincipalContext,
+  {
+    permissionIds = [],
+    userIds = [],
+    isUniqueInAnyCase = false,
+    ...input
+  }: GroupInput & { permissionIds?: string[]; userIds?: string[]; isUniqueInAnyCase?: boolean },
+): Promise<GroupWithCounts> {
+  const { companyId } = ctx.actor;
+  const record = makeGroup(ctx, companyId, input);
+  const { id, roles } = record;
+  const ids = [...new Set(permissionIds)];
+  const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);
+  requireAllPermissionsFound(ctx, ids, permissions);
+  requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
+  await requireKnownUsers(ctx, userIds);
+  const { inserted } = await commitAccess(
+    ctx,
+    toAffectedPrincipals(companyId, userIds),
+    {
+      inserted: insertGroup(ctx.db, record, {
+        permissionIds: ids,
+        canChangeSlug: input.slug === undefined,
+        isUniqueInAnyCase,
+      }),
+      listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],
+      entered: userIds.length === 0 ? [] : [makeJoinStatement(ctx, userIds, [id])],
+    },
+    UNIQUE_NAME_FAILURES,
+  );
+  const [group] = inserted as Group[];
+  // A permission was deleted in between.
+  if (!group) throw permissionNotFound('permissionIds');
+  return { ...record, slug: group.slug, policyIds: [], permissionIds: ids.toSorted(), memberCount: userIds.length };
 }

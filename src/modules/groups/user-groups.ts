@@ -1,5 +1,10 @@
-import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
-import { isDenied } from '../../access/denials.ts';
+import {
+  type AffectedPrincipals,
+  commitAccess,
+  makeAffectedEverybody,
+  makeAffectedPrincipals,
+} from '../../access/commit-access.ts';
+import { findReadDenials, isDenied } from '../../access/denials.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
 import { requireMayGrant, toDenialGrants } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
@@ -7,15 +12,25 @@ import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { makeIdListSql } from '../../db/statements.ts';
-import { listVisibleGroups, selectGroupsOfUser, selectUser, type User, userNotFound } from '../users/service.ts';
-import { groupNotFound } from './failures.ts';
-import { deleteUserFromGroups, insertUserInGroups, selectGivenAndUserGroupIds } from './user-group-store.ts';
-
-/** A user with their groups on the console, without groups hidden from the caller. */
-export interface UserWithGroupIds {
-  user: User;
-  groupIds: string[];
-}
+import {
+  listVisibleGroups,
+  selectGroupsOfUser,
+  selectUser,
+  type UserInGroups,
+  userNotFound,
+} from '../users/service.ts';
+import { groupNotFound, membersUnknown } from './failures.ts';
+import { UNIQUE_NAME_FAILURES } from './service.ts';
+import { type Group, makeNameUnlessTakenSql, selectGroup, updateGroup } from './store.ts';
+import {
+  deleteUserFromGroups,
+  deleteUserMembers,
+  insertMemberships,
+  selectGivenAndUserGroupIds,
+  selectKnownUsers,
+  selectUserMembers,
+  type UserMember,
+} from './user-group-store.ts';
 
 /** A change of a user's groups: groups to join, groups to leave, and the check of the resulting groups. */
 interface GroupChangePlan {
@@ -25,7 +40,7 @@ interface GroupChangePlan {
 }
 
 /** Adds a user to groups. No caller may add anyone, including oneself, to a group that is allowed more than the caller. */
-export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
+export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, () => ({
     joinIds: ids,
     leaveIds: [],
@@ -33,7 +48,7 @@ export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: stri
   }));
 
 /** Adds a user to these groups, and removes them from all other groups, except those hidden from the caller. */
-export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
+export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
     joinIds: ids,
     leaveIds: currentGroupIds.filter((id) => !ids.includes(id) && !isGroupHidden(ctx, id)),
@@ -41,11 +56,8 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
       includesAllIds(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
   }));
 
-/**
- * Removes a user from groups; groups that the user is not in are ignored. The user may not gain permissions that the
- * caller lacks.
- */
-export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
+/** Removes a user from groups that they are in. They may not thereby gain what the caller may not do. */
+export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
     joinIds: [],
     leaveIds: currentGroupIds.filter((id) => ids.includes(id)),
@@ -61,7 +73,7 @@ export async function prepareGroupJoin(ctx: PrincipalContext, ids: string[]): Pr
     requireKnownGroups(ctx, sources, ids);
     requireMayGrant(ctx.actor, sources);
   }
-  return (userId) => makeJoinStatement(ctx, userId, ids);
+  return (userId) => makeJoinStatement(ctx, [userId], ids);
 }
 
 function changeUserGroups(
@@ -69,7 +81,7 @@ function changeUserGroups(
   userId: string,
   ids: string[],
   makePlan: (currentGroupIds: string[]) => GroupChangePlan,
-): Promise<UserWithGroupIds> {
+): Promise<UserInGroups> {
   const { companyId } = ctx.actor;
   return retryOnConcurrentChange(async () => {
     const {
@@ -93,7 +105,7 @@ function changeUserGroups(
     // Leaving comes first: what reaches one principal is bounded at every step.
     const { found: membershipsAfter } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
       left: deleteUserFromGroups(ctx.db, companyId, userId, leaveIds),
-      entered: makeJoinStatement(ctx, userId, newlyJoinedIds),
+      entered: makeJoinStatement(ctx, [userId], newlyJoinedIds),
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });
     const groupIds = membershipsAfter.map(({ groupId }) => groupId);
@@ -101,11 +113,12 @@ function changeUserGroups(
   });
 }
 
-const makeJoinStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
-  insertUserInGroups(
+/** Makes the statement that adds all these users to all these groups. */
+export const makeJoinStatement = (ctx: PrincipalContext, userIds: string[], groupIds: string[]) =>
+  insertMemberships(
     ctx.db,
-    { companyId: ctx.actor.companyId, userId, now: ctx.now() },
-    ids.map((groupId) => ({ id: ctx.newId(), groupId })),
+    { companyId: ctx.actor.companyId, now: ctx.now() },
+    userIds.flatMap((userId) => groupIds.map((groupId) => ({ id: ctx.newId(), groupId, userId }))),
   );
 
 /** Tells whether a group is hidden from the caller, so that it counts as absent. */
@@ -122,3 +135,117 @@ const filterGroupGrants = (sources: AccessSources, ids: string[]): AccessSources
 });
 
 const includesAllIds = (ids: string[], requiredIds: string[]): boolean => requiredIds.every((id) => ids.includes(id));
+
+/** A group with its users on the console, by id, without users hidden from the caller. */
+export interface GroupOfUsers {
+  group: Group;
+  members: UserMember[];
+}
+
+/** The changes of a group: omitted fields stay. */
+interface GroupChanges {
+  name?: string;
+  externalId?: string | null;
+  /** Ids of all users that the group will have. */
+  userIds?: ReadonlySet<string>;
+}
+
+const NO_LIMIT = 1_000_000;
+
+const readMembers = (ctx: PrincipalContext, groupIds: string[], limit = NO_LIMIT) =>
+  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denials: findReadDenials(ctx.actor, 'user') }, limit);
+
+/** Lists the users in some groups that the caller may see, by group and id; at most `limit`. */
+export const listUserMembers = async (ctx: PrincipalContext, groupIds: string[], limit: number) =>
+  readMembers(ctx, groupIds, limit);
+
+/** Returns a group with at most `limit` of its users. */
+export async function getGroupOfUsers(ctx: PrincipalContext, id: string, limit?: number): Promise<GroupOfUsers> {
+  const {
+    group: [group],
+    members,
+  } = await readTogether(ctx.db, {
+    group: selectGroup(ctx.db, ctx.actor.companyId, id),
+    members: readMembers(ctx, [id], limit),
+  });
+  if (!group) throw groupNotFound();
+  return { group, members };
+}
+
+/**
+ * Changes a group and its users, in one commit; nothing is written where nothing changes. No caller may add anyone to a group
+ * that is allowed more than the caller, nor remove anyone from a group that denies something which the caller may not do. A new
+ * name is refused where another group has it in any case. @param makeChanges called again where the group changed concurrently
+ */
+export function changeGroupOfUsers(
+  ctx: PrincipalContext,
+  id: string,
+  makeChanges: (currentGroup: GroupOfUsers) => GroupChanges,
+): Promise<GroupOfUsers> {
+  const { companyId } = ctx.actor;
+  return retryOnConcurrentChange(async () => {
+    const {
+      group: [group],
+      members,
+      grants,
+    } = await readTogether(ctx.db, {
+      group: selectGroup(ctx.db, companyId, id),
+      members: readMembers(ctx, [id]),
+      grants: selectGrants(ctx.db, companyId, [id]),
+    });
+    if (!group) throw groupNotFound();
+    const currentIds = new Set(members.map((member) => member.id));
+    const { userIds = currentIds, ...named } = makeChanges({ group, members });
+    const addedIds = [...userIds].filter((userId) => !currentIds.has(userId));
+    const removedIds = [...currentIds].filter((userId) => !userIds.has(userId));
+    const isRenamed = Object.entries(named).some(([field, value]) => group[field as keyof typeof named] !== value);
+    if (addedIds.length + removedIds.length === 0 && !isRenamed) return { group, members };
+
+    const { name } = named;
+    const changes =
+      name === undefined || name === group.name
+        ? named
+        : { ...named, name: makeNameUnlessTakenSql({ companyId, id, name }) };
+    await requireKnownUsers(ctx, addedIds);
+    const sources = toAccessSources(companyId, false, grants);
+    if (addedIds.length > 0) requireMayGrant(ctx.actor, sources);
+    if (removedIds.length > 0) requireMayGrant(ctx.actor, toDenialGrants(sources));
+    const { renamed, found, after } = await commitAccess(
+      ctx,
+      toAffectedPrincipals(companyId, [...addedIds, ...removedIds]),
+      {
+        renamed: isRenamed ? [updateGroup(ctx.db, companyId, id, ctx.now(), changes)] : [],
+        // Leaving comes first: what reaches one principal is bounded at every step.
+        left: removedIds.length === 0 ? [] : [deleteUserMembers(ctx.db, companyId, id, removedIds)],
+        entered: addedIds.length === 0 ? [] : [makeJoinStatement(ctx, addedIds, [id])],
+        found: selectGroup(ctx.db, companyId, id),
+        after: readMembers(ctx, [id]),
+      },
+      UNIQUE_NAME_FAILURES,
+    );
+    const isAsRequested =
+      after.length === userIds.size &&
+      after.every((member) => userIds.has(member.id)) &&
+      renamed.every((rows) => rows.length > 0);
+    return isAsRequested && found[0] ? { group: found[0], members: after } : undefined;
+  });
+}
+
+/** Throws unless the caller may see all these users. @throws membersUnknown naming those that are none, or hidden */
+export async function requireKnownUsers(ctx: PrincipalContext, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const foundUsers = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, findReadDenials(ctx.actor, 'user'));
+  const foundIds = new Set(foundUsers.map(({ id }) => id));
+  const unknownIds = ids.filter((id) => !foundIds.has(id));
+  if (unknownIds.length > 0) throw membersUnknown(unknownIds.slice(0, MAX_NAMED_MEMBERS));
+}
+
+const MAX_NAMED_MEMBERS = 10;
+
+/** The maximum number of principals that a change of access names: one of more is announced as one of everybody. */
+const MAX_ANNOUNCED_PRINCIPALS = 100;
+
+export const toAffectedPrincipals = (companyId: string, userIds: string[]): AffectedPrincipals =>
+  userIds.length > MAX_ANNOUNCED_PRINCIPALS
+    ? makeAffectedEverybody(companyId)
+    : makeAffectedPrincipals(companyId, ...userIds);

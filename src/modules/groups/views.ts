@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { makeView } from '../../http/wire.ts';
-import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import type { GroupWithCounts } from './service.ts';
 
@@ -40,19 +40,9 @@ export const consoleGroupView = z
   })
   .meta({ id: 'Group' });
 
-export const viewConsoleGroup = (group: GroupWithCounts): z.input<typeof consoleGroupView> => ({
-  _id: group.id,
-  name: group.name,
-  slug: group.slug,
-  description: group.description,
-  company_id: group.companyId,
-  is_global: group.isGlobal,
-  roles: group.roles.map(({ name, target, actions }) => ({ name, target, actions: [...actions] })),
-  permissionIds: group.permissionIds,
-  attached_policies: group.policyIds,
-  created_at: formatIsoTimestamp(group.createdAt),
-  updated_at: formatIsoTimestamp(group.updatedAt),
-});
+const viewConsoleRecord = makeView(consoleGroupView);
+export const viewConsoleGroup = (group: GroupWithCounts) =>
+  viewConsoleRecord({ ...group, attachedPolicies: group.policyIds });
 
 /** The response with a membership on the organization API. */
 export const groupBindingView = z

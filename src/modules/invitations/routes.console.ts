@@ -19,8 +19,7 @@ import { makeNewPasswordField } from '../users/fields.ts';
 import { getUserStatus } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
 import { invalidInvitation } from './failures.ts';
-import { inviteUser } from './invite.ts';
-import { acceptInvitation, requireInvitation } from './service.ts';
+import { acceptInvitation, inviteUser, requireInvitation } from './service.ts';
 
 const invitation = z
   .object({

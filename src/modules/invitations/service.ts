@@ -1,12 +1,13 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
-import type { ConstraintFailures, Statement } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
+import { prepareGroupJoin } from '../groups/service.ts';
 import {
   composeInvitationMail,
   type MailRequest,
@@ -16,7 +17,16 @@ import {
   type SendingContext,
 } from '../mails/service.ts';
 import { requireUnlikeOwner } from '../users/fields.ts';
-import { emailTaken, getUserStatus, prepareInvitedUser, selectUserByEmail, type User } from '../users/service.ts';
+import {
+  emailTaken,
+  getUserStatus,
+  listVisibleGroups,
+  prepareInvitedUser,
+  selectGroupsOfUser,
+  selectUserByEmail,
+  type User,
+  type UserInGroups,
+} from '../users/service.ts';
 import { invalidInvitation } from './failures.ts';
 import {
   deleteExpiredInvitations,
@@ -30,51 +40,48 @@ import {
 
 const INVITATION_LIFETIME_DAYS = 7;
 
-/** A prepared invitation. Commit `statements` with the other statements of the request, then call `sendMail`. */
-export interface PreparedInvitation {
-  /** The new or already invited user. */
-  user: User;
-  /** When the invitation expires, in milliseconds. */
-  expiresAt: number;
-  statements: [Statement, ...Statement[]];
-  /** The failures by constraint, to pass to `commit`: two requests invited the same address at once. */
-  failures: ConstraintFailures;
-  sendMail(): void;
-}
-
 /**
- * Prepares inviting an email address to the caller's company: a new user, or one who is still invited. An earlier link stops
- * working when the new one is mailed; no more than five mails a day, from all companies, are sent to an address. `teams` replace
- * those of the earlier invitation when given. `email` is lower-case.
+ * Invites an email address (lower-case) into the company and its groups, and mails the link; no more than five mails a day, from all
+ * companies, are sent to an address. Inviting again renews the invitation: the earlier link stops working when the new one is mailed,
+ * `teams` replace the earlier ones, and the groups are added. @returns when the invitation expires in milliseconds
  */
-export async function prepareInvitation(
+export async function inviteUser(
   ctx: PrincipalContext,
-  { email, teams }: { email: string; teams?: string[] },
-): Promise<PreparedInvitation> {
+  { email, teams, groupIds }: { email: string; teams?: string[]; groupIds: string[] },
+): Promise<UserInGroups & { expiresAt: number }> {
   const { companyId } = ctx.actor;
-  const [known] = await selectUserByEmail(ctx.db, companyId, email);
-  if (known && getUserStatus(known) !== 'invited') throw emailTaken();
-  const now = ctx.now();
-  const expiresAt = now + INVITATION_LIFETIME_DAYS * DAY_MS;
-  const newUser = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
-  const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (newUser?.record as User);
-  const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
-  return {
-    user,
-    expiresAt,
-    statements: [
-      newUser?.statement ?? updateInvitedUser(ctx.db, user),
-      mail.statement,
-      // Without a new mail the link of the one before goes on working.
-      replaceInvitation(
-        ctx.db,
-        { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt },
-        mail.isStored,
-      ),
-    ],
-    failures: { 'users.email': emailTaken },
-    sendMail: mail.send,
-  };
+  const makeJoinStatement = await prepareGroupJoin(ctx, groupIds);
+  return retryOnConcurrentChange(async () => {
+    const [known] = await selectUserByEmail(ctx.db, companyId, email);
+    if (known && getUserStatus(known) !== 'invited') throw emailTaken();
+    const now = ctx.now();
+    const expiresAt = now + INVITATION_LIFETIME_DAYS * DAY_MS;
+    const newUser = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
+    const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (newUser?.record as User);
+    const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
+    const invitation = { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt };
+    try {
+      const { memberships } = await commitAccess(
+        ctx,
+        makeAffectedPrincipals(companyId, user.id),
+        {
+          user: newUser?.statement ?? updateInvitedUser(ctx.db, user),
+          mail: mail.statement,
+          // Without a new mail the link of the one before goes on working.
+          invitation: replaceInvitation(ctx.db, invitation, mail.isStored),
+          joined: makeJoinStatement(user.id),
+          memberships: selectGroupsOfUser(ctx.db, companyId, user.id),
+        },
+        { 'users.email': emailTaken },
+      );
+      mail.send();
+      return { user, expiresAt, groupIds: listVisibleGroups(ctx, memberships) };
+    } catch (error) {
+      // Another invitation has created the user meanwhile.
+      if (emailTaken.matches(error)) return undefined;
+      throw error;
+    }
+  });
 }
 
 /** Creates the link of an open invitation and mails it; the link of an earlier mail stops working. */
@@ -96,7 +103,7 @@ export async function mailInvitation(
 }
 
 /** The user and company of an invitation's link. `expiresAt` in milliseconds. */
-export interface OpenInvitation {
+interface OpenInvitation {
   user: User;
   company: Company;
   expiresAt: number;
@@ -125,22 +132,17 @@ export async function acceptInvitation(
   ctx: Context,
   input: { token: string; password: string; name?: string },
 ): Promise<User> {
-  const digest = await computeSha256Hex(input.token);
   // A guess should not cost the work of hashing; the write decides.
-  const [found] = await selectInvitedUser(ctx.db, digest, ctx.now());
-  if (!found) throw invalidInvitation();
-  ctx.setOwner(found.user.companyId, { type: 'user', id: found.user.id });
-  const name = input.name ?? found.user.name;
-  const [company] = await selectCompany(ctx.db, found.user.companyId);
-  if (company) requireActiveCompany(company);
-  if (company) requireUnlikeOwner(input.password, { email: found.user.email, name, company }, 'password');
+  const { user, company } = await requireInvitation(ctx, input.token);
+  const name = input.name ?? user.name;
+  requireUnlikeOwner(input.password, { email: user.email, name, company }, 'password');
   const newValues = { passwordHash: await hashPassword(input.password), name };
   const {
     accepted: [accepted],
   } = await commitAccess(
     ctx,
-    makeAffectedPrincipals(found.user.companyId, found.user.id),
-    prepareAcceptance(ctx.db, found.user, digest, newValues, ctx.now()),
+    makeAffectedPrincipals(user.companyId, user.id),
+    prepareAcceptance(ctx.db, user, await computeSha256Hex(input.token), newValues, ctx.now()),
   );
   if (!accepted) throw invalidInvitation();
   return accepted;

@@ -4,19 +4,13 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
-import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { ALL_SERVICES, type Service } from '../../permissions/actions.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
-import {
-  changePermission,
-  createPermission,
-  deletePermission,
-  getPermission,
-  listPermissions,
-  type Permission,
-} from './service.ts';
+import { changePermission, createPermission, deletePermission, getPermission, listPermissions } from './service.ts';
 
 const idOrAny = z
   .string()
@@ -63,15 +57,7 @@ const permissionView = z
   })
   .meta({ id: 'Permission' });
 
-const viewPermission = (permission: Permission): z.input<typeof permissionView> => ({
-  _id: permission.id,
-  name: permission.name,
-  description: permission.description,
-  target: permission.target,
-  actions: [...permission.actions],
-  created_at: formatIsoTimestamp(permission.createdAt),
-  updated_at: formatIsoTimestamp(permission.updatedAt),
-});
+const viewPermission = makeView(permissionView);
 
 export const permissionEndpoints = [
   endpoint(

@@ -2,13 +2,32 @@ import { z } from 'zod';
 import { created, declareVersion, ok } from '../../http/endpoint.ts';
 import { makeListQuery, makeSearchSchema, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
-import { displayNameSchema, email, formatIsoTimestamp, slugSchema, timestampSchema } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { displayNameSchema, email, slugSchema, timestampSchema } from '../../kernel/fields.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
 import { companySlugTaken } from '../companies/failures.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { makeNewPasswordField } from '../users/fields.ts';
 import { operatorFailures, organizationDeleting, organizationNotFound } from './failures.ts';
-import { changeOrganization, createOrganization, getOrganizationWithUsage, listOrganizations } from './service.ts';
+import {
+  changeOrganization,
+  createOrganization,
+  getOrganizationWithUsage,
+  listOrganizations,
+  readOrganizationUsage,
+  setQuotas,
+} from './service.ts';
+import {
+  daysQuery,
+  quotasInput,
+  quotasView,
+  requireDayRange,
+  USAGE_DESCRIPTION,
+  usageView,
+  viewQuotas,
+  viewUsage,
+} from './usage-fields.ts';
 import { organizationView, viewOrganization } from './views.ts';
 
 const organizationInput = z.object({
@@ -29,9 +48,19 @@ const organizationChanges = z
   })
   .partial();
 
+const createdCompanyView = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  created_at: timestampSchema,
+});
+const viewCreatedCompany = makeView(createdCompanyView);
+const ownerView = z.object({ id: z.string(), email: z.string(), name: z.string() });
+const viewOwner = makeView(ownerView);
+
 const createdOrganizationView = z.object({
-  organization: z.object({ id: z.string(), name: z.string(), slug: z.string(), created_at: timestampSchema }),
-  owner: z.object({ id: z.string(), email: z.string(), name: z.string() }),
+  organization: createdCompanyView,
+  owner: ownerView,
   default_account: accountView,
   service_account: serviceAccountView,
   api_key: issuedApiKeyView,
@@ -40,13 +69,8 @@ const createdOrganizationView = z.object({
 const viewCreatedOrganization = (
   result: Awaited<ReturnType<typeof createOrganization>>,
 ): z.input<typeof createdOrganizationView> => ({
-  organization: {
-    id: result.company.id,
-    name: result.company.name,
-    slug: result.company.slug,
-    created_at: formatIsoTimestamp(result.company.createdAt),
-  },
-  owner: { id: result.owner.id, email: result.owner.email, name: result.owner.name },
+  organization: viewCreatedCompany(result.company),
+  owner: viewOwner(result.owner),
   default_account: viewAccount(result.account),
   service_account: viewServiceAccount(result.serviceAccount),
   api_key: { ...viewApiKey(result.apiKey), secret_key: result.secretKey },
@@ -118,5 +142,37 @@ export const companyEndpoints = [
       fails: [...operatorFailures, companySlugTaken],
     },
     async ({ ctx, body }) => viewCreatedOrganization(await createOrganization(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/admin/organizations/{id}/usage',
+      access: 'operator',
+      operationId: 'getOrganizationUsage',
+      summary: 'Get the usage of an organization',
+      description: USAGE_DESCRIPTION,
+      query: daysQuery,
+      returns: ok(usageView),
+      fails: [...operatorFailures, organizationNotFound, ...tenantSqlFailures],
+    },
+    async ({ ctx, params, query }) => {
+      const { from, to } = requireDayRange(query, ctx.now());
+      return viewUsage(await readOrganizationUsage(ctx, params.id, from, to));
+    },
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/admin/organizations/{id}/quotas',
+      access: 'operator',
+      operationId: 'setOrganizationQuotas',
+      summary: 'Set the quotas of an organization',
+      description:
+        'Replaces all of them; null is none, and so is one that is not sent. What would pass one is refused with 403 before it begins. A quota below what is used takes nothing away: then nothing more is taken.',
+      body: quotasInput,
+      returns: ok(quotasView),
+      fails: [...operatorFailures, organizationNotFound],
+    },
+    async ({ ctx, params, body }) => viewQuotas(await setQuotas(ctx, params.id, body)),
   ),
 ];

@@ -160,10 +160,7 @@ export async function getOrganization(ctx: Context, id: string): Promise<Company
   return company;
 }
 
-/**
- * Renames a company, or suspends or reactivates it. The change takes effect at the next request, as cached data of its
- * principals is discarded.
- */
+/** Renames, suspends or reactivates a company: this acts on the next request of anybody of it. */
 export async function changeOrganization(
   ctx: Context,
   id: string,

@@ -1,25 +1,17 @@
 import { z } from 'zod';
-import { QUOTAS, type Quotas } from '../../db/schema/companies.ts';
+import { QUOTAS, type Quota, type Quotas } from '../../db/schema/companies.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalidInput } from '../../kernel/failure.ts';
 import type { DayUsage } from './usage.ts';
 
-const QUOTA_DESCRIPTIONS = {
-  users: 'Users, the invited ones included.',
-  table_bytes: 'Bytes of living tables with their indexes.',
-  file_bytes: 'Bytes of uploaded files, which are kept for a day after their job.',
-  mails_per_day: 'Emails that are handed over on a day (UTC).',
-  model_calls_per_day: 'Calls of an AI model on a day (UTC).',
-} as const satisfies Record<keyof Quotas, string>;
-
 const quota = z.int().nonnegative().nullable();
 const quotas = z.object({
-  users: quota.meta({ description: QUOTA_DESCRIPTIONS.users }),
-  table_bytes: quota.meta({ description: QUOTA_DESCRIPTIONS.table_bytes }),
-  file_bytes: quota.meta({ description: QUOTA_DESCRIPTIONS.file_bytes }),
-  mails_per_day: quota.meta({ description: QUOTA_DESCRIPTIONS.mails_per_day }),
-  model_calls_per_day: quota.meta({ description: QUOTA_DESCRIPTIONS.model_calls_per_day }),
-});
+  users: quota.meta({ description: 'Users, the invited ones included.' }),
+  table_bytes: quota.meta({ description: 'Bytes of living tables with their indexes.' }),
+  file_bytes: quota.meta({ description: 'Bytes of uploaded files, which are kept for a day after their job.' }),
+  mails_per_day: quota.meta({ description: 'Emails that are handed over on a day (UTC).' }),
+  model_calls_per_day: quota.meta({ description: 'Calls of an AI model on a day (UTC).' }),
+} satisfies Record<Quota, z.ZodType>);
 
 /** The response with the quotas of a company; null for no limit. */
 export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });

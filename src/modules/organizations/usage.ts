@@ -60,10 +60,7 @@ export async function readDataUsage(ctx: Context, companyIds: readonly string[])
   return new Map(usageRows.map(({ companyId, ...held }) => [companyId, held]));
 }
 
-/**
- * Measures how much data the company of the context has, and stores the sizes for lists. While its Postgres is unavailable, the
- * stored sizes stay.
- */
+/** Measures the company's data and stores the sizes for lists; these stay while its Postgres is unavailable. */
 export async function measureCompanyData(ctx: CompanyContext): Promise<void> {
   const database = await openDatabaseToRead(ctx);
   if (!database) return;

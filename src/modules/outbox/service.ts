@@ -62,10 +62,7 @@ export interface StoredMessage {
   withdraw(): void;
 }
 
-/**
- * Stores a message about a change in progress.
- * @param maxChangeMs the time after which the scheduled run sends it, if none of the returned functions is called
- */
+/** Stores a message about a change in progress. @param maxChangeMs until the scheduled run sends it by itself */
 export function storeMessage(ctx: CompanyContext, message: JobMessage, maxChangeMs: number): StoredMessage {
   const row = toOutboxRow(ctx, message, maxChangeMs);
   const storePromise = store.insertRow(ctx.db, row).run();
@@ -106,10 +103,7 @@ const toOutboxRow = (ctx: Context, message: JobMessage, waitMs: number): store.O
   dueAt: ctx.now() + waitMs,
 });
 
-/**
- * Sends stored messages of one type, which become due at once where that fails. Their rows are deleted together: the number of
- * queries of a request is limited.
- */
+/** Sends messages of one type, due at once where that fails; one query deletes the rows, as a request has few. */
 async function sendStoredMessages(
   ctx: Context,
   rows: readonly store.OutboxRow[],

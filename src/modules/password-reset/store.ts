@@ -9,10 +9,7 @@ import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
-/**
- * Selects the active users with an email address who may have a password, in one company or in all, with their company's name;
- * the latest to sign in first.
- */
+/** Selects active users of an email who may have a password, in one company or all; the latest to sign in first. */
 export const selectActiveAccounts = (db: ControlDb, email: string, companyId: string | null, limit: number) =>
   db
     .select({

@@ -1,5 +1,6 @@
 import { isDenied } from '../../access/denials.ts';
 import { compileAccess, type Decision, decideAccess, listAllowedActions } from '../../access/evaluation.ts';
+import type { NamedPrincipal } from '../../access/population.ts';
 import { getCallerSubject, selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -51,24 +52,16 @@ function describePolicy(companyId: string, id: string, ownName: string | null): 
   return { id, arn: makePolicyArn(companyId, 'inline', ownName), name: ownName, type: 'inline', groupIds: [] };
 }
 
-export interface PrincipalReference {
-  type: 'user' | 'service_account';
-  id: string;
-}
-
 export interface AccessCheck {
   action: Action;
   /** One ARN, or `*` for all resources at once. */
   resource: string;
 }
 
-/**
- * Decides whether a principal of the company may do actions, from the same sources and by the same evaluation as for real
- * requests.
- */
+/** Decides whether a principal may do actions, from the sources and by the evaluation of real requests. */
 export async function simulateAccess(
   ctx: PrincipalContext,
-  principal: PrincipalReference,
+  principal: Pick<NamedPrincipal, 'type' | 'id'>,
   checks: AccessCheck[],
 ): Promise<(AccessCheck & Decision)[]> {
   const access = compileAccess(await readAccessSources(ctx, principal));
@@ -95,7 +88,7 @@ export async function filterVisibleRules(ctx: PrincipalContext, rules: readonly 
   }));
 }
 
-async function readAccessSources(ctx: PrincipalContext, { type, id }: PrincipalReference) {
+async function readAccessSources(ctx: PrincipalContext, { type, id }: Pick<NamedPrincipal, 'type' | 'id'>) {
   const { companyId } = ctx.actor;
   const principal = { companyId, principalType: type, principalId: id };
   if (type === 'user') {

@@ -1,6 +1,6 @@
 import type { policies } from '../../db/schema/policies.ts';
 import { makePolicyArn, type PolicyType } from '../../permissions/arn.ts';
-import { MANAGED_POLICIES, type ManagedPolicy } from '../../permissions/managed-policies.ts';
+import { MANAGED_POLICIES } from '../../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 /** A managed policy or a company's own policy, as the API shows it. Times in milliseconds. */
@@ -18,15 +18,13 @@ export interface Policy {
 /** The date of the managed policies: they are as old as the policy language. */
 const MANAGED_POLICIES_CREATED_AT = Date.UTC(2024, 0, 1);
 
-const convertManagedPolicy = (policy: ManagedPolicy): Policy => ({
+/** The managed policies, in the order of the list. */
+export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map((policy) => ({
   ...policy,
   type: 'managed',
   createdAt: MANAGED_POLICIES_CREATED_AT,
   updatedAt: MANAGED_POLICIES_CREATED_AT,
-});
-
-/** The managed policies, in the order of the list. */
-export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map(convertManagedPolicy);
+}));
 
 const SYSTEM_POLICY_BY_ID = new Map(SYSTEM_POLICIES.map((policy) => [policy.id, policy]));
 const SYSTEM_POLICY_NAMES = new Set(SYSTEM_POLICIES.map(({ name }) => name));

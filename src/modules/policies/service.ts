@@ -71,10 +71,7 @@ const LISTING_ACTIONS = ['policies:list', 'policies:get'] as const;
 const isListedPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
   !LISTING_ACTIONS.some((action) => isDeniedOn(access, action, arn));
 
-/**
- * Reads the names of the company's own policies that the caller is not denied. A policy's ARN contains its name, of any
- * characters, which SQL cannot compare with patterns.
- */
+/** Reads the names of own policies that are not denied: SQL cannot compare names of any characters with patterns. */
 async function readListedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
   const { access, companyId } = ctx.actor;
   if (!LISTING_ACTIONS.some((action) => dependsOnResource(access, action))) return 'all';
@@ -92,8 +89,7 @@ export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Poli
 /** Returns the ARN on which access to a policy is checked: the policy's name is part of it. */
 export const readPolicyArn = async (ctx: PrincipalContext, id: string) => {
   const { companyId } = ctx.actor;
-  const [record] = findManagedPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
-  const policy = record ? toOwnPolicy(record) : findManagedPolicy(id);
+  const policy = findManagedPolicy(id) ?? (await selectPolicy(ctx.db, companyId, id)).map(toOwnPolicy)[0];
   return policy?.arn ?? makeResourceArn('policies:get', companyId);
 };
 

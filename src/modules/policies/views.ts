@@ -9,7 +9,7 @@ import {
   POLICY_VERSION,
   type PolicyDocument,
 } from '../../permissions/policy-document.ts';
-import type { AppliedPolicy, CallerAccess } from './explanation.ts';
+import type { CallerAccess } from './explanation.ts';
 import type { Policy } from './policy.ts';
 
 /** The schema of a policy document in responses. */
@@ -93,11 +93,7 @@ const appliedPolicyView = z.object({
   group_ids: z.array(z.string()).meta({ description: 'The groups through which the caller has it.' }),
 });
 
-const viewAppliedPolicy = ({ id, groupIds, ...rest }: AppliedPolicy): z.input<typeof appliedPolicyView> => ({
-  _id: id,
-  ...rest,
-  group_ids: groupIds,
-});
+const viewAppliedPolicy = makeView(appliedPolicyView);
 
 /** The response with the caller's permissions. */
 export const ownPermissionsView = z

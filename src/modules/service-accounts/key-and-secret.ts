@@ -5,8 +5,7 @@ import { recordLastUse } from '../../access/last-uses.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { areSecretsEqual, computeSha256Hex } from '../../platform/secrets.ts';
 import { formatKeyCacheName, type KeyProof, toCachedPrincipal } from './key-cache.ts';
-import type { KeyDerivationData } from './keys.ts';
-import { deriveVerificationKey } from './signing-keys.ts';
+import { deriveVerificationKey, type KeyDerivationData } from './keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
 const KEY_AND_SECRET_PATTERN = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
@@ -24,10 +23,7 @@ async function readOwner(ctx: Context, accessKey: string, secret: string): Promi
   return toCachedPrincipal(ctx, key, access);
 }
 
-/**
- * Returns the service account that a key and its secret authenticate.
- * @throws if either is invalid
- */
+/** Returns the service account that a key and its secret authenticate. @throws if either is invalid */
 export const verifyKeyAndSecret = async (
   ctx: Context,
   accessKey: string,

@@ -16,10 +16,7 @@ export interface KeyProof {
   lastUse: LastUse;
 }
 
-/**
- * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields,
- * because an isolate caches up to ten thousand keys.
- */
+/** Converts a key and its owner's access into the cached form: few fields, as an isolate caches ten thousand keys. */
 export function toCachedPrincipal(
   ctx: Pick<Context, 'setOwner'>,
   key: UsableKey,

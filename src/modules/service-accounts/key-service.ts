@@ -19,10 +19,7 @@ import {
   selectServiceAccount,
 } from './store.ts';
 
-/**
- * Prepares a new API key, its secret, and the statement that stores the key if its service account is not deleted. `expiresAt` in
- * ms; a year from now when not given.
- */
+/** Prepares an API key, its secret, and the statement that stores it. `expiresAt` in ms; a year from now by default. */
 export async function prepareApiKey(
   ctx: Context,
   company: { id: string; slug: string },

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { findListDenials } from '../../access/denials.ts';
+import { grantExceeds } from '../../access/failures.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import {
   INCLUDE_DELETED_OPTION,
@@ -11,19 +13,29 @@ import {
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
-import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
+import { keyAlreadyRevoked, keyNotFound, serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
   changeServiceAccount,
   createServiceAccount,
   deleteServiceAccount,
   getServiceAccount,
+  issueKey,
+  listKeys,
   listServiceAccounts,
+  requireNotDeniedServiceAccount,
+  requireServiceAccountForKey,
+  revokeKey,
 } from './service.ts';
+import { issueServiceToken, TOKEN_LIFETIME_SECONDS } from './service-token.ts';
 import {
   accountId,
+  apiKeyView,
+  issuedApiKeyView,
+  keyInput,
   serviceAccountChanges,
   serviceAccountFields,
   serviceAccountView,
+  viewApiKey,
   viewServiceAccount,
 } from './views.ts';
 
@@ -33,6 +45,15 @@ const serviceAccountListQuery = makeListQuery(['created_at', 'updated_at', 'name
   account_id: accountId.optional(),
   include_inactive: queryFlag,
   ...INCLUDE_DELETED_OPTION.query,
+});
+
+const requireNotDenied = (ctx: PrincipalContext, id: string): string =>
+  requireNotDeniedServiceAccount(ctx, 'service_account', id);
+
+const { min, max } = TOKEN_LIFETIME_SECONDS;
+
+const tokenInput = z.object({
+  expires_in: z.int().min(min).max(max).default(max).meta({ description: 'Seconds.' }),
 });
 
 export const serviceAccountEndpoints = [
@@ -124,5 +145,76 @@ export const serviceAccountEndpoints = [
       fails: [serviceAccountNotFound, serviceAccountAlreadyDeleted],
     },
     ({ ctx, params }) => deleteServiceAccount(ctx, params.id),
+  ),
+  // Access to keys is checked; of the service account in the path, only that the caller is not denied it.
+  endpoint(
+    {
+      method: 'post',
+      path: '/service-accounts/{id}/keys',
+      access: 'service-accounts:IssueKey',
+      operationId: 'createApiKey',
+      summary: 'Create an API key',
+      description:
+        'A key with which programs sign requests as the service account. `secret_key` is shown in this answer only. Refused if the service account may do more than the caller.',
+      body: keyInput,
+      checkPath: (ctx, { id = '' }) => requireServiceAccountForKey(ctx, requireNotDenied(ctx, id)),
+      returns: created(issuedApiKeyView),
+      fails: [serviceAccountNotFound, grantExceeds],
+    },
+    async ({ ctx, params, body }) => {
+      const { key, secretKey } = await issueKey(ctx, requireNotDenied(ctx, params.id), body);
+      return { ...viewApiKey(key), secret_key: secretKey };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/service-accounts/{id}/keys',
+      access: 'service-accounts:ListKeys',
+      operationId: 'listApiKeys',
+      summary: 'List the API keys of a service account',
+      description: 'Revoked keys stay listed, with `is_active: false`.',
+      query: makeListQuery(['created_at', 'updated_at', 'last_used_at']),
+      returns: ok(makeListSchema(apiKeyView)),
+      fails: [serviceAccountNotFound],
+    },
+    async ({ ctx, params, query }) =>
+      viewList(await listKeys(ctx, requireNotDenied(ctx, params.id), toPageRequest(query)), viewApiKey),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/service-accounts/{id}/keys/{key_id}',
+      access: 'service-accounts:RevokeKey',
+      operationId: 'revokeApiKey',
+      summary: 'Revoke an API key',
+      description: 'The key stays listed, with `is_active: false`. The next request signed with it is refused.',
+      returns: noContent,
+      fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
+    },
+    ({ ctx, params }) => revokeKey(ctx, requireNotDenied(ctx, params.id), params.key_id),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/tokens',
+      access: 'authenticated',
+      operationId: 'createServiceToken',
+      summary: 'Create a service token',
+      description:
+        'The token is accepted wherever a session token is, with the access of the service account. It stops working when the key that signed this request does.',
+      body: tokenInput,
+      returns: created(
+        z
+          .object({ token: z.string(), token_type: z.literal('Bearer'), expires_in: z.int() })
+          .meta({ id: 'ServiceToken' }),
+      ),
+      fails: [],
+    },
+    async ({ ctx, body: { expires_in } }) => ({
+      token: await issueServiceToken(ctx, expires_in),
+      token_type: 'Bearer' as const,
+      expires_in,
+    }),
   ),
 ];

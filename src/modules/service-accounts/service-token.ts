@@ -21,10 +21,7 @@ interface ServiceTokenClaims {
   access_key: string;
 }
 
-/**
- * Issues a token, valid for `seconds`, that authenticates the caller (a service account) wherever a user's session token is
- * accepted.
- */
+/** Issues a token, valid for `seconds`, that authenticates the caller wherever a session token is accepted. */
 export function issueServiceToken(ctx: Context<ServiceAccountActor>, seconds: number): Promise<string> {
   const { id: sub, companyId: company_id, keyId: sid, accessKey: access_key } = ctx.actor;
   const claims: ServiceTokenClaims = { sub, company_id, sid, access_key };
@@ -78,10 +75,7 @@ export const authenticateServiceToken: AuthenticateToken = async (ctx, token) =>
   return toKeyCredential(ctx, { companyId, serviceAccountId, keyId, accessKey });
 };
 
-/**
- * Rejects a user's token on a route for service accounts, with an error that says what the route accepts; the token is not
- * verified.
- */
+/** Rejects a user's token, which is not verified, with an error that says what the route accepts. */
 export const rejectUserToken: AuthenticateToken = async () => {
   throw serviceAccountsOnly();
 };

@@ -86,10 +86,7 @@ export function searchServiceAccounts(
   );
 }
 
-/**
- * Returns the id of a service account that a path contains. @param kind as the surface names it
- * @throws serviceAccountNotFound where a Deny hides it from the caller
- */
+/** Returns the id if no Deny hides it. @param kind as the surface names it @throws serviceAccountNotFound */
 export function requireNotDeniedServiceAccount(
   ctx: PrincipalContext,
   kind: 'service_account' | 'integration_user',

@@ -111,9 +111,7 @@ export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: s
     .where(matchesUndeletedId(serviceAccounts, companyId, id))
     .returning({ id: serviceAccounts.id });
 
-/**
- * Makes the statements, for the batch that deletes a service account, that revoke its keys and remove its memberships.
- */
+/** Revokes the keys and removes the memberships, for the batch that deletes the service account. */
 export const endServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   [
     db

@@ -138,10 +138,7 @@ export const endUserSession = (db: ControlDb, owner: SessionOwner, sessionId: st
     .where(and(isLiveSession(owner, now), eq(sessions.id, sessionId)))
     .returning({ id: sessions.id });
 
-/**
- * Ends a user's sessions, all but `exceptSessionId`.
- * @param options.condition a further condition, if any
- */
+/** Ends a user's sessions, all but `exceptSessionId`. @param options.condition a further condition, if any */
 export const endUserSessions = (
   db: ControlDb,
   owner: SessionOwner,
@@ -182,10 +179,7 @@ export const endUserGrants = (
 
 const isInactive = or(eq(users.isActive, false), isNotNull(users.deletedAt));
 
-/**
- * Ends every session of a user who is deactivated or deleted; to be run after the deactivation in the same unit of
- * work.
- */
+/** Ends every session of a user whom the same batch has deactivated or deleted before. */
 export const endSessionsOfInactiveUser = (db: ControlDb, companyId: string, userId: string, now: number) =>
   db
     .update(sessions)

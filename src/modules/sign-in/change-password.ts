@@ -11,9 +11,7 @@ import { wrongCredentials } from './failures.ts';
 import { runWithPassword } from './reauthentication.ts';
 import { prepareSecurityMail } from './security-mails.ts';
 
-/**
- * Changes the caller's password. Their other sessions and grants to programs end, and links to reset the password stop working.
- */
+/** Changes the caller's password: their other sessions, grants to programs and links to reset it end. */
 export async function changePassword(
   ctx: UserContext,
   input: { currentPassword: string; newPassword: string },

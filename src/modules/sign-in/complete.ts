@@ -6,9 +6,9 @@ import { computeSha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail, type User } from '../users/service.ts';
 import { pendingSignInEnded, ssoRequired, userNotActive } from './failures.ts';
-import { insertPending, type PendingSignIn } from './pending-store.ts';
 import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
+import { insertPending, type PendingSignIn } from './store.ts';
 
 /** The lifetime of a pending sign-in, in seconds, by what it waits for. */
 const PENDING_SIGN_IN_SECONDS: Record<PendingSignIn['purpose'], number> = { login: 300, setup: 600 };
@@ -115,10 +115,7 @@ export async function requirePendingSignIn<T extends FoundPendingSignIn>(
   return { ...found, digest, needsNoSso: isSso || user.isOwner };
 }
 
-/**
- * Throws where the company allows single sign-on only, unless the user is the owner, who must not be locked out when the provider
- * fails. Unknown emails are refused too.
- */
+/** Throws where only single sign-on is allowed, but for the owner, who must get in when the provider fails. */
 export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick<User, 'isOwner'> | undefined): void {
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { computeKeyedDigest, computeKeyedDigests } from '../../platform/keyed-digest.ts';
-import { checkCode, type PasswordlessCode, replaceCode } from './passwordless-store.ts';
+import { checkCode, type PasswordlessCode, replaceCode } from './store.ts';
 
 /** The number of minutes for which a mailed code is valid. */
 export const CODE_VALIDITY_MINUTES = 10;

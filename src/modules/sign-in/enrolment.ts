@@ -7,17 +7,15 @@ import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import { invalidInput } from '../../kernel/failure.ts';
 import type { User } from '../users/service.ts';
 import { attemptGuess, makeSecondFactorGuess } from './attempts.ts';
-import { createBackupCodes } from './backup-codes.ts';
 import { requirePendingSignIn, type StartedSession } from './complete.ts';
-import { computeProof, encryptSecret } from './factor-codes.ts';
+import { computeProof, createBackupCodes, createTotpSecret, encryptSecret, makeOtpauthUrl } from './factor-codes.ts';
 import { pendingSignInEnded, secondFactorEnabled, secondFactorNotSetUp, wrongSecondFactor } from './failures.ts';
-import { countTry, endPending, selectPendingSetup } from './pending-store.ts';
 import { useProofAfterChange } from './proof-store.ts';
 import { type Reauthentication, runWithReauthentication } from './reauthentication.ts';
 import { confirmFactor, replaceFactor, selectFactor } from './second-factor-store.ts';
 import { prepareSecurityConsequences } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
-import { createTotpSecret, makeOtpauthUrl } from './totp.ts';
+import { countTry, endPending, selectPendingSetup } from './store.ts';
 
 /** The context of a caller with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
 type EnrolmentContext = Context<AnonymousActor | UserActor>;

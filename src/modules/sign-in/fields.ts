@@ -37,10 +37,7 @@ const proofFields = {
   backup_code: typedCodeField.optional(),
 };
 
-/**
- * Makes the body schema for changing how the caller signs in: the proof that authenticates the caller again, beside the route's
- * own members.
- */
+/** Makes the body of a change of how the caller signs in: the proof, beside the route's own members. */
 export const makeReauthenticationBody = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .object({ ...shape, ...proofFields })

@@ -3,11 +3,9 @@ import { commit } from '../../db/client.ts';
 import { getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { deleteExpiredSessions } from '../sessions/queries.ts';
 import { computeKnownNetworkStart } from './attempts.ts';
-import { makeSecretContext } from './factor-codes.ts';
-import { deleteOldNetworks } from './network-store.ts';
-import { deleteExpiredCodes } from './passwordless-store.ts';
+import { computeOldestStep, makeSecretContext } from './factor-codes.ts';
 import { deleteExpiredSecondFactors, replaceFactorSecret, selectFactorsUnderOlderKey } from './second-factor-store.ts';
-import { computeOldestStep } from './totp.ts';
+import { deleteExpiredCodes, deleteOldNetworks } from './store.ts';
 
 /** Deletes expired sessions, codes, pending tokens and networks. For the scheduled run. */
 export async function purgeSignIns(ctx: Context): Promise<void> {

@@ -47,9 +47,7 @@ export const usePassword = (db: ControlDb, user: User, now: number): Statement =
       and(matchesUndeletedId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)),
     );
 
-/**
- * Proves the user by a new session: changes a row if the user has neither password nor second factor, and signed in since a time.
- */
+/** Proves by a new session a user without password and second factor: changes a row if they signed in since. */
 export const useFreshSession = (
   db: ControlDb,
   user: User,

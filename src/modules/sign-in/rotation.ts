@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { computeHmacSha256, computeSha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
+import type { RefreshClaims, Validity } from './tokens.ts';
 
 /** The lifetime of a session's refresh token. */
 const REFRESH_TOKEN_LIFETIME_MS = 7 * DAY_MS;
@@ -11,11 +12,9 @@ const MAX_SESSION_MS = 30 * DAY_MS;
 const RETRY_WINDOW_MS = 10_000;
 
 /** A refresh token, before it is signed. Times in milliseconds. */
-export interface RefreshToken {
+export interface RefreshToken extends Validity {
   sessionId: string;
   jti: string;
-  issuedAt: number;
-  expiresAt: number;
 }
 
 /** The stored state of a session's newest refresh tokens. */
@@ -70,11 +69,7 @@ export async function prepareClaimedRotation<Rotate, End>(
   };
 }
 
-interface RotationClaims {
-  company_id: string;
-  sid: string;
-  jti: string;
-}
+type RotationClaims = Omit<RefreshClaims, 'sub'>;
 
 /** Makes a new session and its first refresh token. */
 export async function createSession(ctx: Context, { companyId, userId }: { companyId: string; userId: string }) {

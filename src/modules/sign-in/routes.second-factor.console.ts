@@ -28,8 +28,7 @@ import {
   sixDigitsField,
   typedCodeField,
 } from './fields.ts';
-import { logInWithSecondFactor } from './second-factor.ts';
-import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';
+import { disableSecondFactor, logInWithSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor.ts';
 import { loginResultView, viewStartedSession } from './views.ts';
 
 const loginInput = z

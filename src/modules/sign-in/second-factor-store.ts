@@ -40,10 +40,7 @@ const isStoredFactor = ({ companyId, id }: SecondFactor): SQL =>
 /** The SQL of the next epoch of a user's sessions, which ends every sign-in in progress. */
 const nextSessionEpoch = sql`${users.sessionEpoch} + 1`;
 
-/**
- * Confirms and enables an authenticator, and ends every sign-in in progress: each statement only if the one before it in the
- * batch changed a row.
- */
+/** Confirms an authenticator and ends sign-ins in progress: each statement only if the one before changed a row. */
 export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: StoredBackupCodes, now: number) => ({
   confirm: db
     .update(secondFactors)

@@ -37,11 +37,7 @@ export {
   type RefreshToken,
 } from './rotation.ts';
 export { countBackupCodes } from './second-factor-store.ts';
-export {
-  mailSecurityChange,
-  prepareSecurityConsequences,
-  prepareSecurityMail,
-} from './security-mails.ts';
+export { mailSecurityChange, prepareSecurityConsequences, prepareSecurityMail } from './security-mails.ts';
 export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';
 export {
   ACCESS_TOKEN_SECONDS,
@@ -79,9 +75,7 @@ export async function logIn(
   });
 }
 
-/**
- * Authenticates the bearer of a token by the `authenticators` function for its audience; tokens of other audiences are rejected.
- */
+/** Authenticates the bearer of a token by the function for its audience; other audiences are rejected. */
 export const authenticateByAudience =
   (authenticators: Partial<Record<Audience, AuthenticateToken>>): Authenticate =>
   async (ctx, request) => {

@@ -17,8 +17,8 @@ import {
 import { endSignInsInProgress, recordSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
 import { getCallerNetwork } from './attempts.ts';
 import { sessionNotFound, sessionsEnded } from './failures.ts';
-import { recordNetwork } from './network-store.ts';
 import { createSession, prepareRotation, type RefreshToken } from './rotation.ts';
+import { recordNetwork } from './store.ts';
 import {
   ACCESS_TOKEN_SECONDS,
   countSecondsUntil,
@@ -35,10 +35,7 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
-/**
- * Prepares a new session of `user`: the statements that store it, and the tokens to answer once it is stored. @param
- * options.condition a further condition, if any
- */
+/** Prepares a session: its statements, and its tokens. @param options.condition a further condition, if any */
 export async function prepareSession(ctx: Context, user: User, { condition }: { condition?: Condition } = {}) {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
@@ -55,10 +52,7 @@ export async function prepareSession(ctx: Context, user: User, { condition }: { 
   };
 }
 
-/**
- * Begins a session, unless the user was deactivated, or all their sessions were ended, since `user` was read. `extraStatements`
- * are committed in the same unit.
- */
+/** Begins a session, and commits `extraStatements` with it, unless the user's sessions were ended since it was read. */
 export async function beginSession(ctx: Context, user: User, extraStatements: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);
   const { company, ...results } = await commit(ctx.db, {

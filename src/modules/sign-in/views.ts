@@ -12,10 +12,11 @@ export const tokenPairView = z
   })
   .meta({ id: 'TokenPair' });
 
+const signedInUserView = z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() });
+const viewSignedInUser = makeView(signedInUserView);
+
 /** The answer to a completed sign-in: the session's tokens and user. */
-export const loginResultView = tokenPairView
-  .extend({ user: z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() }) })
-  .meta({ id: 'LoginResult' });
+export const loginResultView = tokenPairView.extend({ user: signedInUserView }).meta({ id: 'LoginResult' });
 
 const secondFactorNeededView = z
   .object({
@@ -43,10 +44,7 @@ const passkeyNeededView = z
   })
   .meta({ id: 'PasskeyNeeded' });
 
-/**
- * The answer to a proved first factor: a session, the request for the second factor, or the demand to set one up, where the
- * company requires it.
- */
+/** The answer to a proved first factor: a session, or that a second factor is needed, or has to be set up. */
 export const signInResultView = z
   .union([loginResultView, secondFactorNeededView, passkeyNeededView, secondFactorSetupView])
   .meta({ id: 'SignInResult' });
@@ -55,12 +53,7 @@ export const viewTokenPair = makeView(tokenPairView);
 
 export const viewStartedSession = (startedSession: StartedSession): z.input<typeof loginResultView> => ({
   ...viewTokenPair(startedSession),
-  user: {
-    _id: startedSession.user.id,
-    email: startedSession.user.email,
-    name: startedSession.user.name,
-    company_id: startedSession.user.companyId,
-  },
+  user: viewSignedInUser(startedSession.user),
 });
 
 export function viewSignInResult(result: SignInResult): z.input<typeof signInResultView> {

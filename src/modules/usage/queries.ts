@@ -61,10 +61,7 @@ export async function consumeMailQuota(db: ControlDb, by: UsageKey): Promise<boo
   return (await countUse(db, by, 'mails', 1, mayMail(by))).length > 0;
 }
 
-/**
- * Counts a call of a language model before it is made.
- * @throws quotaExceeded if that would exceed the quota
- */
+/** Counts a call of a language model before it is made. @throws quotaExceeded if that would exceed the quota */
 export async function consumeModelCallQuota(ctx: CompanyContext): Promise<void> {
   const by = { companyId: ctx.actor.companyId, at: ctx.now() };
   const [limit, use] = [selectQuota(by.companyId, 'model_calls_per_day'), selectCountedUse(by, 'model_calls')];

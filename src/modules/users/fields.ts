@@ -38,10 +38,7 @@ export interface PasswordOwner {
   company: { name: string; slug: string };
 }
 
-/**
- * Rejects a password that is little more than the user's name, email or company, which attackers guess first. @param field the
- * name of the request's field with the password
- */
+/** Rejects a password made of the name, email or company, which are guessed first. @param field the password's field */
 export function requireUnlikeOwner(password: string, { email, name, company }: PasswordOwner, field: string): void {
   // Without the ending of its domain, which is everybody's.
   const address = email.replace(/\.[^.@]*$/, '');

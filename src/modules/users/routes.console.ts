@@ -3,7 +3,6 @@ import { declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { displayNameSchema, makeIdsSchema } from '../../kernel/fields.ts';
-import { activateUser, deactivateUser, deleteOtherUser, listUsersWithGroups } from './administration.ts';
 import {
   ownerNotDeactivatable,
   ownerNotDeletable,
@@ -13,7 +12,7 @@ import {
   userNotFound,
   userStillInvited,
 } from './failures.ts';
-import { changeProfile, getUser } from './service.ts';
+import { changeProfile, changeUser, deactivateUser, deleteOtherUser, getUser, listUsersWithGroups } from './service.ts';
 import {
   consoleUserView,
   userStatusField,
@@ -119,7 +118,7 @@ export const consoleUserEndpoints = [
       returns: ok(userStatusView),
       fails: [userNotFound, userStillInvited],
     },
-    async ({ ctx, params }) => viewUserStatus(await activateUser(ctx, params.id)),
+    async ({ ctx, params }) => viewUserStatus(await changeUser(ctx, params.id, { isActive: true })),
   ),
   endpoint(
     {

@@ -5,7 +5,6 @@ import { INCLUDE_DELETED_OPTION, makeListQuery, toDeletionFilter, toPageRequest 
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { email, metadataSchema } from '../../kernel/fields.ts';
-import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
 import {
   emailTaken,
   ownerNotDeactivatable,
@@ -15,6 +14,7 @@ import {
   userStillInvited,
 } from './failures.ts';
 import { makeNewPasswordField } from './fields.ts';
+import { changeUser, createUser, deleteUser, findUser, listUsers } from './service.ts';
 import { organizationUserView, viewOrganizationUser } from './views.ts';
 
 const MIN_PASSWORD_LENGTH = 8;

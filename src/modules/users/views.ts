@@ -42,11 +42,8 @@ export const invitedUserView = consoleUserView
 /** The status of a user after a change. */
 export const userStatusView = consoleUserView.pick({ _id: true, email: true, status: true }).meta({ id: 'UserStatus' });
 
-export const viewUserStatus = (user: User): z.input<typeof userStatusView> => ({
-  _id: user.id,
-  email: user.email,
-  status: getUserStatus(user),
-});
+const viewStatusRecord = makeView(userStatusView);
+export const viewUserStatus = (user: User) => viewStatusRecord({ ...user, status: getUserStatus(user) });
 
 /** A user in the organization API's responses. */
 export const organizationUserView = z

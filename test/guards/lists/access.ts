@@ -87,9 +87,9 @@ export const ACCESS_GUARDS = [
     [{ text: '  await releaseConnections();\n', without: '', title: 'releases its connections' }],
   ),
   ...makeGuards('src/db/guarded-session.ts', GUARDED_SESSION_TESTS, [
-    { text: 'touchesAccess(sql) ? markStatement(statement) : statement', without: 'statement' },
-    { text: 'Object.assign(statement, { [name]: throwOutsideBatch });', without: 'void name;' },
-    { text: 'markStatement(bindValues(...values))', without: 'bindValues(...values)' },
+    { text: 'touchesAccess(sql) ? changeStatement(statement, markStatement) : statement', without: 'statement' },
+    { text: 'Object.assign(statement, { [name]: refuse });', without: 'void name;' },
+    { text: 'changeStatement(bindValues(...boundValues), change, boundValues)', without: 'bindValues(...boundValues)' },
     {
       text: "throw new Error('This changes access: use `ctx.changeAccess`.');",
       without: 'return session.batch(statements);',
@@ -102,7 +102,10 @@ export const ACCESS_GUARDS = [
     { text: 'makeUnchangedCheck(read)', without: "{ sql: 'select 1', values: [] }" },
     { text: 'reads: await dependency.readAgain()', without: 'reads: dependency.reads' },
     { text: 'areSameRows(reads, nextReads) ? { reads: nextReads, readAgain } : null', without: 'null' },
-    { text: '{ [name]: throwOutsideBatch }', without: '{}' },
+    {
+      text: "if (!recordedReads && isWrite) refuseOutsideBatch(statement, 'This depends on what was read: use `commit`.');",
+      without: '',
+    },
     { text: 'query && !isWriteStatement(query.sql)', without: 'query' },
     {
       text: 'outerDependency ? combineDependencies(outerDependency, on) : on',
@@ -128,7 +131,11 @@ export const ACCESS_GUARDS = [
   ...makeGuards('src/db/dry-run-session.ts', REHEARSAL_TESTS, [
     { text: ', { sql: FAILING_SQL, values: [] }', without: '', title: 'should roll it back does not fail' },
     { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
-    { text: '{ [name]: throwOutsideBatch }', without: '{}', title: 'is refused outside of a commit' },
+    {
+      text: "if (isWriteStatement(sql)) refuseOutsideBatch(statement, 'What is rehearsed is written by `commit`.');",
+      without: '',
+      title: 'is refused outside of a commit',
+    },
     {
       text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",
       without: '',
@@ -143,7 +150,7 @@ export const ACCESS_GUARDS = [
       title: 'ignores an idempotency key',
     },
   ]),
-  ...makeGuards('src/db/read-sets.ts', DEPENDENT_SESSION_TESTS, [
+  ...makeGuards('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'exists (select * from now_counted except select * from was_counted)', without: 'false' },
     { text: 'or exists (select * from was_counted except select * from now_counted)', without: '' },
     { text: 'exists (${sql})', without: 'false' },

@@ -1,8 +1,5 @@
 import { makeGuards } from '../guard.ts';
 
-/** The beginning of a call whose condition also matches deleted records. */
-const MATCHES_ID_CALL = '((table, companyId, id) => sql`${table.companyId} = ${companyId} and ${table.id} = ${id}`)(';
-
 const RACE_TESTS = ['test/groups/races.test.ts'];
 const POLICY_RACE_TESTS = ['test/policies/races.test.ts'];
 const DIRECTORY_TESTS = ['test/directory/groups.directory.test.ts'];
@@ -59,14 +56,7 @@ export const GROUP_AND_POLICY_GUARDS = [
     { in: 'insertGroupPermissions', text: ' and ${isGroupNotDeleted(companyId, groupId)}', without: '' },
     { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },
   ]),
-  ...makeGuards('src/modules/groups/user-member-store.ts', DIRECTORY_TESTS, [
-    { in: 'insertUserMembers', text: 'matchesUndeletedId(', without: MATCHES_ID_CALL, title: 'enter no group' },
-    {
-      in: 'insertUserMembers',
-      text: ' and ${users.deletedAt} is null',
-      without: '',
-      title: 'that are deleted meanwhile',
-    },
+  ...makeGuards('src/modules/groups/user-group-store.ts', DIRECTORY_TESTS, [
     {
       in: 'deleteUserMembers',
       text: 'isUserMembership(companyId, [groupId]), ',
@@ -102,7 +92,7 @@ export const GROUP_AND_POLICY_GUARDS = [
       title: 'is modified when users enter or leave',
     },
   ]),
-  ...makeGuards('src/modules/groups/user-members.ts', DIRECTORY_TESTS, [
+  ...makeGuards('src/modules/groups/user-groups.ts', DIRECTORY_TESTS, [
     {
       in: 'changeGroupOfUsers',
       text: 'isAsRequested && found[0] ?',
@@ -124,8 +114,18 @@ export const GROUP_AND_POLICY_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/groups/user-group-store.ts', RACE_TESTS, [
-    { in: 'insertUserInGroups', text: ' and ${groups.deletedAt} is null', without: '' },
-    { in: 'insertUserInGroups', text: 'matchesUndeletedId(', without: MATCHES_ID_CALL },
+    {
+      in: 'insertMemberships',
+      text: ' and ${groups.deletedAt} is null',
+      without: '',
+      tests: [...RACE_TESTS, ...DIRECTORY_TESTS],
+    },
+    {
+      in: 'insertMemberships',
+      text: ' and ${users.deletedAt} is null',
+      without: '',
+      tests: [...RACE_TESTS, ...DIRECTORY_TESTS],
+    },
     {
       in: 'deleteUserFromGroups',
       text: 'isMembershipOfUser(companyId, userId), ',
@@ -146,8 +146,8 @@ export const GROUP_AND_POLICY_GUARDS = [
       },
       {
         in: 'changeUserGroups',
-        text: 'makeJoinStatement(ctx, userId, newlyJoinedIds)',
-        without: 'makeJoinStatement(ctx, userId, joinIds)',
+        text: 'makeJoinStatement(ctx, [userId], newlyJoinedIds)',
+        without: 'makeJoinStatement(ctx, [userId], joinIds)',
         tests: RACE_TESTS,
         title: 'checks the permission again',
       },

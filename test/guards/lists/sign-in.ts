@@ -34,14 +34,12 @@ export const SIGN_IN_GUARDS = [
     { in: 'endUserSessions', text: '        condition,\n', without: '' },
     { in: 'endSessionsOfInactiveUser', text: ', isInactive', without: '', tests: USER_RACE_TESTS },
   ]),
-  ...makeGuards('src/modules/sign-in/network-store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/sign-in/store.ts', RACE_TESTS, [
     {
       in: 'recordNetwork',
       text: 'insertWhen(db, signInNetworks, record, HAS_CHANGED_ROWS)',
       without: 'db.insert(signInNetworks).values(record)',
     },
-  ]),
-  ...makeGuards('src/modules/sign-in/passwordless-store.ts', RACE_TESTS, [
     {
       in: 'replaceCode',
       text: 'not(existsSql(companies, eq(companies.id, record.companyId), isNotNull(companies.suspendedAt)))',
@@ -53,7 +51,7 @@ export const SIGN_IN_GUARDS = [
     { in: 'checkCode', text: 'gt(passwordlessCodes.expiresAt, now),', without: '' },
     { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_CODE_TRIES),', without: '' },
   ]),
-  ...makeGuards('src/modules/sign-in/pending-store.ts', SECOND_FACTOR_RACE_TESTS, [
+  ...makeGuards('src/modules/sign-in/store.ts', SECOND_FACTOR_RACE_TESTS, [
     { in: 'isLivePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
     { in: 'isLivePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
     { in: 'isLivePending', text: 'lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),', without: '' },
@@ -198,7 +196,7 @@ export const SIGN_IN_GUARDS = [
       },
     ],
   ),
-  ...makeGuards('src/modules/invitations/invite.ts', INVITATION_RACE_TESTS, [
+  ...makeGuards('src/modules/invitations/service.ts', INVITATION_RACE_TESTS, [
     { text: 'if (emailTaken.matches(error)) return undefined;', without: '', title: 'is renewed by another one' },
   ]),
   ...makeGuards('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [

@@ -15,7 +15,7 @@ export const SUSPENSION_GUARDS = [
       title: 'just being created',
     },
   ]),
-  ...makeGuards('src/modules/sign-in/pending-store.ts', SUSPENSION_TESTS, [
+  ...makeGuards('src/modules/sign-in/store.ts', SUSPENSION_TESTS, [
     {
       in: 'countTry',
       text: 'isCompanyActive(pendingSecondFactors.companyId),',

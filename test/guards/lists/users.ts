@@ -61,7 +61,7 @@ export const USER_AND_INVITATION_GUARDS = [
     { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
     { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)', without: '' },
   ]),
-  ...makeGuards('src/modules/users/administration.ts', DIRECTORY_TESTS, [
+  ...makeGuards('src/modules/users/service.ts', DIRECTORY_TESTS, [
     {
       in: 'changeUser',
       text: 'if (changes.email === undefined || isAdministrator(ctx.actor.access)) return writeChanges();',

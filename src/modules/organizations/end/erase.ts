@@ -13,10 +13,7 @@ const MAX_ERASURES_PER_RUN = 5;
 /** The time for which a run holds the lease of an erasure. */
 const LEASE_MS = 5 * MINUTE_MS;
 
-/**
- * Delays after the erasure at which the stores are erased again, because an upload or a file that was being written may have
- * finished after it.
- */
+/** Delays after which stores are erased again: what was being written may have finished after the erasure. */
 const LATE_ERASURE_DELAYS_MS = [HOUR_MS, DAY_MS];
 
 /** Runs `work` in the context of a company. */
@@ -55,19 +52,16 @@ async function continueErasure(
   { id, stores }: store.CompanyErasure,
   deadline: number,
 ): Promise<number> {
-  const isStoreErased = (dataStore: DataStore) => typeof stores[dataStore.name]?.at === 'number';
-  const [last, ...others] = DATA_STORES.toReversed() as [DataStore, ...DataStore[]];
-  const erasedStores = new Set(DATA_STORES.filter(isStoreErased));
-  for (const dataStore of others.toReversed()) {
-    if (
-      !erasedStores.has(dataStore) &&
-      (await eraseStore(ctx, dataStore, stores[dataStore.name]?.cursor ?? null, deadline))
-    )
-      erasedStores.add(dataStore);
+  const eraseUnlessErased = async (dataStore: DataStore): Promise<boolean> => {
+    const { at = null, cursor = null } = stores[dataStore.name] ?? {};
+    return at !== null || eraseStore(ctx, dataStore, cursor, deadline);
+  };
+  let areOthersErased = true;
+  for (const dataStore of DATA_STORES.slice(0, -1)) {
+    if (!(await eraseUnlessErased(dataStore))) areOthersErased = false;
   }
-  if (others.some((dataStore) => !erasedStores.has(dataStore))) return ctx.now();
-  if (!erasedStores.has(last) && !(await eraseStore(ctx, last, stores[last.name]?.cursor ?? null, deadline)))
-    return ctx.now();
+  // Only the last one, the control records, says where the other data is.
+  if (!areOthersErased || !(await eraseUnlessErased(DATA_STORES.at(-1) as DataStore))) return ctx.now();
   for (const dataStore of DATA_STORES) {
     if (!(await dataStore.hasData(ctx))) continue;
     // Something was written meanwhile.

@@ -44,10 +44,12 @@ export async function readPersonalData(ctx: PrincipalContext, email: string): Pr
     if (personDataStore.readTiming === 'early')
       earlyRecords.push(...(await Array.fromAsync(personDataStore.readRecords(ctx, person))));
   }
-  return writeJson(person, earlyRecords, async function* () {
+  const readRecords = async function* () {
+    yield* earlyRecords;
     for (const personDataStore of stores)
       if (personDataStore.readTiming !== 'early') yield* personDataStore.readRecords(ctx, person);
-  });
+  };
+  return writeJson(person, readRecords());
 }
 
 /** Yields all data about the caller. @throws peopleOnly */
@@ -57,18 +59,10 @@ export async function readOwnPersonalData(ctx: PrincipalContext): Promise<AsyncG
   return readPersonalData(ctx, actor.email);
 }
 
-async function* writeJson(
-  { email }: Person,
-  earlyRecords: readonly PersonalRecord[],
-  readOtherRecords: () => AsyncGenerator<PersonalRecord>,
-): AsyncGenerator<string> {
+async function* writeJson({ email }: Person, records: AsyncGenerator<PersonalRecord>): AsyncGenerator<string> {
   yield `{"email":${JSON.stringify(email)},"records":[`;
   let separator = '';
-  for (const foundRecord of earlyRecords) {
-    yield separator + JSON.stringify(foundRecord);
-    separator = ',';
-  }
-  for await (const foundRecord of readOtherRecords()) {
+  for await (const foundRecord of records) {
     yield separator + JSON.stringify(foundRecord);
     separator = ',';
   }

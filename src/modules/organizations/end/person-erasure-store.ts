@@ -96,10 +96,7 @@ export function selectRowsAboutPerson(
 /** The pattern of columns that hold secrets, or digests of them: they name no person. */
 const SECRET_COLUMN_PATTERN = /digest|secret|hash|salt|password/i;
 
-/**
- * The tables whose rows may name a person, each with its text columns, and the columns that identify a row. Identifying columns
- * name no person.
- */
+/** The tables whose rows may name a person, with their text columns, and the columns that identify a row. */
 export const NAMING_TABLES = COMPANY_TABLES.map((companyTable) => ({
   ...companyTable,
   columns: listTextColumns(companyTable.table),
@@ -130,10 +127,7 @@ function listIdColumns(table: TableWithCompany): SQLiteColumn[] {
   return ownIds.length > 0 ? ownIds : relatedIds;
 }
 
-/**
- * Selects a page of the rows of a table that may name a person, with their texts as the database stores them. Rows that are about
- * the person are excluded.
- */
+/** Selects a page of rows that may name a person but are not about them, with texts as the database stores them. */
 export function selectRowsNamingPerson(
   db: ControlDb,
   { columns, ids, ...held }: NamingTable,

@@ -10,25 +10,10 @@ import * as store from './store.ts';
 
 export { eraseDueCompanies } from './erase.ts';
 
-/**
- * The time after the erasure for which backups of the platform may hold data: D1's Time Travel and the history of Durable
- * Objects.
- */
+/** How long backups of the platform may hold data after the erasure: D1's Time Travel, and Durable Objects' history. */
 const BACKUP_RETENTION_MS = 30 * DAY_MS;
 
-/** The certificate of a company's erasure, which is all that remains of it. Times as in the API. */
-export interface ErasureCertificate {
-  organization_id: string;
-  requested_at: string;
-  completed_at: string;
-  stores: { store: string; removed: number; at: string }[];
-  backups_until: string;
-}
-
-/**
- * Suspends a company at once and schedules its erasure after a number of days. If called again, the earlier time counts. @returns
- * when its erasure begins, in milliseconds
- */
+/** Suspends a company and schedules its erasure: the earliest call counts. @returns when it begins, in milliseconds */
 export async function endOrganization(ctx: Context, id: string, afterDays: number): Promise<number> {
   const organizationBefore = await getOrganization(ctx, id);
   const now = ctx.now();
@@ -51,12 +36,12 @@ export async function restoreOrganization(ctx: Context, id: string): Promise<Com
   throw (await getOrganization(ctx, id)).deletesAt === null ? organizationNotDeleting() : erasureBegun();
 }
 
-/** Returns the signed certificate of an erased company: a JWS. */
+/** Returns the signed certificate of an erased company, which is all that remains of it: a JWS. */
 export async function readCertificate(ctx: Context, id: string): Promise<string> {
   const [end] = await store.selectErasure(ctx.db, id);
   if (!end || end.completedAt === null) throw certificateNotFound();
   const { requestedAt, completedAt, stores } = end;
-  const certificate: ErasureCertificate = {
+  const certificate = {
     organization_id: id,
     requested_at: formatIsoTimestamp(requestedAt),
     completed_at: formatIsoTimestamp(completedAt),

@@ -8,10 +8,7 @@ export type CompanyErasure = typeof companyErasures.$inferSelect;
 /** SQL condition that the erasure of the company has not begun. */
 const isNotErased = not(existsSql(companyErasures, eq(companyErasures.id, companies.id)));
 
-/**
- * Suspends a company at once and schedules its deletion for `deletesAt`, unless an earlier time is scheduled or the erasure has
- * begun.
- */
+/** Suspends a company and schedules its deletion, unless that is due earlier or the erasure has begun. */
 export const scheduleDeletion = (db: ControlDb, id: string, deletesAt: number, now: number) =>
   db
     .update(companies)

@@ -57,10 +57,7 @@ interface PersonDataStore {
   /** `early`: read through a connection that ends with the request, so that everything is read before the response begins. */
   readTiming?: 'early';
   readRecords(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
-  /**
-   * Deletes the data about a person, and replaces the person by the pseudonym where they are named. May be repeated. @returns how
-   * many records of each kind
-   */
+  /** Deletes the person's data, and puts the pseudonym where they are named. Repeatable. @returns counts by kind */
   erase(ctx: CompanyContext, person: Person, identifyingData: IdentifyingData): Promise<Record<string, number>>;
 }
 
@@ -127,8 +124,9 @@ const logStore: DataStore = {
     },
     async erase({ bindings, actor: { companyId } }, person) {
       let changedCount = 0;
-      for (let cursor: RedactionPosition | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
-        const at: RedactionPosition | null = cursor;
+      let cursor: RedactionResult['next'] = null;
+      do {
+        const at: RedactionResult['next'] = cursor;
         const redactionResult: RedactionResult = await callObject(
           bindings.COMPANY_LOG,
           companyId,
@@ -136,13 +134,12 @@ const logStore: DataStore = {
         );
         changedCount += redactionResult.changed;
         cursor = redactionResult.next;
-      }
+      } while (cursor !== null);
       return { log_records: changedCount };
     },
   },
 };
 
-type RedactionPosition = NonNullable<Parameters<CompanyLog['redact']>[1]>;
 type RedactionResult = Awaited<ReturnType<CompanyLog['redact']>>;
 
 /** Yields the records of a log that name a person, in the form in which exports of the log have them. */
@@ -244,10 +241,7 @@ async function* findLinesNamingPerson(ctx: CompanyContext, person: Person): Asyn
   }
 }
 
-/**
- * Removes the lines of a company from a file, and deletes the file if no other lines remain. @returns the number of removed lines
- *
- */
+/** Removes the lines of a company from a file, which is deleted if none remain. @returns how many it removed */
 async function removeCompanyLines(
   { files: bucket, actor: { companyId } }: CompanyContext,
   key: string,
@@ -380,10 +374,7 @@ const controlRecordStore: DataStore = {
   },
 };
 
-/**
- * Every store that has data of a company, in the order of erasure. All stores before the last find in the control records which
- * data is the company's.
- */
+/** All stores of company data, in the order of erasure: the last, the control records, says which data is whose. */
 export const DATA_STORES: readonly DataStore[] = [
   databaseStore,
   logStore,

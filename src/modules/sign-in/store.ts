@@ -1,9 +1,9 @@
-import { and, eq, gt, isNotNull, isNull, lt, not, sql } from 'drizzle-orm';
+import { and, eq, gt, gte, inArray, isNotNull, isNull, lt, not, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
-import { pendingSecondFactors, secondFactors } from '../../db/schema/sign-in.ts';
+import { passwordlessCodes, pendingSecondFactors, secondFactors, signInNetworks } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { existsSql, HAS_CHANGED_ROWS } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type PendingSignIn = typeof pendingSecondFactors.$inferSelect;
@@ -62,9 +62,7 @@ const isConfirmed = isNotNull(secondFactors.confirmedAt);
 
 const requiresSso = existsSql(companies, eq(companies.id, pendingSecondFactors.companyId), eq(companies.ssoOnly, true));
 
-/**
- * Counts a try with a live pending token, unless its company is suspended, or requires single sign-on and `needsNoSso` is false.
- */
+/** Counts a try with a live pending token, unless its company is suspended or takes single sign-on only. */
 export const countTry = (
   db: ControlDb,
   digest: string,
@@ -88,3 +86,79 @@ export const endPending = (db: ControlDb, digest: string, now: number) =>
     .update(pendingSecondFactors)
     .set({ endedAt: now })
     .where(and(eq(pendingSecondFactors.digest, digest), HAS_CHANGED_ROWS));
+
+/** Selects a row if the user of an email has signed in from a network since a time. */
+export const selectKnownNetwork = (
+  db: ControlDb,
+  { companyId, email, network, since }: { companyId: string; email: string; network: string; since: number },
+) =>
+  db
+    .select({ network: signInNetworks.network })
+    .from(signInNetworks)
+    .innerJoin(users, and(eq(users.id, signInNetworks.userId), eq(users.companyId, signInNetworks.companyId)))
+    .where(
+      and(
+        eq(signInNetworks.companyId, companyId),
+        eq(signInNetworks.network, network),
+        gte(signInNetworks.signedInAt, since),
+        eq(users.email, email),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/** Records the network of a sign-in, if the statement before it in the batch changed a row. */
+export const recordNetwork = (db: ControlDb, record: typeof signInNetworks.$inferSelect) =>
+  insertWhen(db, signInNetworks, record, HAS_CHANGED_ROWS).onConflictDoUpdate({
+    target: [signInNetworks.userId, signInNetworks.network],
+    set: { signedInAt: record.signedInAt },
+  });
+
+export const deleteOldNetworks = (db: ControlDb, cutoff: number) =>
+  db.delete(signInNetworks).where(lt(signInNetworks.signedInAt, cutoff));
+
+export type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
+
+const MAX_CODE_TRIES = 5;
+
+/** Stores a code in place of the address's previous one, which stays for a suspended company: it is mailed none. */
+export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
+  insertWhen(
+    db,
+    passwordlessCodes,
+    record,
+    not(existsSql(companies, eq(companies.id, record.companyId), isNotNull(companies.suspendedAt))),
+  ).onConflictDoUpdate({
+    target: [passwordlessCodes.companyId, passwordlessCodes.purpose, passwordlessCodes.email],
+    set: record,
+  });
+
+/**
+ * Counts a try, and uses the code if its digest is among `digests`, in one statement, so that concurrent tries cannot exceed the
+ * limit. Returns a row with `usedAt` if the code was right.
+ */
+export const checkCode = (
+  db: ControlDb,
+  { companyId, purpose, email }: Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'>,
+  digests: string[],
+  now: number,
+) =>
+  db
+    .update(passwordlessCodes)
+    .set({
+      tries: sql`${passwordlessCodes.tries} + 1`,
+      usedAt: sql`case when ${inArray(passwordlessCodes.digest, digests)} then ${now} end`,
+    })
+    .where(
+      and(
+        eq(passwordlessCodes.companyId, companyId),
+        eq(passwordlessCodes.purpose, purpose),
+        eq(passwordlessCodes.email, email),
+        isNull(passwordlessCodes.usedAt),
+        gt(passwordlessCodes.expiresAt, now),
+        lt(passwordlessCodes.tries, MAX_CODE_TRIES),
+      ),
+    )
+    .returning({ usedAt: passwordlessCodes.usedAt });
+
+export const deleteExpiredCodes = (db: ControlDb, now: number) =>
+  db.delete(passwordlessCodes).where(lt(passwordlessCodes.expiresAt, now));
