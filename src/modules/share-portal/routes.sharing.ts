@@ -7,17 +7,16 @@ import { portalEndpoint as endpoint, makeListSchema, toPageRequest, viewList } f
 import { executionInput } from '../../sql-templates/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
+import { optionsQuery, optionsView } from '../dashboards/views.ts';
 import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';
+import { viewSharedItem } from '../viewing/service.ts';
 import {
   downloadMediaTypes,
   EXECUTION_DESCRIPTION,
   executionQuery,
-  optionsQuery,
-  optionsView,
   resultsView,
   sharedItemView,
-  viewSharedItem,
-} from '../viewing/service.ts';
+} from '../viewing/views.ts';
 import { invalidContextId } from './failures.ts';
 import {
   executeInPortal,

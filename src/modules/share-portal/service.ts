@@ -4,7 +4,7 @@ import type { PreparedResponse } from '../../kernel/files.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { companyNotFound } from '../companies/service.ts';
-import { dashboardNotFound } from '../dashboards/service.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
 import { countView, findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import { selectActiveShares } from '../shares/service.ts';
 import {
