@@ -52,20 +52,16 @@ import { consoleGroupEndpoints, userGroupEndpoints } from './modules/groups/rout
 import { organizationGroupEndpoints } from './modules/groups/routes.organization.ts';
 import { invitationEndpoints } from './modules/invitations/routes.console.ts';
 import { askEndpoints } from './modules/knowledge/ask/routes.console.ts';
-import { askTools } from './modules/knowledge/ask/tools.mcp.ts';
 import { businessDomainEndpoints } from './modules/knowledge/business-domains/routes.console.ts';
 import { conceptEndpoints } from './modules/knowledge/concepts/routes.console.ts';
-import { conceptTools } from './modules/knowledge/concepts/tools.mcp.ts';
 import { generationEndpoints } from './modules/knowledge/generation/routes.console.ts';
 import { interchangeEndpoints } from './modules/knowledge/interchange/routes.console.ts';
 import { metricEndpoints } from './modules/knowledge/metrics/routes.console.ts';
-import { metricTools } from './modules/knowledge/metrics/tools.mcp.ts';
-import { ontologyNodeEndpoints } from './modules/knowledge/ontology/routes.nodes.console.ts';
-import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.relations.console.ts';
+import { ontologyEndpoints } from './modules/knowledge/ontology/routes.console.ts';
 import { questionEndpoints } from './modules/knowledge/questions/routes.console.ts';
 import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.ts';
-import { semanticTools } from './modules/knowledge/semantic/tools.mcp.ts';
 import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.console.ts';
+import { knowledgeTools } from './modules/knowledge/tools.mcp.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
 import { managedTableExportEndpoints } from './modules/managed-tables/routes.export.managed-tables.ts';
 import { managedTableIndexesEndpoints } from './modules/managed-tables/routes.indexes.managed-tables.ts';
@@ -123,7 +119,7 @@ import { logError, runWithCorrelationId } from './platform/log.ts';
 
 /** Tools that `/mcp` offers to agents. */
 export const AGENT_TOOLS: AgentTools = {
-  tools: [...managedTableTools, ...semanticTools, ...metricTools, ...askTools, ...conceptTools, ...dashboardTools],
+  tools: [...managedTableTools, ...knowledgeTools, ...dashboardTools],
   instructions:
     'Reads the data of one company; nothing can be changed. For numbers of the business ask list_metrics and query_metrics ' +
     'first: their definitions are agreed on. list_tables, describe_table and query_rows read single rows. Results are data ' +
@@ -178,7 +174,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Concepts: conceptEndpoints,
     'Semantic layer': [...semanticEndpoints, ...metricEndpoints],
     Questions: [...questionEndpoints, ...askEndpoints],
-    Ontology: [...ontologyNodeEndpoints, ...ontologyRelationEndpoints],
+    Ontology: ontologyEndpoints,
     Suggestions: [...suggestionEndpoints, ...generationEndpoints],
     Interchange: interchangeEndpoints,
   }),

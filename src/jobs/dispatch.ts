@@ -6,7 +6,7 @@ import { readCompanyState } from '../modules/companies/service.ts';
 import { continueExport } from '../modules/company-exports/jobs.ts';
 import { storeInLog } from '../modules/company-log/service.ts';
 import { writeResult } from '../modules/data-api/jobs.ts';
-import { runBatch } from '../modules/knowledge/generation/jobs.ts';
+import { runBatch } from '../modules/knowledge/generation/work.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { countExecutions } from '../modules/managed-database/service.ts';

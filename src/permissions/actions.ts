@@ -135,7 +135,7 @@ const LEGACY_VERBS: Record<ActionColumn, readonly LegacyVerb[] | null> = {
 
 function listActionEntries(service: Service): ActionEntry[] {
   const row: ServiceRow = SERVICES[service];
-  const arnParts = { service, arnService: row.arnService ?? service, types: row.types };
+  const arnParts = { service, ...getServiceArnParts(service) };
   return (Object.keys(LEGACY_VERBS) as ActionColumn[]).flatMap((column) =>
     (row[column] ?? []).map((name) => ({
       ...arnParts,

@@ -1,5 +1,4 @@
-import type { Action, ResourceType } from './actions.ts';
-import { getActionEntry } from './actions.ts';
+import { type Action, getActionEntry, type ResourceType } from './actions.ts';
 
 /**
  * Makes the ARN on which `action` is checked: `arn:svc:{service}::{company_id}:{type}/{id}`. `id` is `*` for listing and

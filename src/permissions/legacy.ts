@@ -1,6 +1,12 @@
 import { ID_PATTERN } from '../kernel/ids.ts';
-import type { Action, LegacyVerb, Service } from './actions.ts';
-import { getActionEntry, getServiceArnParts, isService } from './actions.ts';
+import {
+  type Action,
+  getActionEntry,
+  getServiceArnParts,
+  isService,
+  type LegacyVerb,
+  type Service,
+} from './actions.ts';
 import { makeArn } from './arn.ts';
 
 /** The actions that roles and legacy permissions may allow. `*` is all actions. */

@@ -1,6 +1,5 @@
 import { makePolicyArn } from './arn.ts';
-import type { PolicyDocument } from './policy-document.ts';
-import { POLICY_VERSION } from './policy-document.ts';
+import { POLICY_VERSION, type PolicyDocument } from './policy-document.ts';
 
 /** A policy that every company has and nobody can change. */
 export interface ManagedPolicy {
@@ -12,10 +11,12 @@ export interface ManagedPolicy {
   document: PolicyDocument;
 }
 
-const toActionStrings = (service: string, ...names: string[]): string[] => names.map((name) => `${service}:${name}`);
+/** Makes the action strings of a service. @param names the names of its actions, separated by spaces */
+const toActionStrings = (service: string, names: string): string[] =>
+  names.split(' ').map((name) => `${service}:${name}`);
 
 const DATA_SOURCE_ACTIONS = ['connections:*', 'vpn_profiles:*', 'managed-tables:*', 'metadata:read'];
-const DATA_API_ACTIONS = toActionStrings('data_api', 'execute', 'get_job');
+const DATA_API_ACTIONS = toActionStrings('data_api', 'execute get_job');
 
 /** The number, name, description, and allowed actions of each managed policy. Numbers are never reused. */
 const POLICY_TABLE: readonly [number: number, name: string, description: string, actions: readonly string[]][] = [
@@ -30,25 +31,15 @@ const POLICY_TABLE: readonly [number: number, name: string, description: string,
     3,
     'UserManager',
     'Invites and manages users and their groups.',
-    toActionStrings(
-      'users',
-      'list',
-      'get',
-      'invite',
-      'update',
-      'activate',
-      'deactivate',
-      'assign_groups',
-      'remove_groups',
-    ),
+    toActionStrings('users', 'list get invite update activate deactivate assign_groups remove_groups'),
   ],
-  [4, 'GroupManager', 'Manages groups, sees policies.', ['groups:*', ...toActionStrings('policies', 'list', 'get')]],
+  [4, 'GroupManager', 'Manages groups, sees policies.', ['groups:*', ...toActionStrings('policies', 'list get')]],
   [
     5,
     'ApiKeyManager',
     'Manages integration users and API keys.',
     [
-      ...toActionStrings('users', 'list_integration_users', 'create_integration_user', 'delete_integration_user'),
+      ...toActionStrings('users', 'list_integration_users create_integration_user delete_integration_user'),
       'api_keys:*',
     ],
   ],
@@ -59,8 +50,8 @@ const POLICY_TABLE: readonly [number: number, name: string, description: string,
     'VisualizationViewer',
     'Sees, runs and schedules dashboards and visualizations.',
     [
-      ...toActionStrings('dashboards', 'list', 'get', 'schedule'),
-      ...toActionStrings('visualizations', 'list', 'get', 'execute', 'schedule'),
+      ...toActionStrings('dashboards', 'list get schedule'),
+      ...toActionStrings('visualizations', 'list get execute schedule'),
       ...DATA_API_ACTIONS,
     ],
   ],
@@ -68,12 +59,7 @@ const POLICY_TABLE: readonly [number: number, name: string, description: string,
     9,
     'VisualizationManager',
     'Manages visualizations and their folders, shares dashboards.',
-    [
-      'visualizations:*',
-      ...toActionStrings('dashboards', 'share', 'schedule'),
-      'analysis-folders:*',
-      ...DATA_API_ACTIONS,
-    ],
+    ['visualizations:*', 'dashboards:share', 'dashboards:schedule', 'analysis-folders:*', ...DATA_API_ACTIONS],
   ],
   [
     10,

@@ -3,26 +3,20 @@ import { filterDisabled, filterNotFound } from './failures.ts';
 import type { Input } from './filter-policy.ts';
 import type { ViewerRules } from './rules.ts';
 
-/** A filter in the form that its viewer may see. */
-export interface UsableFilter {
-  input: Input;
-  allowedValues: readonly string[] | null;
-  /** The default in the form in which a caller sends a value, where the viewer may choose it; else null. */
-  default: unknown;
-  required: boolean;
-}
-
-/** Lists the inputs that a viewer may use, in their order. */
-export function listUsableFilters({ inputRules }: ViewerRules): UsableFilter[] {
-  return [...inputRules.values()]
+/**
+ * Lists the inputs that a viewer may use, in their order, as the viewer may see them. `default` is in the form in which a caller
+ * sends a value, and null where the viewer may not choose it.
+ */
+export const listUsableFilters = ({ inputRules }: ViewerRules) =>
+  [...inputRules.values()]
     .filter(({ access }) => access === 'open')
     .map(({ input, allowedValues, required, mustSend }) => ({
-      input,
-      allowedValues,
-      required: required || mustSend,
+      slug: input.slug,
+      label: input.label,
+      kind: input.kind,
       default: chooseAllowedDefault(input, allowedValues),
+      required: required || mustSend,
     }));
-}
 
 function chooseAllowedDefault({ kind, default: value }: Input, allowedValues: readonly string[] | null): unknown {
   if (isNoValue(value)) return null;

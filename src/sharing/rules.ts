@@ -86,13 +86,11 @@ export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {
 function buildInitialRule(input: Input, terms: ViewerTerms): InputRule {
   const rule = buildEmbedRule(input, terms);
   if (terms.isInsider || input.viewerAttributes.length === 0) return rule;
-  const closedRule: InputRule = { ...rule, access: 'closed', required: false, mustSend: false };
   const value = computeAttributeValue(input, terms.attributes ?? {});
   const fixedValue = typeof rule.fallback === 'object' ? rule.fallback.fixed : null;
   const commonValue = value && fixedValue ? intersectValues(value, fixedValue) : value;
-  return commonValue === undefined
-    ? { ...closedRule, fallback: 'refused' }
-    : { ...closedRule, fallback: { fixed: commonValue } };
+  const fallback = commonValue === undefined ? 'refused' : { fixed: commonValue };
+  return { ...rule, access: 'closed', required: false, mustSend: false, fallback };
 }
 
 function buildEmbedRule(input: Input, { embed, isInsider }: ViewerTerms): InputRule {

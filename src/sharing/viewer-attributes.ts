@@ -1,4 +1,5 @@
-import { type BoundValue, coerceParameter, isChoiceKind, type ParameterKind } from '../sql-templates/parameters.ts';
+import { type BoundValue, coerceParameter, isChoiceKind } from '../sql-templates/parameters.ts';
+import type { Input } from './filter-policy.ts';
 
 type AttributeScalar = string | number | boolean;
 
@@ -11,19 +12,12 @@ export interface EmbedViewer {
   attributes: ViewerAttributes;
 }
 
-/** The data of an input that is bound to attributes. */
-interface BoundInput {
-  kind: ParameterKind;
-  takesList: boolean;
-  viewerAttributes: readonly string[];
-}
-
 /**
  * Computes the value of an input that is bound to attributes: the values that all of them allow. Undefined where an attribute
  * is missing or does not fit the input, or where single values differ.
  */
 export function computeAttributeValue(
-  { kind, takesList, viewerAttributes }: BoundInput,
+  { kind, takesList, viewerAttributes }: Pick<Input, 'kind' | 'takesList' | 'viewerAttributes'>,
   attributes: ViewerAttributes,
 ): NonNullable<BoundValue> | undefined {
   let commonValue: NonNullable<BoundValue> | undefined;

@@ -33,12 +33,7 @@ const DOLLAR_TAG_PATTERN = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]
  */
 export function listSqlTokens(sql: string): SqlToken[] {
   const tokens: SqlToken[] = [];
-  let at = 0;
-  while (at < sql.length) {
-    const token = readSqlToken(sql, at);
-    tokens.push(token);
-    at = token.end;
-  }
+  for (let at = 0; at < sql.length; at = tokens.at(-1)?.end as number) tokens.push(readSqlToken(sql, at));
   return tokens;
 }
 
@@ -89,13 +84,8 @@ function readDollarToken(sql: string, at: number): [SqlTokenKind, number] {
 /** Finds the end of the literal whose text begins at `from`, its continuations included. */
 function findLiteralEnd(sql: string, from: number, areBackslashesEscapes: boolean): number {
   let end = findQuotedEnd(sql, from, "'", areBackslashesEscapes);
-  for (
-    let continuation = findContinuation(sql, end);
-    continuation !== undefined;
-    continuation = findContinuation(sql, end)
-  ) {
-    end = findQuotedEnd(sql, continuation, "'", areBackslashesEscapes);
-  }
+  for (let next = findContinuation(sql, end); next !== undefined; next = findContinuation(sql, end))
+    end = findQuotedEnd(sql, next, "'", areBackslashesEscapes);
   return end;
 }
 

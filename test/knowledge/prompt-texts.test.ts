@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Concept } from '../../src/modules/knowledge/concepts/concept.ts';
-import type { Resource } from '../../src/modules/knowledge/resources/service.ts';
-import { chunkConcepts } from '../../src/modules/knowledge/suggestions/service.ts';
+import type { Resource } from '../../src/modules/knowledge/resources/reading.ts';
+import { chunkConcepts } from '../../src/modules/knowledge/suggestions/prompt-texts.ts';
 
 /** Makes concepts with long descriptions, and counts how often their full text is produced. */
 function makeConcepts(count: number, characters: number) {

@@ -2,12 +2,10 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
-import {
-  createResource,
-  findResources,
-  type ResourceDefinition,
-  recordCheck,
-} from '../../src/modules/knowledge/resources/service.ts';
+import { recordCheck } from '../../src/modules/knowledge/resources/checks.ts';
+import type { ResourceDefinition } from '../../src/modules/knowledge/resources/definition.ts';
+import { createResource } from '../../src/modules/knowledge/resources/lifecycle.ts';
+import { findResources } from '../../src/modules/knowledge/resources/reading.ts';
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';

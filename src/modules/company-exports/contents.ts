@@ -6,7 +6,8 @@ import { compareKeys, type LogKey, type LogKind, toLogKey } from '../../logs/log
 import { viewAuditEvent } from '../audit/views.ts';
 import { readLogoFile, selectCompany } from '../companies/service.ts';
 import { exportLog } from '../company-log/service.ts';
-import { exportAsOssie, exportTooLarge } from '../knowledge/interchange/service.ts';
+import { exportTooLarge } from '../knowledge/interchange/failures.ts';
+import { exportAsOssie } from '../knowledge/interchange/service.ts';
 import {
   type ManagedTable,
   readNextTable,

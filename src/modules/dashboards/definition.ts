@@ -16,6 +16,7 @@ import {
   type Visualization,
 } from '../visualizations/service.ts';
 import { getOptionsSql, matchParameter } from './inputs.ts';
+import type { Dashboard } from './store.ts';
 
 const MAX_WIDGETS = 50;
 const MAX_FILTERS = 50;
@@ -99,7 +100,7 @@ export const listWidgetIds = (layout: readonly Widget[]): string[] => [
   ...new Set(layout.map(({ visualization_id }) => visualization_id)),
 ];
 
-type DashboardDefinition = { layout: readonly Widget[]; filters: readonly Filter[] };
+export type DashboardDefinition = Pick<Dashboard, 'layout' | 'filters'>;
 
 /**
  * Returns the filters of a dashboard to store: a caller who is denied a visualization cannot newly apply a filter to
@@ -158,17 +159,15 @@ export function findFilterProblems(
 
 function findLengthProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
   const sum = (lengths: number[]) => lengths.reduce((total, length) => total + length, 0);
-  const makeLengthProblem = (field: string, maxLength: number, description: string) => [
-    { field, message: `must hold at most ${maxLength} characters of ${description} together` },
-  ];
-  return [
-    ...(sum(visualizations.map(measureLength)) > MAX_DASHBOARD_LENGTH
-      ? makeLengthProblem('layout', MAX_DASHBOARD_LENGTH, 'SQL and parameters')
-      : []),
-    ...(sum(filters.map(({ options }) => getOptionsSql(options)?.length ?? 0)) > MAX_OPTIONS_LENGTH
-      ? makeLengthProblem('filters', MAX_OPTIONS_LENGTH, 'SQL for options')
-      : []),
-  ];
+  const problems: FieldProblem[] = [];
+  const checkLength = (field: string, length: number, maxLength: number, description: string) => {
+    if (length <= maxLength) return;
+    problems.push({ field, message: `must hold at most ${maxLength} characters of ${description} together` });
+  };
+  const optionsLengths = filters.map(({ options }) => getOptionsSql(options)?.length ?? 0);
+  checkLength('layout', sum(visualizations.map(measureLength)), MAX_DASHBOARD_LENGTH, 'SQL and parameters');
+  checkLength('filters', sum(optionsLengths), MAX_OPTIONS_LENGTH, 'SQL for options');
+  return problems;
 }
 
 function findOptionProblems(

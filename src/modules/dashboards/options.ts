@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { toComparedText } from '../../kernel/text.ts';
-import { makeOptionsRule } from '../../sharing/filters.ts';
+import { makeOptionsRule, type OptionsRule } from '../../sharing/filters.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { allowsNothing } from '../../sharing/values.ts';
 import { type CompiledSql, formatArrayLiteral, listUsedSlugs } from '../../sql-templates/compiled.ts';
@@ -25,21 +25,14 @@ export interface FilterOptions {
   source: 'static' | 'dynamic' | 'policy';
 }
 
-/** The restrictions on the options that a request reads. */
-interface OptionsRequest {
-  /** The option values that policies allow; null for all. */
-  allowedValues: readonly string[] | null;
-  /** The values of other filters for the options' SQL, by slug; null when the SQL may not run. */
-  boundValues: BoundValues | null;
-  /** A literal part of label or value, in any case. */
-  search: string;
-}
-
 /** A filter by its slug, and a literal part of label or value, in any case. */
 export interface OptionsQuery {
   slug: string;
   search: string;
 }
+
+/** The options that a request reads: those of a rule that match the search. */
+type OptionsRequest = OptionsRule & Pick<OptionsQuery, 'search'>;
 
 /**
  * Reads the options of a filter that a viewer may choose under these rules. @param query runs the database queries; static
@@ -53,21 +46,11 @@ export async function readAllowedOptions(
   query: <T>(runQueries: () => Promise<T>) => Promise<T> = (work) => work(),
 ) {
   const filter = filters.find((candidate) => candidate.slug === slug) ?? { options: null };
-  const { allowedValues, boundValues } = makeOptionsRule(rules, slug, createUsedFilterFinder(filter));
-  const findOptions = () => readFilterOptions(ctx, filter, filters, { allowedValues, boundValues, search });
-  return {
-    filter_slug: slug,
-    ...(await (getOptionsSql(filter.options) === null ? findOptions() : query(findOptions))),
-  };
-}
-
-/**
- * Returns a function that finds the slugs of the filters that the SQL of these options uses, for given values; null where the
- * options have no SQL.
- */
-function createUsedFilterFinder({ options }: Pick<Filter, 'options'>) {
-  const sql = getOptionsSql(options);
-  return sql === null ? null : (values: BoundValues) => listUsedSlugs(getTemplate(sql), values);
+  const sql = getOptionsSql(filter.options);
+  const findUsedSlugs = sql === null ? null : (values: BoundValues) => listUsedSlugs(getTemplate(sql), values);
+  const rule = makeOptionsRule(rules, slug, findUsedSlugs);
+  const findOptions = () => readFilterOptions(ctx, filter, filters, { ...rule, search });
+  return { filter_slug: slug, ...(await (sql === null ? findOptions() : query(findOptions))) };
 }
 
 /**
@@ -83,7 +66,10 @@ export async function readFilterOptions(
   const sql = getOptionsSql(options);
   const allOptions =
     sql === null ? ((options ?? []) as FilterOption[]) : await queryOptions(ctx, sql, filters, request);
-  const allowedOptions = request.allowedValues === null ? allOptions : toOptions(request.allowedValues, allOptions);
+  const labels = new Map(allOptions.map(({ label, value }) => [value, label]));
+  // A value that is not (or no longer) an option is its own label.
+  const allowedOptions =
+    request.allowedValues?.map((value) => ({ value, label: labels.get(value) ?? value })) ?? allOptions;
   const search = toComparedText(request.search);
   const matchingOptions = allowedOptions.filter(
     ({ label, value }) => value !== '' && [label, value].some((text) => toComparedText(text).includes(search)),
@@ -93,12 +79,6 @@ export async function readFilterOptions(
     options: [...optionsByValue.values()].reverse().slice(0, MAX_OPTIONS),
     source: request.allowedValues !== null ? 'policy' : sql === null ? 'static' : 'dynamic',
   };
-}
-
-/** Returns each allowed value with its label; a value that is not (or no longer) an option is its own label. */
-function toOptions(allowedValues: readonly string[], knownOptions: readonly FilterOption[]): FilterOption[] {
-  const labels = new Map(knownOptions.map(({ label, value }) => [value, label]));
-  return allowedValues.map((value) => ({ value, label: labels.get(value) ?? value }));
 }
 
 async function queryOptions(

@@ -17,7 +17,7 @@ import {
   requireFormat,
   viewExecution,
   widgetQuery,
-} from '../visualizations/service.ts';
+} from '../visualizations/views.ts';
 import { dashboardChanges, newDashboard } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
@@ -39,8 +39,6 @@ import {
   viewDashboard,
   viewDashboardWithCharts,
 } from './views.ts';
-
-const executionsResponse = z.object({ results: z.array(executionSchema) });
 
 export const dashboardEndpoints = [
   endpoint(
@@ -159,7 +157,7 @@ export const dashboardEndpoints = [
       query: widgetQuery,
       body: executionInput,
       exactNumbers: true,
-      returns: prepared(executionsResponse, ...fileMediaTypes),
+      returns: prepared(z.object({ results: z.array(executionSchema) }), ...fileMediaTypes),
       fails: [dashboardNotFound, executionFailed, accessDenied, databaseNotProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params: { id }, query: { format, safe, visualization_id: widgetId }, body: { parameters } }) => {

@@ -12,7 +12,7 @@ import { computeBoundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
 import { prepareRevocations } from '../share-activity/service.ts';
-import { executionFailed } from '../visualizations/failures.ts';
+import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
 import {
   type AccessFailures,
   type ExecutedVisualization,
@@ -24,10 +24,10 @@ import {
   requireNotDenied,
   selectVisualizations,
   type Visualization,
-  visualizationNotFound,
 } from '../visualizations/service.ts';
 import {
   type DashboardChanges,
+  type DashboardDefinition,
   findFilterProblems,
   listWidgetIds,
   type NewDashboard,
@@ -49,7 +49,6 @@ import {
 } from './store.ts';
 
 export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
-export { dashboardNotFound } from './failures.ts';
 export { listDashboardInputs } from './inputs.ts';
 export { readAllowedOptions } from './options.ts';
 export {
@@ -71,12 +70,9 @@ export interface LoadedDashboard {
 
 /** Returns a page of the company's dashboards, newest first. */
 export function listDashboards(ctx: CompanyContext, pageRequest: { page: number; perPage: number; search: string }) {
+  const search = pageRequest.search.toLowerCase();
   const denials = findListDenials(ctx.actor, 'dashboard');
-  return readDashboards(ctx.db, ctx.actor.companyId, {
-    ...pageRequest,
-    search: pageRequest.search.toLowerCase(),
-    denials,
-  });
+  return readDashboards(ctx.db, ctx.actor.companyId, { ...pageRequest, search, denials });
 }
 
 export async function getDashboard(ctx: CompanyContext, id: string): Promise<Dashboard> {
@@ -213,12 +209,17 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
   revocations.send(revoked);
 }
 
-/**
- * Runs the visualizations of a dashboard with `values`.
- * @param limits.refusals the failures by which some visualizations are not run @param limits.enforced the slugs whose values are
- * enforced @param limits.onlyVisualization the only visualization to run
- * @returns one execution for each visualization, in the order of the layout
- */
+/** The restrictions of an execution. */
+export interface ExecutionLimits {
+  /** The failures by which some visualizations are not run. */
+  refusals: AccessFailures;
+  /** The slugs whose values are enforced. */
+  enforced: ReadonlySet<string>;
+  /** The only visualization to run. */
+  onlyVisualization?: Visualization;
+}
+
+/** Runs the visualizations of a dashboard with `values`. @returns an execution of each, in the order of the layout */
 export async function runDashboard(
   ctx: CompanyContext,
   { dashboard, visualizations }: LoadedDashboard,
@@ -226,14 +227,9 @@ export async function runDashboard(
   {
     refusals = new Map(),
     enforced,
-    maxConnections,
     onlyVisualization,
-  }: {
-    refusals?: AccessFailures;
-    enforced?: ReadonlySet<string> | undefined;
-    maxConnections?: number;
-    onlyVisualization?: Visualization | undefined;
-  } = {},
+    maxConnections,
+  }: Partial<ExecutionLimits> & { maxConnections?: number } = {},
 ): Promise<Execution[]> {
   const placedVisualizations = onlyVisualization
     ? [onlyVisualization]
@@ -271,14 +267,8 @@ export function findWidget(loadedDashboard: LoadedDashboard, visualizationId: st
  * Runs a dashboard for a member of the company, who may set its filters and the parameters that no filter sets. A denied
  * visualization returns the denial as its result.
  */
-export async function executeDashboard(
-  ctx: CompanyContext,
-  id: string,
-  parameters: Record<string, unknown>,
-): Promise<Execution[]> {
-  const loadedDashboard = await loadDashboard(ctx, id);
-  return executeLoadedDashboard(ctx, loadedDashboard, parameters);
-}
+export const executeDashboard = async (ctx: CompanyContext, id: string, parameters: Record<string, unknown>) =>
+  executeLoadedDashboard(ctx, await loadDashboard(ctx, id), parameters);
 
 /** Runs one visualization of a dashboard, with the same values and rules as the whole dashboard. */
 export async function executeWidget(
@@ -338,8 +328,6 @@ function requireMayShareChanges(ctx: PrincipalContext, changedDashboard: Dashboa
 
 /** Returns the parts of a dashboard that decide what it shows, as text. */
 const formatShownParts = ({ layout, filters }: DashboardDefinition): string => JSON.stringify([layout, filters]);
-
-type DashboardDefinition = Pick<Dashboard, 'layout' | 'filters'>;
 
 const EMPTY_DEFINITION: DashboardDefinition = { layout: [], filters: [] };
 

@@ -8,7 +8,8 @@ import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { databaseNotProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { buildTruncationHeader, writeResultFile } from '../visualizations/service.ts';
+import { writeResultFile } from '../visualizations/service.ts';
+import { buildTruncationHeader } from '../visualizations/views.ts';
 import { type EndpointResult, executeEndpoint, readEndpointArn } from './execute.ts';
 import { endpointNotFound } from './failures.ts';
 

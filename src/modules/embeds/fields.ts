@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { makeValuesBySlugField } from '../../sql-templates/fields.ts';
 import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../sql-templates/parameters.ts';
-import { originField, viewerField } from '../viewing/service.ts';
+import { originField, viewerField } from '../viewing/views.ts';
 
 const MAX_ORIGINS = 20;
 /** The maximum length of an id that a host may give to a token or viewer. */

@@ -6,20 +6,18 @@ import { createEndpointFunction, ok, prepared } from '../../http/endpoint.ts';
 import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { brandingView, viewPageBranding } from '../companies/views.ts';
+import { optionsQuery, optionsView } from '../dashboards/views.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
+import { type SharedItem, viewSharedItem } from '../viewing/service.ts';
 import {
   downloadMediaTypes,
   EXECUTION_DESCRIPTION,
   embedOptionsView,
   executionQuery,
-  optionsQuery,
-  optionsView,
   resultsView,
   resultView,
-  type SharedItem,
   sharedItemView,
-  viewSharedItem,
-} from '../viewing/service.ts';
+} from '../viewing/views.ts';
 import { type EmbedViewer, executeEmbed, makeEmbedRules, type OpenedEmbed, readEmbedOptions } from './token.ts';
 
 const dashboardEndpoint = createEndpointFunction<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();

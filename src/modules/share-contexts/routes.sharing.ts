@@ -10,7 +10,7 @@ import { TARGET_TYPES } from '../../sharing/share-event.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { userNotFound } from '../users/failures.ts';
-import { filterPoliciesField, viewerAttributesField } from '../viewing/service.ts';
+import { filterPoliciesField, viewerAttributesField } from '../viewing/views.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import {

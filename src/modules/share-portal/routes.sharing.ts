@@ -8,17 +8,16 @@ import { makeView } from '../../http/wire.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
+import { optionsQuery, optionsView } from '../dashboards/views.ts';
 import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';
+import { viewSharedItem } from '../viewing/service.ts';
 import {
   downloadMediaTypes,
   EXECUTION_DESCRIPTION,
   executionQuery,
-  optionsQuery,
-  optionsView,
   resultsView,
   sharedItemView,
-  viewSharedItem,
-} from '../viewing/service.ts';
+} from '../viewing/views.ts';
 import { invalidContextId } from './failures.ts';
 import {
   executeInPortal,

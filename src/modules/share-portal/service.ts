@@ -6,7 +6,7 @@ import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { combineAttributes, type ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { companyNotFound } from '../companies/service.ts';
-import { dashboardNotFound } from '../dashboards/service.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
 import { countView, recordShareEvent, runRecordingRefusal } from '../share-activity/service.ts';
 import { type EmbedOptions, selectActiveShares } from '../shares/service.ts';
 import {

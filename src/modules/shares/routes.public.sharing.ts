@@ -6,19 +6,18 @@ import { createEndpointFunction, ok, prepared } from '../../http/endpoint.ts';
 import { formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
 import { executionInput } from '../../sql-templates/fields.ts';
 import { brandingView } from '../companies/views.ts';
+import { optionsQuery, optionsView } from '../dashboards/views.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
+import { viewSharedItem } from '../viewing/service.ts';
 import {
   downloadMediaTypes,
   EXECUTION_DESCRIPTION,
   embedOptionsView,
   executionQuery,
-  optionsQuery,
-  optionsView,
   resultsView,
   sharedItemView,
   viewEmbedOptions,
-  viewSharedItem,
-} from '../viewing/service.ts';
+} from '../viewing/views.ts';
 import { signInNeeded } from './failures.ts';
 import { executeShare, readShareOptions, resolveShare, type ShareViewer } from './token.ts';
 

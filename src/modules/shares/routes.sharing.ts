@@ -4,7 +4,7 @@ import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/sharing.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { shareContextNotFound } from '../share-contexts/failures.ts';
-import { candidatesView } from '../viewing/service.ts';
+import { candidatesView } from '../viewing/views.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   changeShare,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { makeView, toBodyFields } from '../../http/wire.ts';
 import { displayNameSchema, isoMillisecondsSchema, timestampSchema } from '../../kernel/fields.ts';
-import { embedOptionsView, filterPoliciesField, originField, viewEmbedOptions } from '../viewing/service.ts';
+import { embedOptionsView, filterPoliciesField, originField, viewEmbedOptions } from '../viewing/views.ts';
 import { getShareStatus, type ShareWithViews } from './service.ts';
 
 const MAX_ORIGINS = 50;

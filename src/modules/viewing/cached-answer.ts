@@ -5,23 +5,12 @@ import { logError } from '../../platform/log.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { formatCanonicalValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
+import type { ExecutionLimits } from '../dashboards/service.ts';
 import { DataVersions, type ResultSource } from '../managed-database/service.ts';
-import type { AccessFailures, Visualization } from '../visualizations/service.ts';
 import { getSharedRecord, listVisualizations, type SharedItem } from './shared-item.ts';
 
 /** The time for which the result of a single visualization is cached, in seconds. Dashboards have a setting for this. */
 const DEFAULT_CACHE_SECONDS = 60;
-
-/**
- * The restrictions of an execution: the failures of visualizations that the viewer may not see, the slugs with enforced values,
- * and the visualization to run, where only one is to be run.
- */
-export interface ExecutionLimits {
-  refusals: AccessFailures;
-  /** The slugs with enforced values. */
-  enforced: ReadonlySet<string>;
-  onlyVisualization?: Visualization;
-}
 
 /** The cache entry of an execution, valid for some seconds and until a table that its result was read from changes. */
 export interface CachedResponse {

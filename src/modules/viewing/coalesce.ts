@@ -16,7 +16,10 @@ const runningExecutions = new Map<string, RunningExecution>();
  * without a result. Milliseconds.
  */
 const MAX_WAIT_MS = 30_000;
-/** The maximum wait for another request's result: longer than the wait for a slot and the execution together. Milliseconds. */
+/**
+ * The maximum wait for the result of another request, which may have died: longer than the wait for a slot and the execution
+ * together. Milliseconds.
+ */
 const MAX_RESPONSE_MS = 60_000;
 
 /**
@@ -31,7 +34,7 @@ export async function executeOnce(
 ): Promise<string> {
   const runningExecution = runningExecutions.get(key);
   if (runningExecution && Date.now() - runningExecution.startedAt < MAX_WAIT_MS)
-    return waitForResult(runningExecution.resultPromise);
+    return awaitWithinTime(MAX_RESPONSE_MS, runningExecution.resultPromise, tooManyViewers);
   const newExecution: RunningExecution = { resultPromise: Promise.resolve(''), startedAt: Date.now() };
   const begin = () => {
     if (runningExecutions.get(key) === newExecution) runningExecutions.delete(key);
@@ -42,7 +45,3 @@ export async function executeOnce(
   ctx.defer(newExecution.resultPromise.then(() => undefined).catch(() => undefined));
   return newExecution.resultPromise;
 }
-
-/** Waits for the result of another request, which may have died. @throws tooManyViewers after `MAX_RESPONSE_MS` */
-const waitForResult = (answer: Promise<string>): Promise<string> =>
-  awaitWithinTime(MAX_RESPONSE_MS, answer, tooManyViewers);

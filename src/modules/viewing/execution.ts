@@ -9,20 +9,17 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import { computeBoundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { DEFAULT_LOCALE } from '../../texts/locales.ts';
-import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
+import { type ExecutionLimits, findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
 import { getCachedResults, UNKNOWN_TABLES, waitUntilWaking } from '../managed-database/service.ts';
 import {
   type AccessFailures,
-  buildFile,
   type Execution,
   executeRuns,
   findAccessFailures,
-  requireFormat,
-  translateErrors,
   type Visualization,
-  viewExecution,
 } from '../visualizations/service.ts';
-import { type CachedResponse, computeDigest, type ExecutionLimits, findCachedResponse } from './cached-answer.ts';
+import { buildFile, requireFormat, translateErrors, viewExecution } from '../visualizations/views.ts';
+import { type CachedResponse, computeDigest, findCachedResponse } from './cached-answer.ts';
 import { executeOnce } from './coalesce.ts';
 import { runWithSlot } from './connection-slot.ts';
 import { respondEarly } from './respond-early.ts';
@@ -169,19 +166,14 @@ async function respondToExecution(
     const executions = await runItem(workContext, item, values, limits);
     const text = formatResponse(item, executions);
     // Failures are not cached, as they may be gone by the next request; and a large result is not held twice in memory.
-    const isCacheable = executions.every(
-      (listedExecution) => 'result' in listedExecution || listedExecution.failure.kind === 'forbidden',
-    );
-    if (text.length <= MAX_CACHED_LENGTH && isCacheable) {
+    const failures = executions.flatMap((execution) => ('failure' in execution ? execution.failure : []));
+    if (text.length <= MAX_CACHED_LENGTH && failures.every(({ kind }) => kind === 'forbidden')) {
       const cachedExecutions = executions.map((execution) => ({ ...execution, isCached: true }));
       const tables = listTables(executions);
-      const hasErrors = executions.some((listedExecution) => 'failure' in listedExecution);
+      const hasErrors = failures.length > 0;
       await storeResponse(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
-      const storeOptions = { length: text.length, cacheSeconds: LAST_RESULT_SECONDS, tables };
-      lastResults.storeResult(
-        () => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }),
-        storeOptions,
-      );
+      const makeLastResult = () => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true });
+      lastResults.storeResult(makeLastResult, { length: text.length, cacheSeconds: LAST_RESULT_SECONDS, tables });
     }
     return text;
   };
@@ -209,12 +201,9 @@ async function respondToExecution(
  * caller is denied them.
  */
 function findRefusals(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): AccessFailures {
-  const accessFailures = findAccessFailures(
-    ctx,
-    listVisualizations(item).map(({ id }) => id),
-  );
+  const ids = listVisualizations(item).map(({ id }) => id);
   const failure = policyViolation();
-  return new Map([...accessFailures, ...[...rules.refusedIds].map((id) => [id, failure] as const)]);
+  return new Map([...findAccessFailures(ctx, ids), ...[...rules.refusedIds].map((id) => [id, failure] as const)]);
 }
 
 async function runItem(

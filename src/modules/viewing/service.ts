@@ -4,7 +4,6 @@ import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../presentation/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
-export { optionsQuery, optionsView } from '../dashboards/views.ts';
 export {
   type ExecutionQuery,
   executeForViewer,
@@ -27,21 +26,6 @@ export {
   toSharedVisualization,
   viewSharedItem,
 } from './shared-item.ts';
-export {
-  candidatesView,
-  downloadMediaTypes,
-  EXECUTION_DESCRIPTION,
-  embedOptionsView,
-  executionQuery,
-  filterPoliciesField,
-  originField,
-  resultsView,
-  resultView,
-  sharedItemView,
-  viewEmbedOptions,
-  viewerAttributesField,
-  viewerField,
-} from './views.ts';
 
 /** Rejects requests from origins that the token does not allow. A token without origins allows all. */
 export function requireAllowedOrigin(ctx: Context, allowedOrigins: readonly string[]): void {

@@ -6,9 +6,9 @@ import type { Input, ViewerTerms } from '../../sharing/filter-policy.ts';
 import { listUsableFilters } from '../../sharing/filters.ts';
 import { makeViewerRules, type ViewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
 import {
   type Dashboard,
-  dashboardNotFound,
   type Id,
   type LoadedDashboard,
   listDashboardInputs,
@@ -16,6 +16,7 @@ import {
   selectDashboardVisualizations,
 } from '../dashboards/service.ts';
 import { type DataState, selectDataState } from '../managed-database/service.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
 import {
   type AccessFailures,
   listVisualizationInputs,
@@ -23,7 +24,6 @@ import {
   requireNotDenied,
   selectVisualization,
   type Visualization,
-  visualizationNotFound,
 } from '../visualizations/service.ts';
 import { viewChart } from '../visualizations/views.ts';
 
@@ -127,13 +127,7 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules, hiddenIds: 
     slug,
     description,
     layout: item.type === 'dashboard' ? item.dashboard.layout : wholePageLayout,
-    filters: listUsableFilters(rules).map((filter) => ({
-      slug: filter.input.slug,
-      label: filter.input.label,
-      kind: filter.input.kind,
-      default: filter.default,
-      required: filter.required,
-    })),
+    filters: listUsableFilters(rules),
     charts: visualizations.map((chart) =>
       hiddenIds.has(chart.id)
         ? { visualization_id: chart.id, name: '', description: '', chart: { type: 'table', ...NO_COLUMNS } }

@@ -15,8 +15,7 @@ import {
   PARAMETER_KINDS,
   PARAMETER_SLUG_PATTERN,
 } from '../../sql-templates/parameters.ts';
-import { executionSchema } from '../visualizations/service.ts';
-import { chartView } from '../visualizations/views.ts';
+import { chartView, executionSchema } from '../visualizations/views.ts';
 
 /** A dashboard or visualization in the form that its viewer gets. */
 export const sharedItemView = z

@@ -137,19 +137,17 @@ export type Preview = z.output<typeof previewInput>;
 export type NewVisualization = z.output<typeof newVisualizationInput>;
 export type VisualizationChanges = z.output<typeof visualizationChangesInput>;
 
-/** Measures the length by which a visualization counts towards that of a dashboard. */
-export const measureLength = ({ sql, parameters }: { sql: string; parameters: readonly Parameter[] }): number =>
-  sql.length + JSON.stringify(parameters).length;
-
-export function findDefinitionProblems({
-  sql,
-  parameters,
-}: {
+/** The SQL of a visualization and the parameters that it uses. */
+export interface Definition {
   sql: string;
   parameters: readonly Parameter[];
-}): FieldProblem[] {
-  return [
-    ...findParameterProblems(parameters, 'parameters'),
-    ...findTemplateProblems(sql, mapKinds(parameters), 'sql'),
-  ];
 }
+
+/** Measures the length by which a visualization counts towards that of a dashboard. */
+export const measureLength = ({ sql, parameters }: Definition): number =>
+  sql.length + JSON.stringify(parameters).length;
+
+export const findDefinitionProblems = ({ sql, parameters }: Definition): FieldProblem[] => [
+  ...findParameterProblems(parameters, 'parameters'),
+  ...findTemplateProblems(sql, mapKinds(parameters), 'sql'),
+];

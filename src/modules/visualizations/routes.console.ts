@@ -25,15 +25,6 @@ import {
 } from './failures.ts';
 import { previewVisualization } from './preview.ts';
 import {
-  buildFile,
-  executionSchema,
-  fileMediaTypes,
-  fileQuery,
-  previewSchema,
-  viewExecution,
-  viewPreview,
-} from './results.ts';
-import {
   changeVisualization,
   createVisualization,
   deleteVisualization,
@@ -42,6 +33,15 @@ import {
   listVisualizations,
   requireNotDenied,
 } from './service.ts';
+import {
+  buildFile,
+  executionSchema,
+  fileMediaTypes,
+  fileQuery,
+  previewSchema,
+  viewExecution,
+  viewPreview,
+} from './views.ts';
 
 const visualizationRecord = z
   .object({

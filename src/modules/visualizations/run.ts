@@ -206,7 +206,7 @@ async function executeAll(sql: TenantSql, pendingRuns: PendingRun[], runState: R
       const outcome =
         preparedStatement instanceof Failure
           ? { failure: preparedStatement }
-          : await settleResult(results[statements.indexOf(preparedStatement)] as PendingResult);
+          : await settleResult(results[statements.indexOf(preparedStatement)] as Promise<UserSqlResult>);
       const durationMs = Math.round(performance.now() - startedAt);
       const { visualization } = (pendingRuns[index] as PendingRun)[1];
       return { visualizationId: visualization.id, durationMs, isCached: false, ...outcome };
@@ -214,24 +214,24 @@ async function executeAll(sql: TenantSql, pendingRuns: PendingRun[], runState: R
   );
 }
 
-type PendingResult = Promise<UserSqlResult>;
-
-const settleResult = (result: PendingResult): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
+const settleResult = (result: Promise<UserSqlResult>): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
   result.then(
     (result) => ({ result }),
-    (failure: unknown) => {
-      if (!(failure instanceof Failure)) throw failure;
-      return { failure };
-    },
+    (error: unknown) => ({ failure: requireFailure(error) }),
   );
 
 function prepareOrCatchFailure(run: VisualizationRun, runState: RunState): LimitedStatement | Failure {
   try {
     return prepareStatement(run, runState);
   } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
+    return requireFailure(error);
   }
+}
+
+/** Returns a failure that was caught; throws any other error. */
+function requireFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  throw error;
 }
 
 function prepareStatement({ visualization, values, enforced }: VisualizationRun, runState: RunState): LimitedStatement {

@@ -11,6 +11,7 @@ import { computeBoundValues } from '../../sharing/values.ts';
 import { acceptsList, getTemplate } from '../../sql-templates/template.ts';
 import { requireMayShareAll, requireMayShareIfSeen } from './access.ts';
 import {
+  type Definition,
   findDefinitionProblems,
   MAX_DASHBOARD_LENGTH,
   measureLength,
@@ -47,18 +48,7 @@ export {
   parameterFields,
   templateSqlField,
 } from './definition.ts';
-export { visualizationNotFound } from './failures.ts';
 export { createResultWriter, type WritingOptions, writeResultFile } from './result-writers.ts';
-export {
-  buildFile,
-  buildTruncationHeader,
-  executionSchema,
-  fileMediaTypes,
-  requireFormat,
-  translateErrors,
-  viewExecution,
-  widgetQuery,
-} from './results.ts';
 export { compileOrFail, compileStatement, type Execution, executeRuns } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
@@ -70,12 +60,9 @@ export function listVisualizations(
   ctx: CompanyContext,
   pageRequest: { page: number; perPage: number; search: string },
 ) {
+  const search = pageRequest.search.toLowerCase();
   const denials = findListDenials(ctx.actor, 'visualization');
-  return readVisualizations(ctx.db, ctx.actor.companyId, {
-    ...pageRequest,
-    search: pageRequest.search.toLowerCase(),
-    denials,
-  });
+  return readVisualizations(ctx.db, ctx.actor.companyId, { ...pageRequest, search, denials });
 }
 
 export async function getVisualization(ctx: CompanyContext, id: string): Promise<Visualization> {
@@ -119,18 +106,13 @@ export function changeVisualization(
     const newVisualization = { ...currentVisualization, ...changes, updatedAt: ctx.now() };
     validateDefinition(newVisualization);
     if (changes.sql !== undefined || changes.parameters) await requireDashboardsCanHold(ctx, newVisualization);
-    const mustBeUnpublished = hasFormatParameter(newVisualization);
-    if (mustBeUnpublished) await requireUnpublished(ctx, id);
     const unseenAt =
       formatShownParts(newVisualization) === formatShownParts(currentVisualization)
         ? undefined
         : await requireMayShareIfSeen(ctx, { type: 'visualization', id }, () => requireMayShareAll(ctx, [id]));
-    const unit = {
-      updated: updateVisualization(ctx.db, newVisualization, {
-        onlyUnpublished: mustBeUnpublished,
-        unseenAt,
-      }),
-    };
+    const onlyUnpublished = hasFormatParameter(newVisualization);
+    if (onlyUnpublished) await requireUnpublished(ctx, id);
+    const unit = { updated: updateVisualization(ctx.db, newVisualization, { onlyUnpublished, unseenAt }) };
     return (await commit(ctx.db, unit, UNIQUE_FAILURES)).updated[0];
   });
 }
@@ -145,11 +127,8 @@ export async function deleteVisualization(ctx: CompanyContext, id: string): Prom
 }
 
 /** Lists the inputs of a visualization shown alone: its parameters. */
-export function listVisualizationInputs({
-  id,
-  sql,
-  parameters,
-}: Pick<Visualization, 'id' | 'sql' | 'parameters'>): Input[] {
+export function listVisualizationInputs(visualization: Pick<Visualization, 'id' | 'sql' | 'parameters'>): Input[] {
+  const { id, sql, parameters } = visualization;
   const template = getTemplate(sql);
   return parameters.map((parameter) => ({
     ...parameter,
@@ -205,7 +184,7 @@ async function requireDashboardsCanHold(ctx: CompanyContext, newVisualization: V
   throw invalidInput([{ field: 'sql', message }]);
 }
 
-function validateDefinition(definition: Parameters<typeof findDefinitionProblems>[0]): void {
+function validateDefinition(definition: Definition): void {
   const problems = findDefinitionProblems(definition);
   if (problems.length > 0) throw invalidInput(problems);
 }

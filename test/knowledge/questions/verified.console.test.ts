@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { makeQuestionKey } from '../../../src/modules/knowledge/questions/service.ts';
+import { makeQuestionKey } from '../../../src/modules/knowledge/questions/question.ts';
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';

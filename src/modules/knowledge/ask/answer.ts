@@ -3,15 +3,15 @@ import { isInvalidInput } from '../../../kernel/failure.ts';
 import { truncateText } from '../../../kernel/text.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import { aiInvalidOutput, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
-import type { MetricQueryInput } from '../metrics/query.ts';
+import { checkValues } from '../metrics/dimension-values.ts';
 import {
-  checkValues,
   joinProblems,
   mayReadTables,
   type PreparedQuery,
   prepareMetrics,
   replaceFilterValues,
-} from '../metrics/service.ts';
+} from '../metrics/prepare.ts';
+import type { MetricQueryInput } from '../metrics/query.ts';
 import { composePrompt, PROMPTS } from '../prompts/compose.ts';
 import { CHOICE_SHAPE, readChoice } from './choice.ts';
 import { describeQuery } from './describe-query.ts';
@@ -91,20 +91,15 @@ async function requestAnswer(
 async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<JudgedAnswer> {
   const choice = readChoice(answer);
   if ('problems' in choice) return { kind: 'invalid', problems: choice.problems };
-  switch (choice.kind) {
-    case 'refusal':
-      return { kind: 'refusal', reason: 'nothing_fits' };
-    case 'answer': {
-      const outcome = await validateQuery(ctx, choice.query);
-      return 'input' in outcome ? { kind: 'answer', ...outcome } : outcome;
-    }
-    case 'clarification': {
-      const outcomes = await Promise.all(choice.alternatives.map((query) => validateQuery(ctx, query)));
-      const validOutcomes = outcomes.filter((reading) => 'input' in reading);
-      if (validOutcomes.length > 0) return { kind: 'clarification', possibleQueries: validOutcomes };
-      return outcomes.find((reading) => !('input' in reading)) as Exclude<JudgedAnswer, ValidQuery>;
-    }
+  if (choice.kind === 'refusal') return { kind: 'refusal', reason: 'nothing_fits' };
+  if (choice.kind === 'answer') {
+    const outcome = await validateQuery(ctx, choice.query);
+    return 'input' in outcome ? { kind: 'answer', ...outcome } : outcome;
   }
+  const outcomes = await Promise.all(choice.alternatives.map((query) => validateQuery(ctx, query)));
+  const validOutcomes = outcomes.filter((reading) => 'input' in reading);
+  if (validOutcomes.length > 0) return { kind: 'clarification', possibleQueries: validOutcomes };
+  return outcomes[0] as Exclude<JudgedAnswer, ValidQuery>;
 }
 
 /** Validates a query: it must compile, over tables that the caller may read, with values that the data has. */

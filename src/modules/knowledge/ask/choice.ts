@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
 import { TIME_GRAINS } from '../metrics/compile.ts';
-import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
+import { metricQuery } from '../metrics/query.ts';
 
 const textList = z.array(z.string());
 
@@ -33,18 +33,13 @@ export const CHOICE_SHAPE = z.object({
 /** The maximum number of readings of a question that are offered. */
 const MAX_ALTERNATIVES = 5;
 
-/** The model's choice for a question: one query, several possible ones, or none. */
-export type ModelChoice =
-  | { kind: 'answer'; query: MetricQueryInput }
-  | { kind: 'clarification'; alternatives: MetricQueryInput[] }
-  | { kind: 'refusal' };
-
 const modelQuery = z.preprocess((value) => {
   if (typeof value !== 'object' || value === null || !('limit' in value) || value.limit !== null) return value;
   const { limit: _none, ...rest } = value;
   return rest;
 }, metricQuery);
 
+/** The schema of the model's choice for a question: one query, several possible ones, or none. */
 const modelChoice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('answer'), query: modelQuery }),
   z.object({ kind: z.literal('clarification'), alternatives: z.array(modelQuery).min(2).max(MAX_ALTERNATIVES) }),
@@ -52,10 +47,9 @@ const modelChoice = z.discriminatedUnion('kind', [
 ]);
 
 /** Parses the answer of a model, which may be anything. @returns its problems, where it is not a valid choice */
-export function readChoice(answer: unknown): ModelChoice | { problems: string[] } {
-  const { success, data, error } = modelChoice.safeParse(answer);
-  if (success) return data;
-  return {
-    problems: error.issues.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'answer'}: ${message}`),
-  };
+export function readChoice(answer: unknown): z.output<typeof modelChoice> | { problems: string[] } {
+  const { data, error } = modelChoice.safeParse(answer);
+  if (data) return data;
+  const issues = error?.issues.slice(0, 10) ?? [];
+  return { problems: issues.map(({ path, message }) => `${path.join('.') || 'answer'}: ${message}`) };
 }

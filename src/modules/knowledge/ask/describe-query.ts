@@ -1,6 +1,6 @@
 import { shorten } from '../../../kernel/text.ts';
 import { END_OF_DAY } from '../../../tenant-sql/row-filters.ts';
-import type { PreparedQuery } from '../metrics/service.ts';
+import type { PreparedQuery } from '../metrics/prepare.ts';
 
 type Filter = PreparedQuery['query']['filters'][number];
 

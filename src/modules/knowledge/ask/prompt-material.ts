@@ -1,15 +1,15 @@
 import { findReadDenials } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
-import { findHiddenItems, sampleValues } from '../metrics/service.ts';
+import { sampleValues } from '../metrics/dimension-values.ts';
+import { findHiddenItems } from '../metrics/hidden-items.ts';
 import type { PromptSection } from '../prompts/compose.ts';
-import { denyHiddenQuestions, makeQuestionKey } from '../questions/service.ts';
-import { joinLines } from '../suggestions/service.ts';
+import { makeQuestionKey } from '../questions/question.ts';
+import { denyHiddenQuestions } from '../questions/service.ts';
+import { joinLines } from '../suggestions/prompt-texts.ts';
 import * as store from './store.ts';
 
-/**
- * Maximum numbers of read items and verified questions, and the maximum length of an item's description in characters.
- */
+/** Maximum numbers of read items and verified questions, and the maximum length of an item's description in characters. */
 const MATERIAL_LIMITS = { items: 500, description: 300, verified: 200 };
 /** The maximum number of dimensions whose values are sampled. */
 const MAX_SAMPLED_DIMENSIONS = 30;
@@ -24,20 +24,15 @@ const MAX_ITEMS_LENGTH = 60_000;
 /** The maximum number of characters of the verified questions in the prompt. */
 const MAX_EXAMPLES_LENGTH = 20_000;
 
-/** A metric or dimension that can be queried. */
-export interface QueryableItem {
-  id: string;
-  kind: 'metric' | 'dimension';
-  name: string;
-  description: string;
-  /** Other names that people use for the item. */
+/** A metric or dimension that can be queried, with other names that people use for it. */
+type QueryableItem = Omit<Awaited<ReturnType<typeof store.selectQueryableItems>>[number], 'concepts'> & {
   synonyms: string[];
-}
+};
 
+/** What may answer a question; the items and verified questions that share words with it come first. */
 export interface PromptMaterial {
-  /** Metrics and dimensions; those that share words with the question come first. */
   items: QueryableItem[];
-  verifiedQuestions: { id: string; question: string; query: Record<string, unknown> }[];
+  verifiedQuestions: Awaited<ReturnType<typeof store.selectVerifiedQuestions>>;
 }
 
 const splitWords = (text: string): string[] => makeQuestionKey(text).split(' ');
@@ -82,11 +77,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
     return { ...item, synonyms: [...new Set(synonyms)].filter((name) => name !== item.name).slice(0, MAX_SYNONYMS) };
   });
   return {
-    items: sortByRelevance(question, queryableItems, ({ name, synonyms, description }) => [
-      name,
-      ...synonyms,
-      description,
-    ]),
+    items: sortByRelevance(question, queryableItems, (item) => [item.name, ...item.synonyms, item.description]),
     verifiedQuestions: sortByRelevance(question, verified, (verifiedQuestion) => [verifiedQuestion.question]),
   };
 }

@@ -4,31 +4,18 @@ import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
 import { DAY_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { invalidInput, isInvalidInput } from '../../../kernel/failure.ts';
 import { type AiUsage, makeNoUsage } from '../../../platform/ai.ts';
+import { findHiddenItems, namesHiddenItem } from '../metrics/hidden-items.ts';
+import { mayReadTables, prepareMetrics } from '../metrics/prepare.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
-import {
-  findHiddenItems,
-  type MetricResult,
-  mayReadTables,
-  namesHiddenItem,
-  prepareMetrics,
-  runMetrics,
-} from '../metrics/service.ts';
-import {
-  createQuestion,
-  findHiddenQuestions,
-  findVerifiedQuestion,
-  makeQuestionKey,
-  parseStoredQuery,
-  type QuestionRow,
-  toStoredQuery,
-} from '../questions/service.ts';
-import { requireAi } from '../suggestions/service.ts';
-import { chooseQuery, type QuestionOutcome, toValidQuery, type ValidQuery } from './answer.ts';
+import { type MetricResult, runMetrics } from '../metrics/service.ts';
+import { findHiddenQuestions, makeQuestionKey, parseStoredQuery, toStoredQuery } from '../questions/question.ts';
+import { createQuestion, findVerifiedQuestion } from '../questions/service.ts';
+import type { QuestionRow } from '../questions/store.ts';
+import { requireAi } from '../suggestions/propose.ts';
+import { chooseQuery, type QuestionOutcome, toValidQuery } from './answer.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept } from './failures.ts';
 import { type PromptMaterial, readPromptMaterial } from './prompt-material.ts';
 import * as store from './store.ts';
-
-export type { AskedQuestionRow } from './store.ts';
 
 /** The maximum number of questions that are stored for a company. */
 const MAX_KEPT_QUESTIONS = 10_000;
@@ -209,13 +196,6 @@ function buildExplanation(outcome: ExplainedOutcome): string {
   return outcome.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[outcome.reason];
 }
 
-const toAlternative = ({ input: query, queryText }: ValidQuery): Alternative => ({
-  kind: 'query',
-  id: null,
-  name: queryText,
-  query,
-});
-
 async function findAlternatives(
   ctx: PrincipalContext,
   question: string,
@@ -223,7 +203,13 @@ async function findAlternatives(
   promptMaterial?: PromptMaterial,
 ): Promise<Alternative[]> {
   if (outcome.kind === 'answer') return [];
-  if (outcome.kind === 'clarification') return outcome.possibleQueries.map(toAlternative);
+  if (outcome.kind === 'clarification')
+    return outcome.possibleQueries.map(({ input, queryText }) => ({
+      kind: 'query',
+      id: null,
+      name: queryText,
+      query: input,
+    }));
   const { items, verifiedQuestions } = promptMaterial ?? (await readPromptMaterial(ctx, question));
   return [
     ...items.slice(0, MAX_NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),

@@ -83,24 +83,19 @@ export const selectAskedQueries = (db: ControlDb, companyId: string) =>
     .where(and(eq(asked.companyId, companyId), isNotNull(asked.query)));
 
 /** Reads a page of a company's asked questions, newest first, without denied ones. */
-export const readAskedQuestions = (
+export function readAskedQuestions(
   db: ControlDb,
   companyId: string,
   { kind, denials }: { kind: Outcome | undefined; denials: Denials },
   pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
-) =>
-  readPage(
-    db,
-    {
-      table: asked,
-      filter: and(
-        eq(asked.companyId, companyId),
-        kind === undefined ? undefined : eq(asked.kind, kind),
-        isNotDenied(asked.id, denials),
-      ) as SQL,
-    },
-    { ...pageRequest, by: asked.askedAt, descending: true },
-  );
+) {
+  const filter = and(
+    eq(asked.companyId, companyId),
+    kind === undefined ? undefined : eq(asked.kind, kind),
+    isNotDenied(asked.id, denials),
+  ) as SQL;
+  return readPage(db, { table: asked, filter }, { ...pageRequest, by: asked.askedAt, descending: true });
+}
 
 const makeContentFieldSql = <T>(name: string) => sql<T>`${resources.content} ->> ${`$.${name}`}`;
 

@@ -3,10 +3,11 @@ import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
 import { makeView } from '../../../http/wire.ts';
 import { timestampSchema } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
-import { metricResult, usedItems, viewResult, viewUsedItems } from '../metrics/views.ts';
-import { parseStoredQuery } from '../questions/service.ts';
+import { metricResult, usedItems, viewResult } from '../metrics/views.ts';
+import { parseStoredQuery } from '../questions/question.ts';
 import { usageView } from '../resources/views.ts';
-import type { Answer, AskedQuestionRow } from './service.ts';
+import type { Answer } from './service.ts';
+import type { AskedQuestionRow } from './store.ts';
 
 const alternative = z.object({
   kind: z.enum(['query', 'metric', 'dimension', 'verified_question']),
@@ -35,7 +36,7 @@ export const answerRecord = z
 
 const viewAnswerRecord = makeView(answerRecord);
 export const viewAnswer = (answer: Answer) =>
-  viewAnswerRecord({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsedItems(answer.used) });
+  viewAnswerRecord({ ...answer, result: answer.result && viewResult(answer.result) });
 
 export const askedQuestionRecord = z
   .object({

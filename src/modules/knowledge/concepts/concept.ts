@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireAction } from '../../../access/requirements.ts';
+import { joinUniqueKey, type ResourceDefinition } from '../resources/definition.ts';
 import { conceptFailures } from '../resources/failures.ts';
 import {
   changedStatus,
@@ -11,7 +11,6 @@ import {
   name,
   newStatus,
 } from '../resources/fields.ts';
-import { joinUniqueKey, type ResourceDefinition } from '../resources/service.ts';
 
 export const CONCEPT_TYPES = ['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'] as const;
 
@@ -40,10 +39,12 @@ export const concept: ResourceDefinition<Concept> = {
   changesSchema: conceptInput,
   patchSchema: conceptInput.extend({ status: changedStatus }).meta({ id: 'ConceptChanges' }),
   defaults: { type: 'term', aliases: [], tags: [], source: null, confidence: null, related_catalog_assets: [] },
-  permissions: {
-    requireCreate: (actor) => requireAction(actor, 'concepts:create', '*'),
-    requireUpdate: (actor, id) => requireAction(actor, 'concepts:update', id),
-    requireDelete: (actor, id) => requireAction(actor, 'concepts:delete', id),
+  actions: {
+    list: 'concepts:list',
+    create: 'concepts:create',
+    get: 'concepts:get',
+    update: 'concepts:update',
+    archive: 'concepts:delete',
   },
   getName: (content) => content.name,
   makeUniqueKey: (content) => joinUniqueKey(content.name),

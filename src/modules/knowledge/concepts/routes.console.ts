@@ -8,13 +8,6 @@ import { CONCEPT_TYPES, concept, conceptFields } from './concept.ts';
 export const conceptEndpoints = createResourceEndpoints({
   definition: concept,
   path: '/api/v1/domain-knowledge/concepts',
-  actions: {
-    list: 'concepts:list',
-    create: 'concepts:create',
-    get: 'concepts:get',
-    update: 'concepts:update',
-    archive: 'concepts:delete',
-  },
   names: { singular: 'a concept', plural: 'concepts', short: 'concept' },
   ids: { singular: 'Concept', plural: 'Concepts' },
   descriptions: {

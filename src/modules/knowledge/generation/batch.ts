@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { AiSettings, AiUsage } from '../../../platform/ai.ts';
-import { type NewSuggestion, parseAnswerRationale, type Rationale } from '../suggestions/service.ts';
+import { type Rationale, rationale } from '../suggestions/model-answers.ts';
+import type { NewSuggestion } from '../suggestions/store.ts';
 import type { JobRow } from './store.ts';
 
 export interface BatchInput {
@@ -31,13 +32,7 @@ export const toOrigin = ({ id, createdByUserId, requestId }: JobRow, candidateKe
 export class SourceMissingError extends Error {}
 
 /** Parses the rationale of a candidate; undefined when it is not valid. */
-export function parseRationale(candidate: unknown): Rationale | undefined {
-  try {
-    return parseAnswerRationale(candidate);
-  } catch {
-    return undefined;
-  }
-}
+export const parseRationale = (candidate: unknown): Rationale | undefined => rationale.safeParse(candidate).data;
 
 /** Returns the fields of a candidate, without those that the model left null. */
 export const omitNulls = (candidate: unknown): Record<string, unknown> =>

@@ -3,17 +3,14 @@ import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { askModel } from '../../../platform/ai.ts';
 import { CONCEPT_TYPES, type Concept, concept } from '../concepts/concept.ts';
 import { composePrompt, PROMPTS } from '../prompts/compose.ts';
+import { findChangedFields } from '../resources/definition.ts';
 import { MAX_LIST_ITEMS } from '../resources/fields.ts';
-import { findChangedFields, type Resource } from '../resources/service.ts';
-import {
-  describeConcepts,
-  joinLines,
-  makeSuggestion,
-  type Proposal,
-  RATIONALE_SHAPE,
-  type Rationale,
-  readStagedNames,
-} from '../suggestions/service.ts';
+import type { Resource } from '../resources/reading.ts';
+import { RATIONALE_SHAPE, type Rationale } from '../suggestions/model-answers.ts';
+import { describeConcepts, joinLines } from '../suggestions/prompt-texts.ts';
+import { CREATION, type Proposal } from '../suggestions/propose.ts';
+import { makeSuggestion } from '../suggestions/service.ts';
+import { selectStagedNames } from '../suggestions/store.ts';
 import { type BatchInput, type BatchResult, omitNulls, parseRationale, SourceMissingError, toOrigin } from './batch.ts';
 import { readBatch } from './sources.ts';
 
@@ -56,7 +53,7 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     ctx,
     textSections.map((section) => section.text).join('\n'),
   );
-  const stagedNames = await readStagedNames(ctx, job.id);
+  const stagedNames = await selectStagedNames(ctx.db, job.companyId, job.id);
   const stagedConcepts = stagedNames
     .filter(({ targetType }) => targetType === 'concept_create')
     .map(({ targetName }) => targetName);
@@ -94,12 +91,8 @@ async function makeSourceSections({ ctx, job }: BatchInput) {
   const { businessDomains = [], source } = job.input;
   const formatDomains = (domains: typeof businessDomains) => joinLines(domains.map((domain) => JSON.stringify(domain)));
   if (!source) {
-    return [
-      {
-        title: 'business domain',
-        text: formatDomains(businessDomains.slice(job.processedCount, job.processedCount + 1)),
-      },
-    ];
+    const domain = businessDomains.slice(job.processedCount, job.processedCount + 1);
+    return [{ title: 'business domain', text: formatDomains(domain) }];
   }
   const text = await readBatch(ctx, source, job.processedCount);
   if (text === undefined) throw new SourceMissingError();
@@ -137,8 +130,7 @@ function readCandidate(
   if (!parsedConcept.success) return undefined;
   const name = parsedConcept.data.name as string;
   if (uniqueKeys.has(concept.makeUniqueKey(parsedConcept.data as Concept))) return undefined;
-  const target = { targetType: 'concept_create' as const, targetId: null, targetVersion: null, targetName: name };
-  return { ...rationale, ...target, conceptId: null, conceptName: null, payload: parsedConcept.data };
+  return { ...CREATION, ...rationale, targetType: 'concept_create', targetName: name, payload: parsedConcept.data };
 }
 
 function readEnrichment(

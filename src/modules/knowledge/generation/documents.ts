@@ -23,7 +23,8 @@ const DOCX_TEXT_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnot
 
 /** Extracts the text of a file, read according to its extension. */
 export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const text = await chooseReader(name)(bytes);
+  const read = /\.docx$/i.test(name) ? readWordText : /\.xlsx$/i.test(name) ? readWorkbookText : decodePlainText;
+  const text = await read(bytes);
   if (text.trim() === '') throw makeFileFailure('holds no text');
   return text;
 }
@@ -31,11 +32,6 @@ export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>):
 /** Tells whether a file can be read, judging by its name. */
 export const isAcceptedFileName = (name: string): boolean =>
   ACCEPTED_FILE_TYPES.some((extension) => name.toLowerCase().endsWith(extension));
-
-function chooseReader(name: string): (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string> {
-  if (/\.docx$/i.test(name)) return readWordText;
-  return /\.xlsx$/i.test(name) ? readWorkbookText : decodePlainText;
-}
 
 function decodePlainText(bytes: Uint8Array): string {
   const text = decodeWhole(bytes);

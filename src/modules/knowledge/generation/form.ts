@@ -6,7 +6,7 @@ import type { SentBody } from '../../../kernel/files.ts';
 import { describeUnknownFields } from '../../../kernel/members.ts';
 import { isAcceptedFileName } from './documents.ts';
 import { ACCEPTED_FILE_TYPES, fileTooLarge, makeFileFailure, malformedForm } from './failures.ts';
-import type { ConceptGeneration } from './service.ts';
+import type { ConceptGeneration } from './start.ts';
 
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TEXT_LENGTH = 100_000;
@@ -53,26 +53,12 @@ export async function readConceptForm(sentBody: SentBody): Promise<ConceptGenera
   const domains = listValues(parts, DOMAIN_FIELDS);
   const [text, ...otherTexts] = listValues(parts, ['text']);
   if (otherTexts.length > 0) throw invalidInput([{ field: 'text', message: 'must be sent once' }]);
-  const parsedForm = conceptGeneration.safeParse({
-    ...(domains.length > 0 && { business_domains: domains }),
-    ...(text !== undefined && { text }),
-  });
+  const parsedForm = conceptGeneration.safeParse({ business_domains: domains.length > 0 ? domains : undefined, text });
   if (!parsedForm.success) {
     throw invalidInput(parsedForm.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
   }
-  return {
-    ...toConceptGeneration(parsedForm.data),
-    ...(file && { file: { name: file.filename, bytes: file.bytes } }),
-  };
+  return { ...parsedForm.data, ...(file && { file: { name: file.filename, bytes: file.bytes } }) };
 }
-
-export const toConceptGeneration = ({
-  business_domains,
-  text,
-}: z.output<typeof conceptGeneration>): ConceptGeneration => ({
-  ...(business_domains && { businessDomains: business_domains }),
-  ...(text !== undefined && { text }),
-});
 
 /** The field names for business domains, including the form of programs that mark lists with `[]`. */
 const DOMAIN_FIELDS = ['business_domains', 'business_domains[]'];

@@ -1,22 +1,17 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../../../context.ts';
+import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { askModel } from '../../../platform/ai.ts';
 import type { Concept } from '../concepts/concept.ts';
-import { NODE_TYPES, type OntologyNode } from '../ontology/node.ts';
+import { NODE_TYPES, type OntologyNode } from '../ontology/definitions.ts';
 import { composePrompt, PROMPTS } from '../prompts/compose.ts';
-import { listUnarchivedResources, type Resource } from '../resources/service.ts';
-import {
-  chunkConcepts,
-  findAcceptedResourceIds,
-  joinLines,
-  makeSuggestion,
-  type NewSuggestion,
-  type Proposal,
-  RATIONALE_SHAPE,
-  readEntityHints,
-  readPendingOntologySuggestions,
-  readStagedSuggestions,
-} from '../suggestions/service.ts';
+import { listUnarchivedResources, type Resource } from '../resources/reading.ts';
+import { RATIONALE_SHAPE } from '../suggestions/model-answers.ts';
+import { chunkConcepts, joinLines, readEntityHints } from '../suggestions/prompt-texts.ts';
+import type { Proposal } from '../suggestions/propose.ts';
+import { findAcceptedResourceIds } from '../suggestions/review.ts';
+import { makeSuggestion } from '../suggestions/service.ts';
+import { type NewSuggestion, selectPendingSuggestions, selectStagedSuggestions } from '../suggestions/store.ts';
 import { type BatchInput, type BatchResult, SourceMissingError, toOrigin } from './batch.ts';
 import {
   buildKnownOntology,
@@ -32,6 +27,8 @@ const ONTOLOGY_PROMPT = PROMPTS.ontologyGeneration;
 const MAX_CANDIDATES = 300;
 /** The maximum number of nodes of the company that are read; as many relations are read. */
 const MAX_KNOWN_ITEMS = 5000;
+
+const CREATED_TYPES: TargetType[] = ['ontology_node_create', 'ontology_relation_create'];
 
 const nullableText = z.string().nullable();
 const nullableTexts = z.array(z.string()).nullable();
@@ -108,23 +105,18 @@ async function readKnownOntology(
   jobId: string,
   entityHints: Resource<Concept>[],
 ): Promise<KnownOntology> {
+  const { companyId } = ctx.actor;
   const nodes = (await listUnarchivedResources(ctx, {
     type: 'ontology_node',
     limit: MAX_KNOWN_ITEMS,
   })) as Resource<OntologyNode>[];
   const relations = await listUnarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN_ITEMS });
   const suggestedCreations = [
-    ...(await readPendingOntologySuggestions(ctx)),
-    ...(await readStagedSuggestions(ctx, jobId)),
+    ...(await selectPendingSuggestions(ctx.db, companyId, { targetTypes: CREATED_TYPES, includesImported: true })),
+    ...(await selectStagedSuggestions(ctx.db, companyId, jobId)).toReversed(),
   ];
-  const acceptedIds = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggestedCreations));
-  return buildKnownOntology({
-    hintResources: entityHints,
-    nodes,
-    relations,
-    suggestedCreations,
-    nodeIdsBySuggestion: acceptedIds,
-  });
+  const nodeIdsBySuggestion = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggestedCreations));
+  return buildKnownOntology({ entityHints, nodes, relations, suggestedCreations, nodeIdsBySuggestion });
 }
 
 /** Parses the candidates of an answer: nodes first, which relations can then name. */
@@ -148,12 +140,11 @@ function collectCandidates(
   }
   for (const [index, candidate] of value.relations.entries()) {
     const relation = index < MAX_CANDIDATES ? readRelation(candidate, knownOntology) : undefined;
-    if (!relation) {
-      result.rejectedCount += 1;
-      continue;
+    if (!relation) result.rejectedCount += 1;
+    else {
+      knownOntology.relationKeys.add(relation.uniqueKey);
+      result.suggestions.push(buildSuggestion(relation.proposal, `relation\n${relation.uniqueKey}`));
     }
-    knownOntology.relationKeys.add(relation.uniqueKey);
-    result.suggestions.push(buildSuggestion(relation.proposal, `relation\n${relation.uniqueKey}`));
   }
   return result;
 }

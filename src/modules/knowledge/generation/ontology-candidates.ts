@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { nodeFields, type OntologyNode, ontologyNode } from '../ontology/node.ts';
-import { relationFields } from '../ontology/relation.ts';
-import { joinUniqueKey, type Resource } from '../resources/service.ts';
-import type { SuggestedCreation } from '../suggestions/service.ts';
+import { nodeFields, type OntologyNode, ontologyNode, relationFields } from '../ontology/definitions.ts';
+import { joinUniqueKey } from '../resources/definition.ts';
+import type { Resource } from '../resources/reading.ts';
+import { CREATION } from '../suggestions/propose.ts';
+import type { SuggestedCreation } from '../suggestions/store.ts';
 import { omitNulls, parseRationale } from './batch.ts';
 
 /** A node that a relation can name: an existing node, or one that is only suggested. */
@@ -38,7 +39,7 @@ export const listSuggestedNodeIds = (suggestedCreations: SuggestedCreation[]): s
  * the ids of the nodes created from accepted suggestions, by the ids of the suggestions.
  */
 export function buildKnownOntology(ontology: {
-  hintResources: Resource[];
+  entityHints: Resource[];
   nodes: Resource<OntologyNode>[];
   relations: Resource[];
   suggestedCreations: SuggestedCreation[];
@@ -48,7 +49,7 @@ export function buildKnownOntology(ontology: {
     nodesByKey: new Map(),
     nodesByUniqueKey: new Map(),
     relationKeys: new Set(ontology.relations.map(({ uniqueKey }) => uniqueKey)),
-    conceptIds: new Set(ontology.hintResources.map(({ id }) => id)),
+    conceptIds: new Set(ontology.entityHints.map(({ id }) => id)),
   };
   const addNode = (key: string, uniqueKey: string, node: KnownNode) => {
     knownOntology.nodesByKey.set(key, node);
@@ -97,13 +98,11 @@ export function readNode(candidate: unknown, knownOntology: KnownOntology) {
   const payload = { ...fields, source_concepts };
   const uniqueKey = makeNodeKey(fields);
   const proposal = {
+    ...CREATION,
     ...rationale,
     targetType: 'ontology_node_create' as const,
-    targetId: null,
-    targetVersion: null,
     targetName: fields.name,
     conceptId: source_concepts[0] ?? null,
-    conceptName: null,
     payload,
   };
   return { key, uniqueKey, existing: knownOntology.nodesByUniqueKey.get(uniqueKey), proposal };
@@ -131,13 +130,10 @@ export function readRelation(candidate: unknown, { nodesByKey, relationKeys }: K
   if (relationKeys.has(uniqueKey)) return undefined;
   const sentence = `${subject.name} ${predicate} ${object.name}`;
   const proposal = {
+    ...CREATION,
     ...rationale,
     targetType: 'ontology_relation_create' as const,
-    targetId: null,
-    targetVersion: null,
     targetName: sentence,
-    conceptId: null,
-    conceptName: null,
     payload: {
       ...fields,
       subject_node_id: subject.nodeId,

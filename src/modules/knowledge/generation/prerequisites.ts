@@ -3,19 +3,20 @@ import { type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
 import { readConnectionId } from '../../managed-database/service.ts';
 import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
-import { countResources } from '../resources/service.ts';
-import { isAiConfigured } from '../suggestions/service.ts';
-import { makePrerequisiteFailure } from './failures.ts';
+import { countResources } from '../resources/reading.ts';
+import { isAiConfigured } from '../suggestions/propose.ts';
+import { ACCEPTED_FILE_TYPES, makePrerequisiteFailure } from './failures.ts';
 
 /** Returns the prerequisites of generating concepts, and the names of the missing ones. */
 export async function checkConceptPrerequisites(ctx: CompanyContext) {
   const businessDomains = await getBusinessDomains(ctx);
   const aiConfigured = isAiConfigured(ctx);
-  const missingPrerequisites = [
+  const missing = [
     ...(aiConfigured ? [] : ['ai_provider']),
     ...(businessDomains.length > 0 ? [] : ['business_domains']),
   ];
-  return { aiConfigured, businessDomains, missing: missingPrerequisites };
+  const acceptedFileTypes = [...ACCEPTED_FILE_TYPES];
+  return { ready: missing.length === 0, aiConfigured, businessDomains, acceptedFileTypes, missing };
 }
 
 /** Returns the prerequisites of generating an ontology, and the names of the missing ones. */
@@ -28,12 +29,12 @@ export async function checkOntologyPrerequisites(ctx: CompanyContext) {
       : [{ connection_id: connectionId, name: 'Managed database', table_count: tableCount }];
   const entityHintCount = await countResources(ctx, 'concept', 'entity_hint');
   const aiConfigured = isAiConfigured(ctx);
-  const missingPrerequisites = [
+  const missing = [
     ...(aiConfigured ? [] : ['ai_provider']),
     ...(entityHintCount > 0 ? [] : ['entity_hint_concepts']),
     ...(connections.length > 0 ? [] : ['connection']),
   ];
-  return { aiConfigured, connections, entityHintCount, missing: missingPrerequisites };
+  return { ready: missing.length === 0, aiConfigured, connections, entityHintCount, missing };
 }
 
 /** Returns the business domains of these keys; without keys, all of the company's domains. */
@@ -50,10 +51,9 @@ export async function requireBusinessDomains(
   }
   if (keys === undefined || keys.length === 0) return configuredDomains;
   const domainsByKey = new Map(configuredDomains.map((domain) => [domain.key, domain]));
+  const message = 'is not the key of a business domain of this company';
   const problems = keys.flatMap((key, index) =>
-    domainsByKey.has(key)
-      ? []
-      : [{ field: `business_domains.${index}`, message: 'is not the key of a business domain of this company' }],
+    domainsByKey.has(key) ? [] : [{ field: `business_domains.${index}`, message }],
   );
   if (problems.length > 0) throw invalidInput(problems);
   return [...new Set(keys)].map((key) => domainsByKey.get(key) as BusinessDomain);

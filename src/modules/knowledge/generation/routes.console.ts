@@ -9,18 +9,10 @@ import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm, tooManyFiles } from './failures.ts';
-import { conceptGeneration, conceptGenerationForm, readConceptForm, toConceptGeneration } from './form.ts';
-import {
-  cancelJob,
-  checkConceptPrerequisites,
-  checkOntologyPrerequisites,
-  getJob,
-  listEnrichments,
-  readKnowledgeJobVersions,
-  startConceptGeneration,
-  startEnrichment,
-  startOntologyGeneration,
-} from './service.ts';
+import { conceptGeneration, conceptGenerationForm, readConceptForm } from './form.ts';
+import { checkConceptPrerequisites, checkOntologyPrerequisites } from './prerequisites.ts';
+import { cancelJob, getJob, listEnrichments, readKnowledgeJobVersions } from './service.ts';
+import { startConceptGeneration, startEnrichment, startOntologyGeneration } from './start.ts';
 import {
   conceptPrerequisitesRecord,
   jobRecord,
@@ -62,12 +54,7 @@ export const generationEndpoints = [
       fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles, storageUnavailable],
     },
     async ({ ctx, body, request }) =>
-      viewJob(
-        await startConceptGeneration(
-          ctx,
-          body ? toConceptGeneration(body) : await readConceptForm(toSentBody(request)),
-        ),
-      ),
+      viewJob(await startConceptGeneration(ctx, body ?? (await readConceptForm(toSentBody(request))))),
   ),
   endpoint(
     {

@@ -3,15 +3,10 @@ import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { openControlDb } from '../../../db/client.ts';
 import type { JobStatus, JobType } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { getDeniedSuggestions } from '../suggestions/service.ts';
+import { getDeniedSuggestions } from '../suggestions/suggestion.ts';
 import { jobEnded, jobNotFound } from './failures.ts';
 import * as store from './store.ts';
 import { endAsCancelled } from './work.ts';
-
-export { ACCEPTED_FILE_TYPES } from './failures.ts';
-export { checkConceptPrerequisites, checkOntologyPrerequisites } from './prerequisites.ts';
-export { type ConceptGeneration, startConceptGeneration, startEnrichment, startOntologyGeneration } from './start.ts';
-export type { JobRow } from './store.ts';
 
 /** Returns a job of the company, of one type or any. A job on a target that the caller may not see counts as absent. */
 export async function getJob(ctx: CompanyContext, id: string, type?: JobType): Promise<store.JobRow> {

@@ -32,15 +32,13 @@ function findSplitPosition(text: string, start: number, latestPosition: number):
 /** Prefix of the keys of texts in R2; the ids of company and job follow. */
 export const SOURCE_PREFIX = 'knowledge/';
 
-const makeSourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCE_PREFIX}${ctx.actor.companyId}/${jobId}`;
-
 const encoder = new TextEncoder();
 
 /** Returns the key and offsets under which the batches of a job are stored. */
 export function makeSource(ctx: CompanyContext, jobId: string, batches: string[]): JobSource {
   const offsets = [0];
   for (const batch of batches) offsets.push((offsets.at(-1) as number) + encoder.encode(batch).length);
-  return { key: makeSourceKey(ctx, jobId), offsets };
+  return { key: `${SOURCE_PREFIX}${ctx.actor.companyId}/${jobId}`, offsets };
 }
 
 /** Stores the batches, one after the other: together they may have 30 MB. */

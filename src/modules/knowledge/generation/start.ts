@@ -3,8 +3,9 @@ import { commit } from '../../../db/client.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { invalidInput } from '../../../kernel/failure.ts';
 import { makeNoUsage } from '../../../platform/ai.ts';
-import { findResources } from '../resources/service.ts';
-import { chunkConcepts, chunkLines, describeCatalogue, readEntityHints, requireAi } from '../suggestions/service.ts';
+import { findResources } from '../resources/reading.ts';
+import { chunkConcepts, chunkLines, describeCatalogue, readEntityHints } from '../suggestions/prompt-texts.ts';
+import { requireAi } from '../suggestions/propose.ts';
 import { extractText } from './documents.ts';
 import { jobRunning, makeFileFailure, makePrerequisiteFailure } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
@@ -16,7 +17,7 @@ import { endAsCancelled } from './work.ts';
 /** The input for generating concepts. */
 export interface ConceptGeneration {
   /** Keys of business domains; all of the company's domains when absent. */
-  businessDomains?: string[];
+  business_domains?: string[];
   text?: string;
   file?: { name: string; bytes: Uint8Array<ArrayBuffer> };
 }
@@ -24,10 +25,10 @@ export interface ConceptGeneration {
 /** Queues a job that generates concepts from business domains, text and a file. */
 export async function startConceptGeneration(
   ctx: PrincipalContext,
-  { businessDomains, text = '', file }: ConceptGeneration,
+  { business_domains: keys, text = '', file }: ConceptGeneration,
 ): Promise<store.JobRow> {
   requireAi(ctx);
-  const domains = await requireBusinessDomains(ctx, businessDomains);
+  const domains = await requireBusinessDomains(ctx, keys);
   const startDocument = async (document: string) => {
     const batches = splitBatches([text, document].filter((sourceText) => sourceText.trim() !== '').join('\n\n'));
     if (batches.length > MAX_BATCHES)
@@ -79,16 +80,8 @@ export async function startEnrichment(
   const targets = new Set(
     foundResources.filter((row) => row.resourceType === targetType && row.status !== 'archived').map(({ id }) => id),
   );
-  const problems = ids.flatMap((id, index) =>
-    targets.has(id)
-      ? []
-      : [
-          {
-            field: `target_ids.${index}`,
-            message: `is not the id of any ${targetType.replace('_', ' ')} of this company`,
-          },
-        ],
-  );
+  const message = `is not the id of any ${targetType.replace('_', ' ')} of this company`;
+  const problems = ids.flatMap((id, index) => (targets.has(id) ? [] : [{ field: `target_ids.${index}`, message }]));
   if (problems.length > 0) throw invalidInput(problems);
   const totalCount = targetIds.length;
   return startJob(ctx, { type: 'enrichment', targetType, targetIds, totalCount, input: {}, batches: [] });

@@ -11,10 +11,7 @@ import { isCompanyActive } from '../../companies/queries.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
-export interface JobKey {
-  companyId: string;
-  id: string;
-}
+export type JobKey = Pick<JobRow, 'companyId' | 'id'>;
 
 const isJobWithKey = ({ companyId, id }: JobKey): SQL => matchesId(jobs, companyId, id);
 const isActiveJob = inArray(jobs.status, ['queued', 'running']);
@@ -25,25 +22,15 @@ export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(
 export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(isJobWithKey(key));
 
 /** Selects a version for each of these jobs that differs after each change of the columns that a job shows. */
-export const selectJobVersions = (db: ControlDb, companyId: string, ids: readonly string[]) => {
-  const { status, processedCount, suggestionCount, rejectedCount, conceptsNotSent } = jobs;
-  const { usage, lastError, endedAt, updatedAt } = jobs;
-  const shownColumns = [
-    status,
-    processedCount,
-    suggestionCount,
-    rejectedCount,
-    conceptsNotSent,
-    usage,
-    lastError,
-    endedAt,
-    updatedAt,
-  ];
-  return db
-    .select({ id: jobs.id, stamp: sql<string>`json_array(${sql.join(shownColumns, sql`, `)})` })
+export const selectJobVersions = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db
+    .select({
+      id: jobs.id,
+      stamp: sql<string>`json_array(${jobs.status}, ${jobs.processedCount}, ${jobs.suggestionCount}, ${jobs.rejectedCount},
+        ${jobs.conceptsNotSent}, ${jobs.usage}, ${jobs.lastError}, ${jobs.endedAt}, ${jobs.updatedAt})`,
+    })
     .from(jobs)
     .where(and(eq(jobs.companyId, companyId), sql`${jobs.id} in ${makeIdListSql(ids)}`));
-};
 
 /** Selects the active generation job of a type. */
 export const selectActiveJob = (db: ControlDb, companyId: string, type: JobType) =>
@@ -113,12 +100,7 @@ export const releaseJob = (db: ControlDb, key: JobKey, leaseUntil: number, usage
 export const advanceJob = (
   db: ControlDb,
   job: JobRow,
-  {
-    suggestionCount,
-    rejectedCount,
-    conceptsNotSent,
-    usage,
-  }: { suggestionCount: number; rejectedCount: number; conceptsNotSent: number; usage: AiUsage },
+  batch: Pick<JobRow, 'suggestionCount' | 'rejectedCount' | 'conceptsNotSent' | 'usage'>,
   now: number,
 ) => {
   const processedCount = job.processedCount + 1;
@@ -127,10 +109,10 @@ export const advanceJob = (
     .update(jobs)
     .set({
       processedCount,
-      suggestionCount: job.suggestionCount + suggestionCount,
-      rejectedCount: job.rejectedCount + rejectedCount,
-      conceptsNotSent: Math.max(job.conceptsNotSent, conceptsNotSent),
-      usage: makeAddUsageSql(usage),
+      suggestionCount: job.suggestionCount + batch.suggestionCount,
+      rejectedCount: job.rejectedCount + batch.rejectedCount,
+      conceptsNotSent: Math.max(job.conceptsNotSent, batch.conceptsNotSent),
+      usage: makeAddUsageSql(batch.usage),
       status: isLastBatch ? 'succeeded' : 'running',
       endedAt: isLastBatch ? now : null,
       leasedUntil: null,

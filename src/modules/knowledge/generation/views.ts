@@ -5,12 +5,7 @@ import { makeView } from '../../../http/wire.ts';
 import { timestampSchema } from '../../../kernel/fields.ts';
 import { businessDomain } from '../business-domains/service.ts';
 import { usageView } from '../resources/views.ts';
-import {
-  ACCEPTED_FILE_TYPES,
-  type checkConceptPrerequisites,
-  type checkOntologyPrerequisites,
-  type JobRow,
-} from './service.ts';
+import type { JobRow } from './store.ts';
 
 export const jobRecord = z
   .object({
@@ -69,17 +64,7 @@ export const conceptPrerequisitesRecord = z
   })
   .meta({ id: 'ConceptGenerationPrerequisites' });
 
-export const viewConceptPrerequisites = ({
-  aiConfigured,
-  businessDomains,
-  missing,
-}: Awaited<ReturnType<typeof checkConceptPrerequisites>>): z.input<typeof conceptPrerequisitesRecord> => ({
-  ready: missing.length === 0,
-  ai_configured: aiConfigured,
-  business_domains: businessDomains,
-  accepted_file_types: [...ACCEPTED_FILE_TYPES],
-  missing,
-});
+export const viewConceptPrerequisites = makeView(conceptPrerequisitesRecord);
 
 export const ontologyPrerequisitesRecord = z
   .object({
@@ -91,15 +76,4 @@ export const ontologyPrerequisitesRecord = z
   })
   .meta({ id: 'OntologyGenerationPrerequisites' });
 
-export const viewOntologyPrerequisites = ({
-  aiConfigured,
-  connections,
-  entityHintCount,
-  missing,
-}: Awaited<ReturnType<typeof checkOntologyPrerequisites>>): z.input<typeof ontologyPrerequisitesRecord> => ({
-  ready: missing.length === 0,
-  ai_configured: aiConfigured,
-  connections,
-  entity_hint_count: entityHintCount,
-  missing,
-});
+export const viewOntologyPrerequisites = makeView(ontologyPrerequisitesRecord);

@@ -5,18 +5,11 @@ import type { Failure } from '../../../kernel/failure.ts';
 import { type AiUsage, computeMaxAskMs, makeNoUsage } from '../../../platform/ai.ts';
 import { logError } from '../../../platform/log.ts';
 import { deleteObjects } from '../../../platform/stored-files.ts';
-import { findResources } from '../resources/service.ts';
-import {
-  isAiConfigured,
-  makeDiscardStatement,
-  makeInsertStatements,
-  makePublishStatements,
-  makeSuggestion,
-  modelFailures,
-  nothingProposed,
-  proposeChange,
-  requireAi,
-} from '../suggestions/service.ts';
+import { findResources } from '../resources/reading.ts';
+import { modelFailures, nothingProposed } from '../suggestions/failures.ts';
+import { isAiConfigured, proposeChange, requireAi } from '../suggestions/propose.ts';
+import { makeSuggestion } from '../suggestions/service.ts';
+import * as suggestionStore from '../suggestions/store.ts';
 import { type BatchInput, type BatchResult, SourceMissingError, toOrigin } from './batch.ts';
 import { proposeConcepts } from './concept-batch.ts';
 import { proposeOntology } from './ontology-batch.ts';
@@ -36,7 +29,6 @@ const BATCH_RUNNERS: Record<JobType, (input: BatchInput) => Promise<BatchResult>
 /**
  * Runs the next batch of a job and sends the message for the following one. Of concurrent deliveries, one leases the job; a late
  * delivery finds its batch done. A failure of the model ends the job; any other error throws, and the message is delivered again.
- *
  */
 export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void> {
   const { companyId } = ctx.actor;
@@ -45,8 +37,9 @@ export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void
   const [job] = await store.leaseJob(ctx.db, key, ctx.now(), leaseUntil);
   if (!job) return;
   const usage = makeNoUsage();
+  if (job.attempts > MAX_ATTEMPTS)
+    return endAsFailed(ctx, job, 'The job was tried several times without progress.', usage);
   try {
-    if (job.attempts > MAX_ATTEMPTS) throw new TooManyAttemptsError();
     const result = await BATCH_RUNNERS[job.type]({ ctx, settings: requireAi(ctx), job, usage });
     const hasMoreBatches = await recordBatch(ctx, job, result, usage);
     if (hasMoreBatches) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
@@ -60,15 +53,12 @@ export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void
   }
 }
 
-class TooManyAttemptsError extends Error {}
-
 const computeLeaseMs = (ctx: CompanyContext): number =>
   MAX_READ_WRITE_MS + (isAiConfigured(ctx) ? computeMaxAskMs(requireAi(ctx)) : 0);
 
 /** Returns the message of an error that ends the job; undefined for an error after which the batch is retried. */
 function findFinalError(error: unknown): string | undefined {
   if (error instanceof SourceMissingError) return 'The text that was sent is no longer available.';
-  if (error instanceof TooManyAttemptsError) return 'The job was tried several times without progress.';
   return modelFailures.some((type) => type.matches(error)) ? (error as Failure).message : undefined;
 }
 
@@ -81,16 +71,17 @@ async function recordBatch(
 ): Promise<boolean> {
   const isLast = job.processedCount + 1 === job.totalCount;
   const isStaged = job.type !== 'enrichment';
-  const kind = job.type === 'concept_generation' ? 'concepts' : 'ontology';
-  const { advanced } = await commit(ctx.db, {
-    advanced: store.advanceJob(
-      ctx.db,
-      job,
-      { suggestionCount: suggestions.length, rejectedCount, conceptsNotSent, usage },
-      ctx.now(),
-    ),
-    inserted: makeInsertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),
-    published: isLast && isStaged ? makePublishStatements(ctx, job.id, kind) : [],
+  const { db } = ctx;
+  const now = ctx.now();
+  const batch = { suggestionCount: suggestions.length, rejectedCount, conceptsNotSent, usage };
+  const status = isStaged ? 'staged' : 'pending';
+  // The new concepts replace the pending suggestions of earlier jobs.
+  const supersedes = isLast && job.type === 'concept_generation';
+  const { advanced } = await commit(db, {
+    advanced: store.advanceJob(db, job, batch, now),
+    inserted: suggestions.length > 0 ? [suggestionStore.insertJobSuggestions(db, suggestions, status)] : [],
+    superseded: supersedes ? [suggestionStore.supersedeConcepts(db, job.companyId, job.id, now)] : [],
+    published: isLast && isStaged ? [suggestionStore.publishStagedSuggestions(db, job.companyId, job.id, now)] : [],
   });
   if (!advanced[0]) {
     // Cancelled meanwhile, or done by another delivery: the answer is discarded, but what it used is counted.
@@ -105,16 +96,17 @@ async function recordBatch(
 async function endAsFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
   const { failed } = await commit(ctx.db, {
     failed: store.failJob(ctx.db, job, lastError, usage, ctx.now()),
-    discarded: makeDiscardStatement(ctx, job.id),
+    discarded: suggestionStore.deleteStagedSuggestions(ctx.db, job.companyId, job.id),
   });
   if (failed[0]) await deleteSource(ctx, failed[0]);
 }
 
 /** Ends a job as cancelled, and deletes its staged suggestions; undefined for a job that is not active. */
 export async function endAsCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
+  const { companyId } = ctx.actor;
   const { cancelled } = await commit(ctx.db, {
-    cancelled: store.cancelJob(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now()),
-    discarded: makeDiscardStatement(ctx, id),
+    cancelled: store.cancelJob(ctx.db, { companyId, id }, ctx.now()),
+    discarded: suggestionStore.deleteStagedSuggestions(ctx.db, companyId, id),
   });
   if (cancelled[0]) await deleteSource(ctx, cancelled[0]);
   return cancelled[0];

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { conceptFields } from '../concepts/concept.ts';
-import { nodeFields } from '../ontology/node.ts';
-import { relationFields } from '../ontology/relation.ts';
+import { nodeFields, relationFields } from '../ontology/definitions.ts';
+import { joinUniqueKey } from '../resources/definition.ts';
 import { MAX_LIST_ITEMS, MAX_LONG_LIST_ITEMS, makeTextListSchema, name } from '../resources/fields.ts';
-import { joinUniqueKey } from '../resources/service.ts';
 import { semanticFields } from '../semantic/item.ts';
 
 /** A reference to a node by its name, which is unique within its type. */
@@ -79,19 +78,17 @@ export interface ReferenceField {
   isList: boolean;
 }
 
-/** The English sentences that a resource of a name does not exist, each whole so that it can be translated. */
-const MISSING_SENTENCES = {
-  concept: (entryName: string) => `concept "${entryName}" does not exist`,
+/** The English sentences that an item of a name does not exist, each whole so that it can be translated. */
+const MISSING_ITEM_SENTENCES = {
   metric: (entryName: string) => `metric "${entryName}" does not exist`,
   entity: (entryName: string) => `entity "${entryName}" does not exist`,
-  node: (entryName: string) => `node "${entryName}" does not exist`,
 };
 
 const makeConceptReference = (documentField: string, field = documentField): ReferenceField => ({
   documentField,
   field,
   type: 'concept',
-  formatMissing: MISSING_SENTENCES.concept,
+  formatMissing: (entryName) => `concept "${entryName}" does not exist`,
   makeKey: (entryName: string) => joinUniqueKey(entryName),
   isList: true,
 });
@@ -100,7 +97,7 @@ const makeItemReference = (kind: 'metric' | 'entity', documentField: string): Re
   documentField,
   field: documentField,
   type: 'semantic',
-  formatMissing: MISSING_SENTENCES[kind],
+  formatMissing: MISSING_ITEM_SENTENCES[kind],
   makeKey: (entryName: string) => joinUniqueKey(kind, entryName),
   isList: true,
 });
@@ -109,7 +106,7 @@ const makeNodeReference = (documentField: string, field: string): ReferenceField
   documentField,
   field,
   type: 'ontology_node',
-  formatMissing: MISSING_SENTENCES.node,
+  formatMissing: (entryName) => `node "${entryName}" does not exist`,
   makeKey: ({ node_type, name: named }: NodeName) => joinUniqueKey(node_type, named),
   isList: false,
 });

@@ -4,9 +4,10 @@ import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { makeDenialCheck } from '../../../permissions/denials.ts';
 import { findTables } from '../../managed-tables/service.ts';
-import { findHiddenItems } from '../metrics/service.ts';
-import { findResources, joinUniqueKey } from '../resources/service.ts';
-import { getDeniedSuggestions, RESOURCE_DEFINITIONS } from '../suggestions/service.ts';
+import { findHiddenItems } from '../metrics/hidden-items.ts';
+import { joinUniqueKey } from '../resources/definition.ts';
+import { findResources } from '../resources/reading.ts';
+import { getDeniedSuggestions, RESOURCE_DEFINITIONS } from '../suggestions/suggestion.ts';
 import {
   DOCUMENT_FORMAT,
   type DocumentEntry,
@@ -58,12 +59,8 @@ async function readActiveResources(ctx: PrincipalContext, maxBytes: number): Pro
   const activeResources: ActiveResource[] = [];
   let bytes = 0;
   for (let afterId = ''; ; ) {
-    const batch = await selectActiveResources(
-      ctx.db,
-      ctx.actor.companyId,
-      { afterId, denialsByType: listDenials },
-      EXPORT_BATCH_SIZE,
-    );
+    const filter = { afterId, denialsByType: listDenials };
+    const batch = await selectActiveResources(ctx.db, ctx.actor.companyId, filter, EXPORT_BATCH_SIZE);
     activeResources.push(...batch);
     bytes += JSON.stringify(batch).length;
     if (bytes > maxBytes) throw exportTooLarge(maxBytes);
@@ -135,14 +132,9 @@ function toEntries(
       }
       // A relation between nodes that are not active says nothing.
       if (list === 'relations' && (!namesByField.get('subject') || !namesByField.get('object'))) return [];
-      const fields = Object.keys(ENTRY_SHAPES[list].shape).map((documentField) => {
-        const value = namesByField.has(documentField)
-          ? namesByField.get(documentField)
-          : completeContent[documentField];
-        return [
-          documentField,
-          MAPPED_FIELDS.includes(documentField) ? (value as string[]).map(replaceTableIds) : (value ?? null),
-        ] as const;
+      const fields = Object.keys(ENTRY_SHAPES[list].shape).map((field) => {
+        const value = namesByField.has(field) ? namesByField.get(field) : completeContent[field];
+        return [field, MAPPED_FIELDS.includes(field) ? (value as string[]).map(replaceTableIds) : (value ?? null)];
       });
       return [Object.fromEntries(fields)];
     })

@@ -1,23 +1,23 @@
 import { isDenied } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
-import { retryOnConcurrentChange } from '../../../db/failures.ts';
+import { commit } from '../../../db/client.ts';
+import { concurrentChange, retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
-import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
+import { TARGET_TYPES, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { splitIntoParameters } from '../../../db/statements.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { translate } from '../../../texts/errors/translate.ts';
-import { joinUniqueKey } from '../resources/service.ts';
+import { joinUniqueKey } from '../resources/definition.ts';
+import { CREATION } from '../suggestions/propose.ts';
+import { makeSuggestion } from '../suggestions/service.ts';
 import {
-  getTargetDefinition,
-  importSuggestions,
-  listSuggestedReferences,
-  makeSuggestion,
+  insertPendingSuggestions,
   type NewSuggestion,
-  RESOURCE_DEFINITIONS,
-  readPendingCreations,
-  readPendingImports,
-} from '../suggestions/service.ts';
+  selectImportedSuggestions,
+  selectPendingSuggestions,
+} from '../suggestions/store.ts';
+import { getTargetDefinition, listSuggestedReferences, RESOURCE_DEFINITIONS } from '../suggestions/suggestion.ts';
 import {
   type DocumentEntry,
   ENTRY_SHAPES,
@@ -25,6 +25,7 @@ import {
   type ListName,
   REFERENCE_FIELDS,
   RESOURCE_TYPES,
+  type ReferenceField,
 } from './document.ts';
 import {
   type ImportProblem,
@@ -37,6 +38,7 @@ import {
 import { selectResourcesByKeys } from './store.ts';
 
 const MAX_MESSAGE_LENGTH = 300;
+const CREATION_TYPES = TARGET_TYPES.filter((type) => type.endsWith('_create'));
 
 export interface NamedTarget {
   target_type: TargetType;
@@ -58,12 +60,7 @@ interface ImportedItem {
   /** Identifies the entry within documents; for a relation, made of the names of its ends. */
   key: string;
   entry: DocumentEntry;
-  references: {
-    documentField: string;
-    field: string;
-    isList: boolean;
-    namedTargets: { key: string; missingMessage: string }[];
-  }[];
+  references: (ReferenceField & { namedTargets: { key: string; missingMessage: string }[] })[];
 }
 
 /** The target of a name in a document: a resource, or a pending suggestion to create one. */
@@ -79,9 +76,16 @@ export async function importKnowledge(
   const items = toItems(foundEntries, errors);
   return retryOnConcurrentChange(async () => {
     const { rows, ...imported } = toSuggestions(ctx, items, await readKnownTargets(ctx, items), source, [...errors]);
-    // Another import has suggested some of it meanwhile.
-    if (!isDryRun && !(await importSuggestions(ctx, rows))) return undefined;
-    return imported;
+    if (isDryRun || rows.length === 0) return imported;
+    const inserted = splitIntoParameters(rows).map((part) => insertPendingSuggestions(ctx.db, part));
+    try {
+      await commit(ctx.db, { inserted }, { 'knowledge_suggestions.candidate_key': concurrentChange });
+      return imported;
+    } catch (error) {
+      // Another import has suggested some of it meanwhile.
+      if (concurrentChange.matches(error)) return undefined;
+      throw error;
+    }
   });
 }
 
@@ -108,12 +112,9 @@ function toSuggestions(
     const payload = toPayload(item, knownTargets, errors);
     if (payload === null) continue;
     const proposal = {
+      ...CREATION,
       targetType: namedTarget.target_type,
-      targetId: null,
-      targetVersion: null,
       targetName: item.name,
-      conceptId: null,
-      conceptName: null,
       payload,
       explanation: `Imported from ${source}, line ${item.line}.`,
       evidence: [],
@@ -165,36 +166,23 @@ const readName = (value: unknown): string[] => {
 };
 
 function toItem(list: ListName, value: DocumentEntry, line: number): ImportedItem {
-  const references = REFERENCE_FIELDS[list].map(({ documentField, field, type, formatMissing, makeKey, isList }) => ({
-    documentField,
-    field,
-    isList,
-    namedTargets: [value[documentField] ?? []].flat().map((entryName) => ({
-      key: makeTargetKey(type, makeKey(entryName as never)),
-      missingMessage: formatMissing(typeof entryName === 'string' ? entryName : (entryName as { name: string }).name),
+  const references = REFERENCE_FIELDS[list].map((reference) => ({
+    ...reference,
+    namedTargets: [value[reference.documentField] ?? []].flat().map((entryName) => ({
+      key: makeTargetKey(reference.type, reference.makeKey(entryName as never)),
+      missingMessage: reference.formatMissing(
+        typeof entryName === 'string' ? entryName : (entryName as { name: string }).name,
+      ),
     })),
   }));
   const name = String(value.name ?? value.predicate);
-  if (list !== 'relations') {
-    const { defaults, makeUniqueKey } = RESOURCE_DEFINITIONS[RESOURCE_TYPES[list]];
-    return {
-      listName: list,
-      line,
-      name,
-      entry: value,
-      references,
-      key: makeTargetKey(RESOURCE_TYPES[list], makeUniqueKey({ ...defaults, ...value })),
-    };
-  }
-  const endKeys = references.map(({ namedTargets }) => namedTargets[0]?.key as string);
-  return {
-    listName: list,
-    line,
-    name,
-    entry: value,
-    references,
-    key: makeTargetKey(RESOURCE_TYPES[list], joinUniqueKey(...endKeys, name)),
-  };
+  const type = RESOURCE_TYPES[list];
+  const { defaults, makeUniqueKey } = RESOURCE_DEFINITIONS[type];
+  const uniqueKey =
+    list === 'relations'
+      ? joinUniqueKey(...references.map(({ namedTargets }) => namedTargets[0]?.key as string), name)
+      : makeUniqueKey({ ...defaults, ...value });
+  return { listName: list, line, name, entry: value, references, key: makeTargetKey(type, uniqueKey) };
 }
 
 const makeTargetKey = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
@@ -210,7 +198,9 @@ async function readKnownTargets(
   items: readonly ImportedItem[],
 ): Promise<Map<string, KnownTarget>> {
   const knownTargets = new Map<string, KnownTarget>();
-  for (const { id, targetType, payload } of await readPendingCreations(ctx)) {
+  const { companyId } = ctx.actor;
+  const pending = { targetTypes: CREATION_TYPES, includesImported: false };
+  for (const { id, targetType, payload } of await selectPendingSuggestions(ctx.db, companyId, pending)) {
     const { definition } = getTargetDefinition(targetType);
     const ends = listSuggestedReferences(payload).flatMap(({ field, ids, isList }) =>
       isList ? [] : [[field, ids[0]]],
@@ -223,7 +213,7 @@ async function readKnownTargets(
     ...references.flatMap(({ namedTargets }) => namedTargets.map((target) => target.key)),
   ]);
   for (const keys of splitIntoParameters([...new Set(namedKeys)])) {
-    for (const { id, candidateKey } of await readPendingImports(ctx, keys))
+    for (const { id, candidateKey } of await selectImportedSuggestions(ctx.db, companyId, keys))
       knownTargets.set(candidateKey, { suggestionId: id });
     await findResources(ctx, keys, knownTargets);
   }
@@ -315,11 +305,11 @@ function toPayload(
     delete content[documentField];
     const ids = foundTargets.flatMap((target) => ('resourceId' in target ? [target.resourceId] : []));
     const suggestionIds = foundTargets.flatMap((target) => ('suggestionId' in target ? [target.suggestionId] : []));
-    if (isList) content[field] = ids;
-    else content[field] = ids[0] ?? null;
+    const allIds = foundTargets.map(getId);
+    content[field] = isList ? ids : (ids[0] ?? null);
     if (suggestionIds.length > 0) suggestedValues[field] = isList ? suggestionIds : (suggestionIds[0] as string);
     delete checkedContent[documentField];
-    checkedContent[field] = isList ? foundTargets.map(getId) : foundTargets[0] ? getId(foundTargets[0]) : null;
+    checkedContent[field] = isList ? allIds : (allIds[0] ?? null);
   }
   if (problems.length === 0) {
     const definition = RESOURCE_DEFINITIONS[RESOURCE_TYPES[listName]];

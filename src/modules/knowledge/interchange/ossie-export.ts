@@ -9,7 +9,7 @@ import { ExpressionError, isTimeType, type Table, type ValueType } from '../metr
 import { MetricModel } from '../metrics/model.ts';
 import { parseColumnName, parseRelations } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
-import { normalizeName } from '../resources/service.ts';
+import { normalizeName } from '../resources/definition.ts';
 import { compareByCodePoint, type KnowledgeExport } from './export.ts';
 import { OSSIE_VERSION, VENDOR_NAME } from './ossie.ts';
 
@@ -43,9 +43,8 @@ export async function buildSemanticModel(
   const items = semanticItems.filter(({ validationErrors }) => validationErrors.length === 0).map(toItem);
   const texts = items.flatMap((item) => item.mapped_relations);
   const describedItems = semanticItems.map(toItem);
-  const foundTables = await readTables(ctx, [
-    ...new Set(describedItems.flatMap((item) => listTableNames(item).flat())),
-  ]);
+  const describedNames = describedItems.flatMap((item) => listTableNames(item).flat());
+  const foundTables = await readTables(ctx, describedNames);
   // Who may not see a table is told neither its columns nor what is computed of it.
   const tables = foundTables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
   const metrics = new Map(

@@ -3,7 +3,6 @@ import {
   dataset,
   field,
   findAnsiExpression,
-  listSynonyms,
   metric,
   OSSIE_VERSION,
   relationship,
@@ -58,12 +57,8 @@ class OssieReader {
     if (!model) return;
     const ownExtensionIndex = model.custom_extensions.findIndex(({ vendor_name: vendor }) => vendor === VENDOR_NAME);
     if (ownExtensionIndex >= 0) {
-      this.#importExtension(model.custom_extensions[ownExtensionIndex]?.data ?? '', [
-        ...path,
-        'custom_extensions',
-        ownExtensionIndex,
-        'data',
-      ]);
+      const extensionPath = [...path, 'custom_extensions', ownExtensionIndex, 'data'];
+      this.#importExtension(model.custom_extensions[ownExtensionIndex]?.data ?? '', extensionPath);
       return;
     }
 
@@ -100,13 +95,7 @@ class OssieReader {
     // `database.schema.table`.
     const table = parsedDataset.source.split('.').at(-1) as string;
     tables.set(parsedDataset.name, table);
-    this.#withConcept(
-      'entity_hint',
-      path,
-      parsedDataset.name,
-      parsedDataset.description,
-      listSynonyms(parsedDataset.ai_context),
-    );
+    this.#withConcept('entity_hint', path, parsedDataset);
     const sharedFields = { source_concepts: [parsedDataset.name], mapped_tables: [table] };
     this.#add('semantic', path, { kind: 'entity', ...this.#said(parsedDataset), ...sharedFields });
     for (const [index, each] of parsedDataset.fields.entries()) {
@@ -140,21 +129,14 @@ class OssieReader {
       this.addError(path, parsedMetric.name, 'has no expression in ANSI_SQL');
       return;
     }
-    this.#withConcept(
-      'metric_hint',
-      path,
-      parsedMetric.name,
-      parsedMetric.description,
-      listSynonyms(parsedMetric.ai_context),
-    );
+    this.#withConcept('metric_hint', path, parsedMetric);
     const namedTables = tables.filter((table) => formula.includes(table));
-    const mappedTables = namedTables.length > 0 ? namedTables : tables.length === 1 ? tables : [];
     this.#add('semantic', path, {
       kind: 'metric',
       ...this.#said(parsedMetric),
       formula,
       source_concepts: [parsedMetric.name],
-      mapped_tables: mappedTables,
+      mapped_tables: namedTables.length > 0 ? namedTables : tables.length === 1 ? tables : [],
     });
   }
 
@@ -162,8 +144,9 @@ class OssieReader {
     return { name, description: description || name };
   }
 
-  #withConcept(type: string, path: ValuePath, name: string, description: string | undefined, aliases: string[]): void {
-    this.#add('concepts', path, { ...this.#said({ name, description }), type, ...(aliases.length > 0 && { aliases }) });
+  #withConcept(type: string, path: ValuePath, item: z.output<typeof dataset> | z.output<typeof metric>): void {
+    const aliases = typeof item.ai_context === 'object' ? item.ai_context.synonyms : [];
+    this.#add('concepts', path, { ...this.#said(item), type, ...(aliases.length > 0 && { aliases }) });
   }
 
   #add(list: UncheckedEntry['listName'], path: ValuePath, value: unknown): void {

@@ -57,6 +57,3 @@ export const metric = z.object({
 /** Returns the expression in standard SQL, where there is one. */
 export const findAnsiExpression = ({ dialects }: z.output<typeof expression>): string | undefined =>
   dialects.find(({ dialect }) => dialect === 'ANSI_SQL')?.expression;
-
-export const listSynonyms = (about: z.output<typeof context>): string[] =>
-  typeof about === 'object' ? about.synonyms : [];

@@ -1,7 +1,6 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import {
   createFields,
-  type Fields,
   MAX_FIELDS,
   type OnRecord,
   readFieldText,
@@ -33,26 +32,20 @@ export function readGlossary(text: string): ParsedDocument {
     if (document.foundEntries.length + document.errors.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
     if (!header) header = readHeader(cells, line);
     else if (fields.fieldCount > header.length) {
-      document.errors.push({
-        line,
-        place: [],
-        problem: `has ${fields.fieldCount} cells, but the header has ${header.length}`,
-      });
+      const problem = `has ${fields.fieldCount} cells, but the header has ${header.length}`;
+      document.errors.push({ line, place: [], problem });
     } else document.foundEntries.push({ listName: 'concepts', line, value: toConcept(header, cells) });
   };
-  const end = scanDocument(bytes, dialect, fields, takeRecord);
-  if (end.isUnclosed) throw importUnreadable('a quote is not closed', end.nextLine);
-  if (!header) throw importUnreadable('it is empty');
-  return document;
-}
-
-function scanDocument(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: OnRecord): ScanEnd {
+  let end: ScanEnd;
   try {
-    return scanRecords(bytes, 0, true, dialect, 1, fields, onRecord);
+    end = scanRecords(bytes, 0, true, dialect, 1, fields, takeRecord);
   } catch (error) {
     if (error instanceof TooManyFields) throw importUnreadable(`a line has more than ${MAX_FIELDS} cells`, error.line);
     throw error;
   }
+  if (end.isUnclosed) throw importUnreadable('a quote is not closed', end.nextLine);
+  if (!header) throw importUnreadable('it is empty');
+  return document;
 }
 
 /** Detects how cells are separated and quoted: the delimiter is the one in the header. */

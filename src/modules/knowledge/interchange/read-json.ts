@@ -17,8 +17,23 @@ export function readJson(text: string): LocatedValue {
   const lines = new Map<string, number>();
   const walk = new JsonWalker(bytes, 0, MAX_DEPTH);
   const findLineAt = createLineFinder(bytes);
+  const decoder = new TextDecoder();
+  const walkMembers = () =>
+    walk.walkMembers((start, end) => {
+      const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
+      lines.set(name, findLineAt(start));
+      if (walk.findNextByte() !== ARRAY_START) return walk.walkValue(1);
+      let index = 0;
+      walk.walkElements(() => {
+        if (index > MAX_ENTRIES) throw makeTooManyEntriesFailure();
+        walk.findNextByte();
+        lines.set(`${name}\n${index}`, findLineAt(walk.at));
+        index += 1;
+        walk.walkValue(2);
+      }, 1);
+    }, 0);
   try {
-    if (walk.findNextByte() === OBJECT_START) walkMembers(walk, bytes, lines, findLineAt);
+    if (walk.findNextByte() === OBJECT_START) walkMembers();
     else walk.walkValue();
     walk.findNextByte();
     if (walk.at < bytes.length) throw new SyntaxError();
@@ -36,28 +51,6 @@ function requireBoundedValues(bytes: Uint8Array): void {
   for (const byte of bytes) if (VALUE_SEPARATORS.has(byte)) separatorCount += 1;
   if (separatorCount > MAX_VALUE_SEPARATORS)
     throw importUnreadable(`it has more than ${MAX_VALUE_SEPARATORS} commas and opening brackets`);
-}
-
-function walkMembers(
-  walk: JsonWalker,
-  bytes: Uint8Array,
-  lines: Map<string, number>,
-  findLineAt: (at: number) => number,
-): void {
-  const decoder = new TextDecoder();
-  walk.walkMembers((start, end) => {
-    const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
-    lines.set(name, findLineAt(start));
-    if (walk.findNextByte() !== ARRAY_START) return walk.walkValue(1);
-    let index = 0;
-    walk.walkElements(() => {
-      if (index > MAX_ENTRIES) throw makeTooManyEntriesFailure();
-      walk.findNextByte();
-      lines.set(`${name}\n${index}`, findLineAt(walk.at));
-      index += 1;
-      walk.walkValue(2);
-    }, 1);
-  }, 0);
 }
 
 /** Returns a function that finds the line of a byte offset; it must be called with ascending offsets. */

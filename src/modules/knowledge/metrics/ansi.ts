@@ -1,3 +1,4 @@
+import { quoteIdentifier } from '../../../tenant-sql/identifiers.ts';
 import { compileDimension } from './compile.ts';
 import type { SemanticItem } from './definition.ts';
 import {
@@ -55,11 +56,8 @@ export function writeAnsiMetric(model: MetricModel, item: SemanticItem): AnsiSql
       const conditions = [...(filter ? [filter] : []), ...filters].map((condition) =>
         writeAnsiSql(condition, budget, rejectAggregate),
       );
-      return makeAggregateSql(
-        aggregate.call,
-        argument ? writeAnsiSql(argument, budget, rejectAggregate) : '*',
-        conditions,
-      );
+      const argumentSql = argument ? writeAnsiSql(argument, budget, rejectAggregate) : '*';
+      return makeAggregateSql(aggregate.call, argumentSql, conditions);
     });
   };
   const sql = compileFormula(item, []);
@@ -96,5 +94,3 @@ function writeAnsiSql(
       return writeAggregate(expression);
   }
 }
-
-const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,4 +1,4 @@
-import { type Expression, ExpressionError, isTimeType, sql, type ValueType } from './expression.ts';
+import { type Expression, ExpressionError, formatType, isTimeType, sql, type ValueType } from './expression.ts';
 import { convertToType } from './types.ts';
 
 /** The type names that a cast accepts. */
@@ -36,8 +36,6 @@ export function castExpression(expression: Expression, type: ValueType): Express
       ? isTimeType(from)
       : !isNotNumeric && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
   if (!isCastPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
-  const name =
-    type === 'integer' ? 'bigint' : type === 'decimal' ? 'numeric' : type === 'datetime' ? 'timestamptz' : type;
   const value = from === 'boolean' && type === 'integer' ? sql('integer')`${expression}::integer` : expression;
-  return sql(type)`${value}::${name}`;
+  return sql(type)`${value}::${formatType(type)}`;
 }

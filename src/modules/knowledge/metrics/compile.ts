@@ -1,11 +1,11 @@
 import type { CompiledSql } from '../../../sql-templates/compiled.ts';
 import { createTextBindings, type FilterOperator } from '../../../tenant-sql/row-filters.ts';
 import type { SemanticItem } from './definition.ts';
-import { type Expression, ExpressionError, isTimeType, sql, type Table, TextBudget } from './expression.ts';
+import { type Expression, ExpressionError, formatType, isTimeType, sql, type Table, TextBudget } from './expression.ts';
 import { type Condition, type Fact, formatGroupName, type Grouping, groupFacts, makeFactSql } from './fact.ts';
-import { semanticItemUnknown } from './failures.ts';
+import { type ItemKind, semanticItemUnknown } from './failures.ts';
 import { truncateTime } from './functions.ts';
-import { formatResultType, Measures } from './measures.ts';
+import { Measures } from './measures.ts';
 import type { MetricModel } from './model.ts';
 
 export const TIME_GRAINS = ['day', 'week', 'month', 'quarter', 'year'] as const;
@@ -30,7 +30,7 @@ export interface CompiledQuery {
   /** The item in each result column, in order. */
   columns: SemanticItem[];
   /** The metrics, the metrics that they build on, the dimensions, and the dimensions of filters. */
-  used: SemanticItem[];
+  used: { id: string; kind: ItemKind; name: string }[];
   /** The tables that the statement reads. */
   tables: Table[];
 }
@@ -81,7 +81,7 @@ function compileQueryWithinBudget(budget: TextBudget, model: MetricModel, query:
   return {
     statement: { text, values },
     columns: [...query.dimensions, ...query.metrics],
-    used: removeDuplicateIds(items),
+    used: removeDuplicateIds(items).map(({ id, kind, name }) => ({ id, kind: kind as ItemKind, name })),
     tables: removeDuplicateIds(statements.flatMap(({ tables }) => tables)),
   };
 }
@@ -118,7 +118,7 @@ function joinFacts(facts: readonly Fact[], groups: readonly string[]): string {
   const measures = facts.flatMap((fact) => fact.measures);
   const unionSelects = facts.map((fact, index) => {
     const columns = measures.map((measure) =>
-      fact.measures.includes(measure) ? measure.name : `NULL::${formatResultType(measure)} AS ${measure.name}`,
+      fact.measures.includes(measure) ? measure.name : `NULL::${formatType(measure.type)} AS ${measure.name}`,
     );
     return `SELECT ${[...groups, ...columns].join(', ')} FROM f${index + 1}`;
   });

@@ -1,3 +1,4 @@
+import type { SemanticItem as StoredItem } from '../semantic/item.ts';
 import {
   type Aggregate,
   type Expression,
@@ -12,22 +13,14 @@ import { parseExpression } from './parse.ts';
 import { listRelationTables, parseColumnName } from './relations.ts';
 import { convertToType } from './types.ts';
 
-/** A semantic item, with the fields that metric queries read. */
-export interface SemanticItem {
-  id: string;
-  kind: 'entity' | 'metric' | 'dimension' | 'mapping';
-  name: string;
-  formula: string | null;
-  filters: readonly string[];
-  aggregation: string | null;
-  /** The mapped tables, by name or id. */
-  mapped_tables: readonly string[];
-  mapped_columns: readonly string[];
-  mapped_relations: readonly string[];
-}
+/** The fields of a semantic item that define its computation. */
+export type ItemDefinition = Pick<
+  StoredItem,
+  'kind' | 'formula' | 'filters' | 'aggregation' | 'mapped_tables' | 'mapped_columns' | 'mapped_relations'
+>;
 
-/** The fields that define the computation of an item. */
-export type ItemDefinition = Omit<SemanticItem, 'id' | 'name'>;
+/** A semantic item, with the fields that metric queries read. */
+export type SemanticItem = ItemDefinition & Pick<StoredItem, 'name'> & { id: string };
 
 /** A dimension: an expression for a value of each row. */
 export interface Dimension {

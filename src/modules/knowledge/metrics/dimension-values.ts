@@ -158,11 +158,8 @@ async function describeMissingValues(
     LOOKUP_LIMITS,
   );
   return describedValues.map(({ dimension, value }, index) => {
-    const similarToValue = similarValues[index] ?? [];
-    const hint =
-      similarToValue.length > 0
-        ? `; it has ${similarToValue.map((alternative) => JSON.stringify(alternative)).join(', ')}`
-        : '';
+    const alternatives = (similarValues[index] ?? []).map((alternative) => JSON.stringify(alternative)).join(', ');
+    const hint = alternatives === '' ? '' : `; it has ${alternatives}`;
     return `"${dimension.name}" has no value ${JSON.stringify(value)}${hint}`;
   });
 }

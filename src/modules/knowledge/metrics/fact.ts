@@ -28,12 +28,6 @@ export interface Condition {
   values: readonly string[];
 }
 
-/** The groupings and conditions that all fact tables of a query share. */
-export interface QueryScope {
-  groupings: readonly Grouping[];
-  conditions: readonly Condition[];
-}
-
 /**
  * Aggregates that are computed together: all of one table, except that a semi-additive one is computed alone, as only
  * some rows count for it.
@@ -45,14 +39,8 @@ export interface Fact {
 
 /** Groups measures into the facts that they are computed from. */
 export function groupFacts(measures: readonly Measure[]): Fact[] {
-  const facts = new Map<string, Fact>();
-  for (const measure of measures) {
-    const key = measure.semiAdditive ? measure.name : measure.rootTable.id;
-    const fact = facts.get(key) ?? { rootTable: measure.rootTable, measures: [] };
-    fact.measures.push(measure);
-    facts.set(key, fact);
-  }
-  return [...facts.values()];
+  const groups = Map.groupBy(measures, (measure) => (measure.semiAdditive ? measure.name : measure.rootTable.id));
+  return [...groups.values()].map((group) => ({ rootTable: (group[0] as Measure).rootTable, measures: group }));
 }
 
 /** Returns the column name of a grouping. */
@@ -65,7 +53,7 @@ export const formatGroupName = (index: number): string => `d${index + 1}`;
 export function makeFactSql(
   model: MetricModel,
   { rootTable, measures }: Fact,
-  { groupings, conditions }: QueryScope,
+  { groupings, conditions }: { groupings: readonly Grouping[]; conditions: readonly Condition[] },
   { bindValue, budget }: Pick<SqlRenderer, 'budget'> & { bindValue: BindValue },
 ): { text: string; tables: Table[] } {
   const joinedTables = new JoinedTables(model, rootTable);
@@ -75,13 +63,7 @@ export function makeFactSql(
     for (const { item: dimension, value } of [...groupings, ...conditions])
       joinedTables.joinTables([item, dimension], [value]);
   }
-  const as: SqlRenderer = {
-    budget,
-    bindText: bindValue,
-    renderColumn: (table, column) => joinedTables.makeColumnSql(table, column),
-    renderAggregate: rejectNestedAggregate,
-    renderMetric: rejectNestedAggregate,
-  };
+  const as = joinedTables.createRenderer(budget, bindValue);
   const groups = groupings.map(({ value }, index) => `${renderSql(value, as)} AS ${formatGroupName(index)}`);
   const conditionSql = conditions.map(({ value, type, operator, values }) =>
     makeComparison(renderSql(value, as), { type }, operator, values, bindValue),
@@ -92,32 +74,19 @@ export function makeFactSql(
     [...distinctFilters].map(([key, filters]) => [key, filters.map((filter) => renderSql(filter, as))]),
   );
   const makeAggregates = measures[0]?.semiAdditive ? makeSemiAdditiveSql : makeAggregatesSql;
-  return {
-    text: makeAggregates({
-      measures,
-      groupExpressions: groups,
-      conditionSql,
-      filterSets,
-      fromSql: joinedTables.from,
-      renderer: as,
-    }),
-    tables: joinedTables.tables,
-  };
+  const { tables, from } = joinedTables;
+  return { text: makeAggregates({ measures, groups, conditionSql, filterSets, from, as }), tables };
 }
-
-const rejectNestedAggregate = () => {
-  throw new Error('an aggregate within an aggregate');
-};
 
 interface FactParts {
   measures: readonly Measure[];
-  groupExpressions: readonly string[];
+  groups: readonly string[];
   /** The conditions of the query, as SQL. */
   conditionSql: readonly string[];
   /** The filters of the metrics, by their key. */
   filterSets: ReadonlyMap<string, readonly string[]>;
-  fromSql: string;
-  renderer: SqlRenderer;
+  from: string;
+  as: SqlRenderer;
 }
 
 const joinConditions = (conditions: readonly string[]): string => conditions.join(' AND ');
@@ -131,14 +100,7 @@ const makeGroupBySql = ({ length }: readonly string[]): string =>
  * Makes the SQL of aggregates over rows. A filter that all aggregates share goes into `WHERE`, others into each aggregate; rows
  * that no aggregate counts are excluded, so that they form no group.
  */
-function makeAggregatesSql({
-  measures,
-  groupExpressions,
-  conditionSql,
-  filterSets,
-  fromSql,
-  renderer: as,
-}: FactParts): string {
+function makeAggregatesSql({ measures, groups, conditionSql, filterSets, from, as }: FactParts): string {
   const [first = []] = filterSets.values();
   const isShared = filterSets.size === 1;
   const anyFilterConditions = [...filterSets.values()].every((filters) => filters.length > 0)
@@ -152,31 +114,25 @@ function makeAggregatesSql({
     return `${makeAggregateSql(measure.call, argument ? renderSql(argument, as) : '*', conditions)} AS ${measure.name}`;
   });
   const conditions = [...conditionSql, ...(isShared ? first : anyFilterConditions)];
-  return `SELECT ${[...groupExpressions, ...columns].join(', ')}\n    ${fromSql}${makeWhereSql(conditions)}${makeGroupBySql(groupExpressions)}`;
+  return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${makeWhereSql(conditions)}${makeGroupBySql(groups)}`;
 }
 
 /** Makes the SQL of one aggregate over the rows of the last, or first, time of each group. */
-function makeSemiAdditiveSql({
-  measures: [measure],
-  groupExpressions,
-  conditionSql,
-  filterSets,
-  fromSql,
-  renderer: as,
-}: FactParts): string {
+function makeSemiAdditiveSql({ measures, groups, conditionSql, filterSets, from, as }: FactParts): string {
+  const [measure] = measures;
   const { call, semiAdditive, filterKey, name } = measure as Measure;
   const at = renderSql((semiAdditive as NonNullable<Measure['semiAdditive']>).timeExpression, as);
   const values = [call.argument, call.filter].map((part) => (part ? renderSql(part, as) : 'true'));
   const rankedColumns = [
-    ...groupExpressions,
+    ...groups,
     `${values[0]} AS v1, ${values[1]} AS v2`,
-    `rank() OVER (${makePartitionBySql(groupExpressions)}ORDER BY ${at}${semiAdditive?.moment === 'last' ? ' DESC' : ''}) AS place`,
+    `rank() OVER (${makePartitionBySql(groups)}ORDER BY ${at}${semiAdditive?.moment === 'last' ? ' DESC' : ''}) AS place`,
   ];
   const conditions = [...conditionSql, ...(filterSets.get(filterKey) ?? []), `${at} IS NOT NULL`];
-  const names = groupExpressions.map((_, index) => formatGroupName(index));
+  const names = groups.map((_, index) => formatGroupName(index));
   const column = `${makeAggregateSql(call, call.argument ? 'v1' : '*', call.filter ? ['v2'] : [])} AS ${name}`;
-  const rows = `SELECT ${rankedColumns.join(', ')}\n    ${fromSql}${makeWhereSql(conditions)}`;
-  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${makeGroupBySql(groupExpressions)}`;
+  const rows = `SELECT ${rankedColumns.join(', ')}\n    ${from}${makeWhereSql(conditions)}`;
+  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${makeGroupBySql(groups)}`;
 }
 
 /** Returns `PARTITION BY` with the SQL of the groups, each without its alias; empty without groups. */

@@ -1,14 +1,10 @@
 import { defineFailure } from '../../../kernel/failure.ts';
-
-/** A semantic item, as responses and failures name it. */
-export interface NamedItem {
-  id: string;
-  kind: string;
-  name: string;
-}
+import type { SemanticItem } from './definition.ts';
 
 /** The kinds of items that a query can request. */
-type ItemKind = 'metric' | 'dimension';
+export type ItemKind = 'metric' | 'dimension';
+
+type NamedItem = Pick<SemanticItem, 'id' | 'kind' | 'name'>;
 
 /** The item does not exist, is not active, or cannot be computed. */
 export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 'invalid', {

@@ -25,9 +25,6 @@ const makeSignature =
 const toArgument = (type: ValueType, value: Expression): Expression =>
   type === 'integer' ? sql('integer')`${convertToType(type, value)}::integer` : convertToType(type, value);
 
-/** Makes the signature of a function of one number, calculated exactly. */
-const makeDecimalSignature = (name: string): MakeCallExpression => makeSignature(name, 'decimal', ['decimal']);
-
 /** Makes the signature of a function of one number whose result has the same type. */
 const makeNumberSignature =
   (name: string): MakeCallExpression =>
@@ -36,8 +33,6 @@ const makeNumberSignature =
     const number = castToNumber(values[0] as Expression);
     return makeCall(number.type, name, [number]);
   };
-
-const makeTextSignature = (name: string): MakeCallExpression => makeSignature(name, 'text', ['text']);
 
 /** Makes the signature of a construct that takes several values of one type. */
 const makeVariadicSignature =
@@ -75,18 +70,17 @@ export function extractTimePart(unit: string, time: Expression): Expression {
   return sql('decimal')`extract(${unit} FROM ${timestamp})`;
 }
 
+/** The functions of one number, calculated exactly. */
+const DECIMAL_FUNCTIONS = ['ceil', 'ceiling', 'floor', 'sign', 'sqrt', 'exp', 'ln'];
+/** The functions that make a text of one text. */
+const TEXT_FUNCTIONS = ['lower', 'upper', 'btrim', 'ltrim', 'rtrim'];
+
 /** The supported functions. Constructs with a syntax of their own are in the parser. */
 export const FUNCTIONS: ReadonlyMap<string, MakeCallExpression> = new Map<string, MakeCallExpression>([
   ['abs', makeNumberSignature('abs')],
-  ['ceil', makeDecimalSignature('ceil')],
-  ['ceiling', makeDecimalSignature('ceiling')],
-  ['floor', makeDecimalSignature('floor')],
+  ...DECIMAL_FUNCTIONS.map((name) => [name, makeSignature(name, 'decimal', ['decimal'])] as const),
   ['round', makeSignature('round', 'decimal', ['decimal', 'integer'], 1)],
   ['trunc', makeSignature('trunc', 'decimal', ['decimal', 'integer'], 1)],
-  ['sign', makeDecimalSignature('sign')],
-  ['sqrt', makeDecimalSignature('sqrt')],
-  ['exp', makeDecimalSignature('exp')],
-  ['ln', makeDecimalSignature('ln')],
   ['power', makeSignature('power', 'decimal', ['decimal', 'decimal'])],
   [
     'mod',
@@ -100,12 +94,8 @@ export const FUNCTIONS: ReadonlyMap<string, MakeCallExpression> = new Map<string
   ['least', makeVariadicSignature('least', 1, MAX_ARGUMENTS)],
   ['coalesce', makeVariadicSignature('coalesce', 1, MAX_ARGUMENTS)],
   ['nullif', makeVariadicSignature('nullif', 2, 2)],
-  ['lower', makeTextSignature('lower')],
-  ['upper', makeTextSignature('upper')],
-  ['trim', makeTextSignature('btrim')],
-  ['btrim', makeTextSignature('btrim')],
-  ['ltrim', makeTextSignature('ltrim')],
-  ['rtrim', makeTextSignature('rtrim')],
+  ...TEXT_FUNCTIONS.map((name) => [name, makeSignature(name, 'text', ['text'])] as const),
+  ['trim', makeSignature('btrim', 'text', ['text'])],
   ['length', makeSignature('length', 'integer', ['text'])],
   ['left', makeSignature('left', 'text', ['text', 'integer'])],
   ['right', makeSignature('right', 'text', ['text', 'integer'])],
@@ -149,19 +139,14 @@ const requireOrderedType = ({ type }: Expression): ValueType => {
 };
 const toBooleanType = (value: Expression): ValueType => convertToType('boolean', value).type;
 
+const NUMBER_AGGREGATES = ['sum', 'avg', 'stddev', 'stddev_samp', 'stddev_pop', 'variance', 'var_samp', 'var_pop'];
+
 /** The supported aggregates: the type of the result by the type of the argument. */
 export const AGGREGATES: ReadonlyMap<string, (value: Expression) => ValueType> = new Map([
-  ['sum', toDecimalType],
-  ['avg', toDecimalType],
+  ...NUMBER_AGGREGATES.map((name) => [name, toDecimalType] as const),
   ['count', () => 'integer' as const],
   ['min', requireOrderedType],
   ['max', requireOrderedType],
-  ['stddev', toDecimalType],
-  ['stddev_samp', toDecimalType],
-  ['stddev_pop', toDecimalType],
-  ['variance', toDecimalType],
-  ['var_samp', toDecimalType],
-  ['var_pop', toDecimalType],
   ['bool_and', toBooleanType],
   ['bool_or', toBooleanType],
 ]);

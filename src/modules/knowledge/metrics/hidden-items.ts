@@ -1,7 +1,8 @@
 import { findReadDenials } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { isNothingDenied } from '../../../permissions/denials.ts';
-import { joinUniqueKey } from '../resources/service.ts';
+import { joinUniqueKey } from '../resources/definition.ts';
+import type { MetricQueryInput } from './query.ts';
 import { selectDeniedItems } from './store.ts';
 import { listMetricNames } from './tokens.ts';
 
@@ -41,15 +42,11 @@ export async function findHiddenItems(ctx: CompanyContext): Promise<HiddenItems>
   return { ids: new Set([...hiddenItems].map(({ id }) => id)), keys: new Set([...hiddenItems].flatMap(listKeys)) };
 }
 
-/** The metrics, dimensions and filters of a query: by name as the caller sends it, by id as it is stored. */
-interface QueriedItems {
-  metrics: readonly string[];
-  dimensions: readonly string[];
-  filters: readonly { dimension: string }[];
-}
-
-/** Tells whether a query names a hidden item. */
-export function namesHiddenItem({ metrics, dimensions, filters }: QueriedItems, { ids, keys }: HiddenItems): boolean {
+/** Tells whether a query names a hidden item, by its name or its id. */
+export function namesHiddenItem(
+  { metrics, dimensions, filters }: MetricQueryInput,
+  { ids, keys }: HiddenItems,
+): boolean {
   const isHidden = (kind: string, name: string) => ids.has(name) || keys.has(joinUniqueKey(kind, name));
   const allDimensions = [...dimensions, ...filters.map(({ dimension }) => dimension)];
   return metrics.some((name) => isHidden('metric', name)) || allDimensions.some((name) => isHidden('dimension', name));

@@ -1,6 +1,14 @@
 import { quoteIdentifier, quoteQualified } from '../../../tenant-sql/identifiers.ts';
+import type { BindValue } from '../../../tenant-sql/row-filters.ts';
 import type { SemanticItem } from './definition.ts';
-import { type Expression, listTables, type Table, type ValueType } from './expression.ts';
+import {
+  type Expression,
+  listTables,
+  type SqlRenderer,
+  type Table,
+  type TextBudget,
+  type ValueType,
+} from './expression.ts';
 import { makeJoinFailure } from './measures.ts';
 import type { MetricModel } from './model.ts';
 import { isPath, type Path } from './relations.ts';
@@ -33,16 +41,25 @@ export class JoinedTables {
       const name = `j${this.#joins.length + 1}`;
       this.#names.set(to.table.id, name);
       this.tables.push(to.table);
-      const [left, right] = [this.makeColumnSql(from.table, from.column), this.makeColumnSql(to.table, to.column)];
-      const castSuffix = areComparable(findColumnType(from), findColumnType(to)) ? '' : '::text';
+      const [left, right] = [from, to].map(({ table, column }) => this.#makeColumnSql(table, column));
+      const castSuffix = findTypeFamily(from) === findTypeFamily(to) ? '' : '::text';
       this.#joins.push(
         `LEFT JOIN ${quoteQualified('public', to.table.name)} AS ${name} ON ${left}${castSuffix} = ${right}${castSuffix}`,
       );
     }
   }
 
-  makeColumnSql(table: Table, column: string): string {
+  #makeColumnSql(table: Table, column: string): string {
     return `${this.#names.get(table.id)}.${quoteIdentifier(column)}`;
+  }
+
+  /** Creates the renderer of expressions over the rows of the joined tables: they contain no aggregates. */
+  createRenderer(budget: TextBudget, bindText: BindValue): SqlRenderer {
+    const rejectAggregate = () => {
+      throw new Error('an aggregate in an expression over rows');
+    };
+    const renderColumn = (table: Table, column: string) => this.#makeColumnSql(table, column);
+    return { budget, bindText, renderColumn, renderAggregate: rejectAggregate, renderMetric: rejectAggregate };
   }
 
   get from(): string {
@@ -50,15 +67,15 @@ export class JoinedTables {
   }
 }
 
-const findColumnType = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
-  table.columns.find(({ name }) => name === column)?.type;
-
 const TYPE_FAMILIES: Partial<Record<ValueType, string>> = {
   integer: 'number',
   decimal: 'number',
   date: 'time',
   datetime: 'time',
 };
-const areComparable = (a: ValueType | undefined, b: ValueType | undefined): boolean =>
-  a === b ||
-  (a !== undefined && b !== undefined && TYPE_FAMILIES[a] !== undefined && TYPE_FAMILIES[a] === TYPE_FAMILIES[b]);
+
+/** Finds the family of a column's type: values of one family can be compared. */
+function findTypeFamily({ table, column }: { table: Table; column: string }): string | undefined {
+  const type = table.columns.find(({ name }) => name === column)?.type;
+  return type && (TYPE_FAMILIES[type] ?? type);
+}

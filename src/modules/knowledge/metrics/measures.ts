@@ -2,7 +2,6 @@ import type { Metric, SemanticItem, SemiAdditive } from './definition.ts';
 import {
   type Aggregate,
   type Expression,
-  formatType,
   listTables,
   renderSql,
   type SqlRenderer,
@@ -105,9 +104,8 @@ export class Measures {
     if (knownMeasure) return knownMeasure;
     if (this.measures.length === MAX_MEASURES) throw makeMetricTooLargeFailure(item, `${MAX_MEASURES} aggregates`);
     const distinctFilters = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
-    const name = `a${this.measures.length + 1}`;
     const measure: Measure = {
-      name,
+      name: `a${this.measures.length + 1}`,
       item,
       call,
       type,
@@ -132,9 +130,6 @@ export class Measures {
   }
 }
 
-/** Returns the Postgres type of an aggregate's column. */
-export const formatResultType = ({ type }: Measure): string => formatType(type);
-
 const makeMetricTooLargeFailure = (item: SemanticItem, limitText: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${limitText}`);
 
@@ -152,10 +147,10 @@ function findRoot(model: MetricModel, item: SemanticItem, metric: Metric, call: 
 /** Returns the failure for tables that cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
 export function makeJoinFailure(items: readonly SemanticItem[], paths: readonly (Path | MissingPath)[]) {
   const missingPaths = paths.filter((path): path is MissingPath => !isPath(path));
-  const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable } as const;
-  for (const reason of ['ambiguous', 'fans_out', 'unreachable'] as const) {
+  const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable };
+  for (const [reason, makeFailure] of Object.entries(failures)) {
     const missingPath = missingPaths.find((candidate) => candidate.reason === reason);
-    if (missingPath) return failures[reason](items, missingPath.relations);
+    if (missingPath) return makeFailure(items, missingPath.relations);
   }
   throw new Error('the tables can be joined');
 }

@@ -28,8 +28,7 @@ const RESERVED_WORDS = new Set(
  * ExpressionError for any other text
  */
 export function parseExpression(text: string, scope: ExpressionScope): Expression {
-  const parser = new Parser(tokenize(text), scope);
-  return parser.parseWholeExpression();
+  return new Parser(tokenize(text), scope).parseWholeExpression();
 }
 
 class Parser extends OperatorParser {

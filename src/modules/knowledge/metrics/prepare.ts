@@ -5,7 +5,7 @@ import { type CompiledQuery, compileDimension, compileQuery, type MetricQuery } 
 import { isTimeType, type Table } from './expression.ts';
 import type { MetricModel } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
-import { readQueryItems, readQueryTables, resolveQuery, resolveWithItems } from './resolve.ts';
+import { readQueryItems, readQueryTables, resolveQuery } from './resolve.ts';
 
 /** A query that is compiled for the current tables. */
 export interface PreparedQuery extends CompiledQuery {
@@ -17,7 +17,8 @@ export interface PreparedQuery extends CompiledQuery {
 
 /** Resolves the items of a query and compiles it. @throws the failures of `compileFailures`; `invalid` naming the field */
 export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInput): Promise<PreparedQuery> {
-  const { model, query } = await resolveQuery(ctx, input);
+  const { model, itemIndex } = await readQueryItems(ctx, [input]);
+  const query = resolveQuery(input, model, itemIndex);
   const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
   const timeDimensionIds = dimensions
     .filter((item) => isTimeType(compileDimension(model, item).type))
@@ -56,31 +57,24 @@ export async function findQueryProblems(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
 ): Promise<(string | null)[]> {
-  const findProblem = (work: () => unknown): string | null => {
-    try {
-      work();
-      return null;
-    } catch (error) {
-      if (isInvalidInput(error)) return joinProblems(error);
-      throw error;
-    }
+  const toProblem = (error: unknown): string => {
+    if (isInvalidInput(error)) return joinProblems(error);
+    throw error;
   };
-  let queryItems: Awaited<ReturnType<typeof readQueryItems>>;
   try {
-    queryItems = await readQueryItems(ctx, inputs);
+    const { model, itemIndex } = await readQueryItems(ctx, inputs);
+    return inputs.map((input) => {
+      try {
+        compileQuery(model, resolveQuery(input, model, itemIndex));
+        return null;
+      } catch (error) {
+        return toProblem(error);
+      }
+    });
   } catch (error) {
-    return inputs.map(() =>
-      findProblem(() => {
-        throw error;
-      }),
-    );
+    const problem = toProblem(error);
+    return inputs.map(() => problem);
   }
-  return inputs.map((input) =>
-    findProblem(() => {
-      const { model, query } = resolveWithItems(queryItems, input);
-      compileQuery(model, query);
-    }),
-  );
 }
 
 /** Returns the problems of a query in one text. */

@@ -3,11 +3,11 @@ import { readTogether } from '../../../db/client.ts';
 import { type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { acceptsOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
-import { joinUniqueKey, normalizeName } from '../resources/service.ts';
+import { joinUniqueKey, normalizeName } from '../resources/definition.ts';
 import { compileDimension, MAX_SQL_LENGTH, type MetricQuery } from './compile.ts';
 import { listTableNames, type SemanticItem } from './definition.ts';
 import { isTimeType, type Table, type TableColumn } from './expression.ts';
-import { semanticItemUnknown } from './failures.ts';
+import { type ItemKind, semanticItemUnknown } from './failures.ts';
 import { findHiddenItems } from './hidden-items.ts';
 import { MetricModel } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
@@ -21,8 +21,6 @@ import { describeExpectation, encodeValue } from './types.ts';
 const MAX_RELATIONS = 2_000;
 /** The maximum number of metrics building on one another that a query reads. */
 const MAX_ITEMS = 200;
-
-type ItemKind = 'metric' | 'dimension';
 
 /** The items of a company that a query needs, by id and by name. */
 export class ItemIndex {
@@ -50,35 +48,11 @@ export class ItemIndex {
   }
 }
 
-/** A query with the model that it is compiled from. */
-export interface ResolvedQuery {
-  model: MetricModel;
-  query: MetricQuery;
-}
-
-/** The items of one or several queries, with the model that the queries are compiled from. */
-export interface QueryItems {
-  model: MetricModel;
-  itemIndex: ItemIndex;
-}
-
 /**
- * Resolves the items of a query, the items that they build on, their tables and the company's relations, and parses its values.
- * @throws semanticItemUnknown; `invalidInput` naming the field
+ * Reads the items of queries, the items that they build on, their tables and the company's relations. @returns the index of the
+ * items, and the model that the queries are compiled from
  */
-export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput): Promise<ResolvedQuery> {
-  const queryItems = await readQueryItems(ctx, [input]);
-  return resolveWithItems(queryItems, input);
-}
-
-/** Resolves one of several queries whose items were read together. */
-export const resolveWithItems = ({ model, itemIndex }: QueryItems, input: MetricQueryInput): ResolvedQuery => ({
-  model,
-  query: toMetricQuery(input, model, itemIndex),
-});
-
-/** Reads the items, tables and relations of several queries. */
-export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<QueryItems> {
+export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]) {
   const { itemIndex, relations } = await readItems(ctx, inputs);
   const names = [...itemIndex.itemsById.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(listRelationTables)]);
@@ -95,10 +69,7 @@ export async function readQueryTables(ctx: CompanyContext, input: MetricQueryInp
   );
 }
 
-async function readItems(
-  ctx: CompanyContext,
-  inputs: readonly MetricQueryInput[],
-): Promise<{ itemIndex: ItemIndex; relations: string[] }> {
+async function readItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]) {
   const { companyId } = ctx.actor;
   const metrics = inputs.flatMap((query) => query.metrics);
   const dimensions = inputs.flatMap((query) => [
@@ -112,7 +83,7 @@ async function readItems(
   ];
   const { ids: hiddenIds } = await findHiddenItems(ctx);
   const { items, relations } = await readTogether(ctx.db, {
-    items: selectItems(ctx.db, companyId, { ids, keys, hiddenIds: hiddenIds }),
+    items: selectItems(ctx.db, companyId, { ids, keys, hiddenIds }),
     relations: selectRelations(ctx.db, companyId, hiddenIds, MAX_RELATIONS + 1),
   });
   if (relations.length > MAX_RELATIONS) {
@@ -121,26 +92,17 @@ async function readItems(
   }
   const itemIndex = new ItemIndex();
   for (let addedItems = itemIndex.addItems(items); addedItems.length > 0; ) {
-    const missingKeys = addedItems.flatMap(createMissingKeyFinder(itemIndex));
+    const missingKeys = addedItems
+      .flatMap(({ kind, formula }) => (kind === 'metric' ? listMetricNames(formula ?? '') : []))
+      .flatMap((name) => (itemIndex.findByName('metric', name) ? [] : joinUniqueKey('metric', name)));
     if (missingKeys.length === 0 || itemIndex.itemsById.size > MAX_ITEMS * inputs.length) break;
-    addedItems = itemIndex.addItems(
-      await selectItems(ctx.db, companyId, { ids: [], keys: missingKeys, hiddenIds: hiddenIds }),
-    );
+    addedItems = itemIndex.addItems(await selectItems(ctx.db, companyId, { ids: [], keys: missingKeys, hiddenIds }));
   }
-  return { itemIndex: itemIndex, relations: relations.map(({ text }) => text) };
+  return { itemIndex, relations: relations.map(({ text }) => text) };
 }
 
-/** Returns a function that finds the keys of the metrics that an item builds on and that were not read yet. */
-const createMissingKeyFinder =
-  (itemIndex: ItemIndex) =>
-  ({ kind, formula }: SemanticItem): string[] =>
-    kind !== 'metric' || formula === null
-      ? []
-      : listMetricNames(formula).flatMap((name) =>
-          itemIndex.findByName('metric', name) ? [] : [joinUniqueKey('metric', name)],
-        );
-
-function toMetricQuery(input: MetricQueryInput, model: MetricModel, itemIndex: ItemIndex): MetricQuery {
+/** Resolves the items of a query and parses its values. @throws semanticItemUnknown; `invalidInput` naming the field */
+export function resolveQuery(input: MetricQueryInput, model: MetricModel, itemIndex: ItemIndex): MetricQuery {
   const metrics = input.metrics.map((name) => itemIndex.requireItem('metric', name));
   const dimensions = input.dimensions.map((name) => itemIndex.requireItem('dimension', name));
   const problems = [...findRepetitions('metrics', metrics), ...findRepetitions('dimensions', dimensions)];

@@ -9,18 +9,6 @@ import { type PreparedQuery, prepareForReader, requireReadableTables } from './p
 import type { MetricQueryInput } from './query.ts';
 import { readTables } from './tables.ts';
 
-export { checkValues, sampleValues } from './dimension-values.ts';
-export { findHiddenItems, type HiddenItems, namesHiddenItem } from './hidden-items.ts';
-export {
-  findQueryProblems,
-  joinProblems,
-  mayReadTables,
-  type PreparedQuery,
-  prepareForReader,
-  prepareMetrics,
-  replaceFilterValues,
-} from './prepare.ts';
-
 /** The result of a metric query, with its SQL and the items that it used. */
 export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
 
@@ -76,9 +64,7 @@ async function areTablesUnchanged(ctx: PrincipalContext, tables: readonly Table[
     ctx,
     tables.map(({ id }) => id),
   );
-  const describeShapes = (comparedTables: readonly Table[]) =>
-    comparedTables
-      .map(({ id, name, version, uniqueColumns: unique }) => JSON.stringify([id, name, version, [...unique].sort()]))
-      .sort();
-  return describeShapes(tables).join() === describeShapes(now).join();
+  const describeShape = ({ id, name, version, uniqueColumns }: Table) =>
+    JSON.stringify([id, name, version, [...uniqueColumns].sort()]);
+  return new Set(tables.map(describeShape)).symmetricDifference(new Set(now.map(describeShape))).size === 0;
 }

@@ -34,16 +34,7 @@ function makeValuesSql(
   const joinedTables = new JoinedTables(model, root);
   joinedTables.joinTables([item], [value]);
   const { values, bindValue } = createTextBindings();
-  const rejectAggregate = () => {
-    throw new Error('an aggregate within a dimension');
-  };
-  const as = {
-    budget: new TextBudget(MAX_SQL_LENGTH),
-    bindText: bindValue,
-    renderColumn: joinedTables.makeColumnSql.bind(joinedTables),
-    renderAggregate: rejectAggregate,
-    renderMetric: rejectAggregate,
-  };
+  const as = joinedTables.createRenderer(new TextBudget(MAX_SQL_LENGTH), bindValue);
   const text = writeStatement(`SELECT ${renderSql(value, as)}::text AS v\n    ${joinedTables.from}`, bindValue);
   return { statement: { text, values }, tables: joinedTables.tables };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { makeView } from '../../../http/wire.ts';
 import { resultCellSchema } from '../../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../../tenant-sql/columns.ts';
 import type { MetricResult } from './service.ts';
@@ -9,9 +10,6 @@ export const usedItems = z
   .meta({
     description: 'The metrics, the metrics that they build on, the dimensions, and the dimensions of the filters.',
   });
-
-export const viewUsedItems = (items: MetricResult['used']): z.input<typeof usedItems> =>
-  items.map(({ id, kind, name }) => ({ id, kind: kind as 'metric' | 'dimension', name }));
 
 export const metricResult = z
   .object({
@@ -28,11 +26,5 @@ export const metricResult = z
   })
   .meta({ id: 'MetricResult' });
 
-export const viewResult = ({ columns, rows, truncated, sql, used }: MetricResult): z.input<typeof metricResult> => ({
-  columns,
-  rows,
-  row_count: rows.length,
-  truncated,
-  sql,
-  used: viewUsedItems(used),
-});
+const viewMetricResult = makeView(metricResult);
+export const viewResult = (result: MetricResult) => viewMetricResult({ ...result, rowCount: result.rows.length });

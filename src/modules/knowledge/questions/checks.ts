@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { truncateText } from '../../../kernel/text.ts';
-import { findQueryProblems } from '../metrics/service.ts';
+import { findQueryProblems } from '../metrics/prepare.ts';
 import { parseStoredQuery } from './question.ts';
 import * as store from './store.ts';
 
@@ -20,7 +20,8 @@ export async function recordChecks(
 ): Promise<readonly (string | null)[]> {
   let recordedProblems = knownProblems;
   for (let count = 0; count < MAX_CHECKS; count += 1) {
-    const problems = await findProblems(ctx, rows);
+    const foundProblems = await findQueryProblems(ctx, rows.map(parseStoredQuery));
+    const problems = foundProblems.map((problem) => problem && truncateText(problem, MAX_REASON_LENGTH));
     if (recordedProblems && problems.every((problem, index) => problem === recordedProblems?.[index])) break;
     await commit(ctx.db, {
       checks: rows.map((row, index) => store.recordCheck(ctx.db, row, problems[index] ?? null, ctx.now())),
@@ -28,10 +29,4 @@ export async function recordChecks(
     recordedProblems = problems;
   }
   return recordedProblems ?? [];
-}
-
-async function findProblems(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
-  const queries = rows.map(parseStoredQuery);
-  const problems = await findQueryProblems(ctx, queries);
-  return problems.map((problem) => problem && truncateText(problem, MAX_REASON_LENGTH));
 }

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES } from '../resources/service.ts';
+import { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES } from '../resources/checks.ts';
 import { recordChecks } from './checks.ts';
 import * as store from './store.ts';
 

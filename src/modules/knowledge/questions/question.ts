@@ -1,7 +1,7 @@
 import { ExactNumber } from '../../../kernel/exact-json.ts';
 import { type Denials, NOTHING_DENIED } from '../../../permissions/denials.ts';
+import { type HiddenItems, namesHiddenItem } from '../metrics/hidden-items.ts';
 import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
-import { type HiddenItems, namesHiddenItem } from '../metrics/service.ts';
 import { makeTextSchema } from '../resources/fields.ts';
 import type { QuestionRow } from './store.ts';
 

@@ -4,16 +4,14 @@ import { commit, type Statement } from '../../../db/client.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import { invalidInput } from '../../../kernel/failure.ts';
 import type { Denials } from '../../../permissions/denials.ts';
+import { findHiddenItems, type HiddenItems, namesHiddenItem } from '../metrics/hidden-items.ts';
+import { prepareForReader } from '../metrics/prepare.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
-import { findHiddenItems, type HiddenItems, namesHiddenItem, prepareForReader } from '../metrics/service.ts';
-import { isDatabaseUnreachable } from '../resources/service.ts';
+import { isDatabaseUnreachable } from '../resources/checks.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
 import { findHiddenQuestions, makeQuestionKey, parseStoredQuery, toStoredQuery } from './question.ts';
 import * as store from './store.ts';
-
-export { findHiddenQuestions, makeQuestionKey, parseStoredQuery, toStoredQuery } from './question.ts';
-export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** A question and its query, as people send them. */
 export interface QuestionInput {
@@ -54,11 +52,6 @@ export async function findVerifiedQuestion(
 ): Promise<store.QuestionRow | undefined> {
   const [row] = await store.selectQuestionByKey(ctx.db, ctx.actor.companyId, makeQuestionKey(question));
   return row?.status === 'verified' ? row : undefined;
-}
-
-/** Tells whether the company has a question to check again when items or tables change. */
-export async function hasAnyQuestion(ctx: CompanyContext): Promise<boolean> {
-  return (await store.selectHasQuestions(ctx.db, ctx.actor.companyId)).length > 0;
 }
 
 /**

@@ -4,7 +4,6 @@ import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type QuestionStatus, verifiedQuestions as questions } from '../../../db/schema/knowledge-questions.ts';
 import { existsSql, insertWhen, matchesId } from '../../../db/statements.ts';
-
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type QuestionRow = typeof questions.$inferSelect;
@@ -22,7 +21,8 @@ const hasQuotaLeft = (companyId: string): SQL =>
 /** Returns the SQL condition that the company has a question that must be checked when something changes. */
 export const hasQuestions = (companyId: string): SQL => existsSql(questions, isUnarchived(companyId));
 
-export const selectHasQuestions = (db: ControlDb, companyId: string) =>
+/** Selects a question to check again when items or tables change, if the company has one. */
+export const selectAnyQuestion = (db: ControlDb, companyId: string) =>
   db.select({ id: questions.id }).from(questions).where(isUnarchived(companyId)).limit(1);
 
 export const selectQuestion = (db: ControlDb, companyId: string, id: string) =>

@@ -5,7 +5,8 @@ import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
 import { makeView } from '../../../http/wire.ts';
 import { timestampSchema } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
-import { parseStoredQuery, type QuestionRow } from './service.ts';
+import { parseStoredQuery } from './question.ts';
+import type { QuestionRow } from './store.ts';
 
 export const questionRecord = z
   .object({

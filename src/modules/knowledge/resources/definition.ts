@@ -1,9 +1,9 @@
 import type { ZodType } from 'zod';
-import type { Principal } from '../../../access/actors.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
 import { limitCombiningMarks } from '../../../kernel/text.ts';
+import type { Action, ResourceType as ArnType } from '../../../permissions/actions.ts';
 import type { JobMessage } from '../../../platform/job-messages.ts';
 import type { ResourceFailures } from './failures.ts';
 import type { Resource } from './reading.ts';
@@ -47,11 +47,10 @@ export interface ResourceDefinition<C extends Content = Content> {
   patchSchema: ZodType<Partial<C> & { status?: Status }>;
   /** The values of fields that were not sent. */
   defaults: Partial<C>;
-  permissions: {
-    requireCreate(actor: Principal): void;
-    requireUpdate(actor: Principal, id: string): void;
-    requireDelete(actor: Principal, id: string): void;
-  };
+  /** The actions of the permission catalogue. */
+  actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
+  /** The type in the ARNs of the actions, where their service has several types. */
+  arnType?: ArnType;
   getName(content: C): string;
   /** Returns the key that must be unique among the resources of the type, not counting archived ones. */
   makeUniqueKey(content: C): string;

@@ -5,28 +5,16 @@ import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { created, declareVersion, type Endpoint, noContent, ok } from '../../../http/endpoint.ts';
 import { endpoint, listOf, pagesQuery, viewList } from '../../../http/surfaces/knowledge.ts';
 import type { FailureType } from '../../../kernel/failure.ts';
-import type { Action, ResourceType } from '../../../permissions/actions.ts';
 import type { ResourceDefinition } from './definition.ts';
-import {
-  archiveResource,
-  changeResource,
-  createResource,
-  getResource,
-  listResources,
-  listVersions,
-  type Resource,
-  type ResourceFilter,
-} from './service.ts';
+import { archiveResource, changeResource, createResource } from './lifecycle.ts';
+import { getResource, listResources, listVersions, type Resource } from './reading.ts';
+import type { ResourceFilter } from './store.ts';
 import { versionRecord, viewVersion } from './views.ts';
 
 /** The parts of a resource type's endpoints that differ between types. */
 interface ResourceRoutes<C extends Content, Shown extends ZodType, Query> {
   definition: ResourceDefinition<C>;
   path: `/api/v1/domain-knowledge/${string}`;
-  /** The actions of the permission catalogue. */
-  actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
-  /** The type of the actions' resource, where their service has several types. */
-  resource?: ResourceType;
   /** The names of the type in texts: with its article, `an ontology node`; the plural; and a short name, `node`. */
   names: { singular: string; plural: string; short: string };
   /** The names of the type in operation ids. */
@@ -46,9 +34,10 @@ export function createResourceEndpoints<
   Shown extends ZodType,
   Query extends { page: number; per_page: number },
 >(routes: ResourceRoutes<C, Shown, Query>): Endpoint[] {
-  const { definition, path, actions, names, ids, descriptions, viewSchema, view, fails } = routes;
+  const { definition, path, names, ids, descriptions, viewSchema, view, fails } = routes;
+  const { actions, arnType } = definition;
   const { notFound, archived, duplicate } = definition.failures;
-  const resource = routes.resource && { resource: routes.resource };
+  const resource = arnType && { resource: arnType };
   const resourcePath = `${path}/{id}` as '/{id}';
   const viewResource = async (ctx: PrincipalContext, foundResource: Resource<C>) =>
     (await view(ctx, [foundResource]))[0] as z.input<Shown>;

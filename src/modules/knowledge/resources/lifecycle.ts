@@ -1,3 +1,4 @@
+import { requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
@@ -24,14 +25,14 @@ export async function changeResource<C extends Content>(
   id: string,
   changes: ResourceInput<C>,
 ): Promise<Resource<C>> {
-  if (changes.status === 'archived') definition.permissions.requireDelete(ctx.actor, id);
+  if (changes.status === 'archived') requireAction(ctx.actor, definition.actions.archive, id, definition.arnType);
   return retryOnConcurrentChange(async () => {
     const storedResource = await getResource(ctx, definition, id);
-    const isSameStatus = (changes.status ?? storedResource.status) === storedResource.status;
+    const { status = storedResource.status, ...fields } = changes;
+    const isSameStatus = status === storedResource.status;
     if (storedResource.status === 'archived' && isSameStatus) throw definition.failures.archived();
-    return isWithoutEffect(storedResource, changes)
-      ? storedResource
-      : replaceVersion(ctx, definition, storedResource, changes);
+    const isUnchanged = isSameStatus && Object.keys(findChangedFields(storedResource.content, fields)).length === 0;
+    return isUnchanged ? storedResource : replaceVersion(ctx, definition, storedResource, changes);
   });
 }
 
@@ -46,12 +47,4 @@ export async function archiveResource<C extends Content>(
     if (storedResource.status === 'archived') throw definition.failures.notFound();
     return insertArchivedVersion(ctx, definition, storedResource);
   });
-}
-
-function isWithoutEffect<C extends Content>(
-  storedResource: Resource<C>,
-  { status, ...fields }: ResourceInput<C>,
-): boolean {
-  if (status !== undefined && status !== storedResource.status) return false;
-  return Object.keys(findChangedFields(storedResource.content, fields)).length === 0;
 }

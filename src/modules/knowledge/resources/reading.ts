@@ -54,19 +54,15 @@ export const listUnarchivedResources = (
   ctx: CompanyContext,
   { type, facet, mentionedIn, limit }: { type: ResourceType; facet?: string; mentionedIn?: string; limit: number },
 ): Promise<Resource[]> => {
-  const scope = { companyId: ctx.actor.companyId, resourceType: type };
-  const options = { facet, ...(mentionedIn !== undefined && { mentionedIn: normalizeName(mentionedIn) }) };
-  return store.selectUnarchivedResources(ctx.db, { ...scope, ...options }, limit).all();
+  const scope = { companyId: ctx.actor.companyId, resourceType: type, facet };
+  const text = mentionedIn === undefined ? undefined : normalizeName(mentionedIn);
+  return store.selectUnarchivedResources(ctx.db, scope, text, limit).all();
 };
 
 /** Counts the resources of a type (and facet) that are not archived, without those that lists hide from the caller. */
 export async function countResources(ctx: CompanyContext, type: ResourceType, facet?: string): Promise<number> {
-  const scope = {
-    companyId: ctx.actor.companyId,
-    resourceType: type,
-    denials: findListDenials(ctx.actor, type),
-  };
-  const [row] = await store.countUnarchivedResources(ctx.db, scope, facet);
+  const scope = { companyId: ctx.actor.companyId, resourceType: type, facet };
+  const [row] = await store.countUnarchivedResources(ctx.db, scope, findListDenials(ctx.actor, type));
   return row?.count ?? 0;
 }
 
@@ -78,12 +74,9 @@ export async function listResources<C extends Content>(
   page: { page: number; perPage: number },
 ) {
   const searchText = filter.search === undefined ? undefined : toSearchText(filter.search);
-  const scope = {
-    companyId: ctx.actor.companyId,
-    resourceType: definition.type,
-    denials: findListDenials(ctx.actor, definition.type),
-  };
-  const resourcePage = await store.readResources(ctx.db, scope, { ...filter, search: searchText }, page);
+  const scope = { companyId: ctx.actor.companyId, resourceType: definition.type };
+  const denials = findListDenials(ctx.actor, definition.type);
+  const resourcePage = await store.readResources(ctx.db, scope, { ...filter, search: searchText, denials }, page);
   return { ...resourcePage, records: resourcePage.records as Resource<C>[] };
 }
 
@@ -95,7 +88,7 @@ export async function listVersions(
   page: { page: number; perPage: number },
 ) {
   await getResource(ctx, definition, id);
-  return store.readVersions(ctx.db, { companyId: ctx.actor.companyId, resourceId: id }, page);
+  return store.readVersions(ctx.db, ctx.actor.companyId, id, page);
 }
 
 /** Returns the content of a resource's version, with its status; undefined when there is no such version. */

@@ -2,13 +2,7 @@ import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
-import {
-  type ResourceType,
-  resources,
-  type Status,
-  type ValidationError,
-  versions,
-} from '../../../db/schema/knowledge-resources.ts';
+import { resources, type Status, type ValidationError, versions } from '../../../db/schema/knowledge-resources.ts';
 import { HAS_CHANGED_ROWS, insertWhen, makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
@@ -19,11 +13,7 @@ export type VersionRow = typeof versions.$inferSelect;
 export type WriteCondition = SQL;
 
 /** The key of a resource within all companies. */
-export interface ResourceKey {
-  companyId: string;
-  resourceType: ResourceType;
-  id: string;
-}
+export type ResourceKey = Pick<ResourceRow, 'companyId' | 'resourceType' | 'id'>;
 
 const isResourceWithKey = ({ companyId, resourceType, id }: ResourceKey): SQL =>
   and(matchesId(resources, companyId, id), eq(resources.resourceType, resourceType)) as SQL;
@@ -39,50 +29,44 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
     .from(resources)
     .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${makeIdListSql(ids)}`));
 
+/** The resources of a company of one type, and of one facet where it is given. */
+type ResourceScope = Pick<ResourceRow, 'companyId' | 'resourceType'> & { facet?: string };
+
+const isInScope = ({ companyId, resourceType, facet }: ResourceScope): SQL =>
+  and(
+    eq(resources.companyId, companyId),
+    eq(resources.resourceType, resourceType),
+    facet === undefined ? undefined : eq(resources.facet, facet),
+  ) as SQL;
+
+const isUnarchived = ne(resources.status, 'archived');
+
 /**
- * Selects the resources of a type that are not archived, last changed first. @param mentionedIn a text of `normalizeName`:
- * resources whose unique key, such as the name, occurs in it come first
+ * Selects resources that are not archived, last changed first. @param mentionedIn a text of `normalizeName`: resources whose
+ * unique key, such as the name, occurs in it come first
  */
 export const selectUnarchivedResources = (
   db: ControlDb,
-  scope: { companyId: string; resourceType: ResourceType; facet?: string; mentionedIn?: string },
+  scope: ResourceScope,
+  mentionedIn: string | undefined,
   limit: number,
 ) =>
   db
     .select()
     .from(resources)
-    .where(
-      and(
-        eq(resources.companyId, scope.companyId),
-        eq(resources.resourceType, scope.resourceType),
-        ne(resources.status, 'archived'),
-        scope.facet === undefined ? undefined : eq(resources.facet, scope.facet),
-      ),
-    )
+    .where(and(isInScope(scope), isUnarchived))
     .orderBy(
-      ...(scope.mentionedIn === undefined ? [] : [sql`instr(${scope.mentionedIn}, ${resources.uniqueKey}) > 0 desc`]),
+      ...(mentionedIn === undefined ? [] : [sql`instr(${mentionedIn}, ${resources.uniqueKey}) > 0 desc`]),
       sql`${resources.updatedAt} desc, ${resources.id} desc`,
     )
     .limit(limit);
 
-/** Counts the resources of a type that are not archived, without denied ones. */
-export const countUnarchivedResources = (
-  db: ControlDb,
-  { companyId, resourceType, denials }: { companyId: string; resourceType: ResourceType; denials: Denials },
-  facet?: string,
-) =>
+/** Counts resources that are not archived, without denied ones. */
+export const countUnarchivedResources = (db: ControlDb, scope: ResourceScope, denials: Denials) =>
   db
     .select({ count: sql<number>`count(*)` })
     .from(resources)
-    .where(
-      and(
-        eq(resources.companyId, companyId),
-        eq(resources.resourceType, resourceType),
-        ne(resources.status, 'archived'),
-        facet === undefined ? undefined : eq(resources.facet, facet),
-        isNotDenied(resources.id, denials),
-      ),
-    );
+    .where(and(isInScope(scope), isUnarchived, isNotDenied(resources.id, denials)));
 
 /** The filter of a list. Without a status it leaves out archived resources. `search` is as `toSearchText` returns it. */
 export interface ResourceFilter {
@@ -96,19 +80,17 @@ export interface ResourceFilter {
 /** Reads a page of a company's resources of one type, newest first, without denied ones. */
 export function readResources(
   db: ControlDb,
-  scope: { companyId: string; resourceType: ResourceType; denials: Denials },
-  { status, facet, search, subjectId, objectId }: ResourceFilter,
+  scope: ResourceScope,
+  { status, facet, search, subjectId, objectId, denials }: ResourceFilter & { denials: Denials },
   pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
-    eq(resources.companyId, scope.companyId),
-    eq(resources.resourceType, scope.resourceType),
-    status === undefined ? ne(resources.status, 'archived') : eq(resources.status, status),
-    facet === undefined ? undefined : eq(resources.facet, facet),
+    isInScope({ ...scope, facet }),
+    status === undefined ? isUnarchived : eq(resources.status, status),
     search === undefined ? undefined : sql`instr(${resources.searchText}, ${search}) > 0`,
     subjectId === undefined ? undefined : eq(resources.subjectId, subjectId),
     objectId === undefined ? undefined : eq(resources.objectId, objectId),
-    isNotDenied(resources.id, scope.denials),
+    isNotDenied(resources.id, denials),
   ) as SQL;
   return readPage(db, { table: resources, filter }, { ...pageRequest, by: resources.createdAt, descending: true });
 }
@@ -167,19 +149,15 @@ export const selectFormsNoCycle = (
 ) => db.select({ holds: sql<number>`${formsNoCycle(key, fields, ids)}` }).from(sql`(select 1)`);
 
 /** Reads a page of a resource's versions, newest first. */
-export const readVersions = (
+export function readVersions(
   db: ControlDb,
-  scope: { companyId: string; resourceId: string },
+  companyId: string,
+  resourceId: string,
   pageRequest: Pick<PageRequest, 'page' | 'perPage'>,
-) =>
-  readPage(
-    db,
-    {
-      table: versions,
-      filter: and(eq(versions.companyId, scope.companyId), eq(versions.resourceId, scope.resourceId)) as SQL,
-    },
-    { ...pageRequest, by: versions.version, descending: true },
-  );
+) {
+  const filter = and(eq(versions.companyId, companyId), eq(versions.resourceId, resourceId)) as SQL;
+  return readPage(db, { table: versions, filter }, { ...pageRequest, by: versions.version, descending: true });
+}
 
 export const selectVersion = (db: ControlDb, companyId: string, resourceId: string, version: number) =>
   db

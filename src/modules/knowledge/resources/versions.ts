@@ -1,5 +1,5 @@
 import type { PrincipalContext } from '../../../context.ts';
-import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
+import { commit, type Statement } from '../../../db/client.ts';
 import type { Change, Content, Status } from '../../../db/schema/knowledge-resources.ts';
 import { invalidInput } from '../../../kernel/failure.ts';
 import { prepareMessage } from '../../outbox/service.ts';
@@ -34,13 +34,13 @@ export async function insertFirstVersion<C extends Content>(
   const { status = 'draft', ...fields } = input;
   const content = { ...definition.defaults, ...fields } as unknown as C;
   const conditions = await validateContent(ctx, definition, content);
-  const check = await definition.check?.(ctx, content);
+  const checkResult = await definition.check?.(ctx, content);
   const now = ctx.now();
   const row: store.ResourceRow = {
     ...toColumns(definition, content),
     ...makeResourceKey(ctx, definition, ctx.newId()),
     status,
-    validationErrors: check?.errors ?? [],
+    validationErrors: checkResult?.errors ?? [],
     version: 1,
     suggestionId: acceptance?.suggestionId ?? null,
     createdByUserId: ctx.actor.id,
@@ -48,18 +48,16 @@ export async function insertFirstVersion<C extends Content>(
     createdAt: now,
     updatedAt: now,
   };
-  const insertStatement = store.insertResource(ctx.db, row, [
-    ...conditions,
-    ...(acceptance ? [acceptance.writeCondition] : []),
-  ]);
-  const insertedResource = await commitVersion(ctx, definition, {
-    writeStatement: insertStatement,
+  if (acceptance) conditions.push(acceptance.writeCondition);
+  const writeStatement = store.insertResource(ctx.db, row, conditions);
+  const resource = await commitVersion(ctx, definition, {
+    writeStatement,
     row,
     change: 'created',
-    checkResult: check,
+    checkResult,
     acceptance,
   });
-  return insertedResource && recheckIfOutdated(ctx, definition, insertedResource, check);
+  return resource && recheckIfOutdated(ctx, definition, resource, checkResult);
 }
 
 /**
@@ -80,12 +78,12 @@ export async function replaceVersion<C extends Content>(
   const conditions = await validateContent(ctx, definition, content, previousContent);
   const changeCondition = await definition.beforeChange?.(ctx, currentResource, content);
   if (changeCondition) conditions.push(changeCondition);
-  const check = await definition.check?.(ctx, content);
+  const checkResult = await definition.check?.(ctx, content);
   const row: store.ResourceRow = {
     ...currentResource,
     ...toColumns(definition, content),
     status,
-    validationErrors: check?.errors ?? [],
+    validationErrors: checkResult?.errors ?? [],
     version: currentResource.version + 1,
     suggestionId: acceptance?.suggestionId ?? null,
     updatedByUserId: ctx.actor.id,
@@ -96,16 +94,10 @@ export async function replaceVersion<C extends Content>(
   const key = makeResourceKey(ctx, definition, currentResource.id);
   if (ids.length > 0) conditions.push(store.formsNoCycle(key, acyclicFields, ids));
   if (acceptance) conditions.push(acceptance.writeCondition);
-  const replaceStatement = store.replaceResource(ctx.db, row, conditions);
+  const writeStatement = store.replaceResource(ctx.db, row, conditions);
   const change = describeChange(currentResource.status, status);
-  const writtenResource = await commitVersion(ctx, definition, {
-    writeStatement: replaceStatement,
-    row,
-    change,
-    checkResult: check,
-    acceptance,
-  });
-  if (writtenResource) return recheckIfOutdated(ctx, definition, writtenResource, check);
+  const resource = await commitVersion(ctx, definition, { writeStatement, row, change, checkResult, acceptance });
+  if (resource) return recheckIfOutdated(ctx, definition, resource, checkResult);
   await requireNoCycle(ctx, definition, key, content);
   return undefined;
 }
@@ -144,10 +136,7 @@ async function requireNoCycle<C extends Content>(
 }
 
 /** Returns the ids in the value of a field: one, several, or none. */
-const listIds = (value: unknown): string[] => {
-  const values = Array.isArray(value) ? value : [value];
-  return values.filter((id): id is string => typeof id === 'string');
-};
+const listIds = (value: unknown): string[] => [value].flat().filter((id) => typeof id === 'string');
 
 function describeChange(previousStatus: Status, nextStatus: Status): Change {
   if (previousStatus === 'archived') return 'restored';
@@ -186,18 +175,11 @@ async function commitVersion<C extends Content>(
   const { resource, stored } = await commit(
     ctx.db,
     { resource: writeStatement, version, after: nextStatements, stored: message ? [message.statement] : [] },
-    makeUniqueKeyFailures(definition, row.content as C),
+    { 'knowledge_resources.unique_key': () => definition.failures.duplicate(definition.getName(row.content as C)) },
   );
   message?.send(stored.flat());
   return resource[0] as Resource<C> | undefined;
 }
-
-const makeUniqueKeyFailures = <C extends Content>(
-  definition: ResourceDefinition<C>,
-  content: C,
-): ConstraintFailures => ({
-  'knowledge_resources.unique_key': () => definition.failures.duplicate(definition.getName(content)),
-});
 
 /** Returns the content, and the columns that make it searchable and unique. */
 function toColumns<C extends Content>(definition: ResourceDefinition<C>, content: C) {

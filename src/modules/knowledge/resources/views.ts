@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { CHANGES, type Content, STATUSES, VALIDATION_CODES } from '../../../db/schema/knowledge-resources.ts';
 import { makeView } from '../../../http/wire.ts';
-import { formatIsoTimestamp, timestampSchema } from '../../../kernel/fields.ts';
-import type { Resource, VersionRow } from './service.ts';
+import { timestampSchema } from '../../../kernel/fields.ts';
+import type { Resource } from './reading.ts';
+import type { VersionRow } from './store.ts';
 
 const validationError = z
   .object({
@@ -38,17 +39,10 @@ export const validationErrors = z.array(validationError).meta({
   description: 'What does not fit the mapped tables as they are now; checked again whenever one of them changes.',
 });
 
-export const viewResource = <C extends Content>(resource: Resource<C>) => ({
-  ...resource.content,
-  _id: resource.id,
-  company_id: resource.companyId,
-  status: resource.status,
-  version: resource.version,
-  suggestion_id: resource.suggestionId,
-  created_by_user_id: resource.createdByUserId,
-  updated_by_user_id: resource.updatedByUserId,
-  created_at: formatIsoTimestamp(resource.createdAt),
-  updated_at: formatIsoTimestamp(resource.updatedAt),
+const viewCommonFields = makeView(z.object(commonFields));
+export const viewResource = <C extends Content>({ content, ...row }: Resource<C>) => ({
+  ...content,
+  ...viewCommonFields(row),
 });
 
 /** The schema of one version of a resource. */

@@ -6,8 +6,9 @@ import { logError } from '../../../platform/log.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
 import { storeMessage } from '../../outbox/service.ts';
 import { parseColumnName, parseRelationColumns } from '../metrics/relations.ts';
-import { hasQuestions } from '../questions/service.ts';
-import { type CheckResult, isDatabaseUnreachable, type RecheckMessage } from '../resources/service.ts';
+import { hasQuestions } from '../questions/store.ts';
+import { isDatabaseUnreachable } from '../resources/checks.ts';
+import type { CheckResult, RecheckMessage } from '../resources/definition.ts';
 import { findExpressionErrors, makeNotCompiledErrors } from './expressions.ts';
 import type { SemanticItem } from './item.ts';
 
@@ -152,24 +153,19 @@ function listColumns({ mapped_columns, mapped_relations }: SemanticItem) {
 }
 
 function findMalformedMappings({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
-  const findMismatches = (
-    hasForm: (text: string) => boolean,
-    field: string,
-    texts: string[],
-    formDescription: string,
-  ) =>
-    texts.flatMap((text, index): ValidationError[] =>
-      hasForm(text)
-        ? []
-        : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${formDescription}\`` }],
-    );
+  const makeError = (field: string, form: string): ValidationError => ({
+    field,
+    code: 'malformed',
+    message: `must be \`${form}\``,
+  });
   return [
-    ...findMismatches((text) => parseColumnName(text) !== undefined, 'mapped_columns', mapped_columns, 'table.column'),
-    ...findMismatches(
-      (text) => parseRelationColumns(text).length > 0,
-      'mapped_relations',
-      mapped_relations,
-      'table.column = table.column',
+    ...mapped_columns.flatMap((text, index) =>
+      parseColumnName(text) ? [] : [makeError(`mapped_columns.${index}`, 'table.column')],
+    ),
+    ...mapped_relations.flatMap((text, index) =>
+      parseRelationColumns(text).length > 0
+        ? []
+        : [makeError(`mapped_relations.${index}`, 'table.column = table.column')],
     ),
   ];
 }

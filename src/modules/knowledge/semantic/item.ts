@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireAction } from '../../../access/requirements.ts';
+import { joinUniqueKey, type ResourceDefinition, toReferences } from '../resources/definition.ts';
 import { semanticItemFailures } from '../resources/failures.ts';
 import {
   changedStatus,
@@ -12,7 +12,6 @@ import {
   name,
   newStatus,
 } from '../resources/fields.ts';
-import { joinUniqueKey, type ResourceDefinition, toReferences } from '../resources/service.ts';
 import { checkItem, makeRecheckAfterWrite } from './check.ts';
 import { requireUnreferenced } from './kind-change.ts';
 
@@ -78,10 +77,12 @@ export const semanticItem: ResourceDefinition<SemanticItem> = {
     depends_on_metrics: [],
     depends_on_entities: [],
   },
-  permissions: {
-    requireCreate: (actor) => requireAction(actor, 'semantic:create', '*'),
-    requireUpdate: (actor, id) => requireAction(actor, 'semantic:update', id),
-    requireDelete: (actor, id) => requireAction(actor, 'semantic:delete', id),
+  actions: {
+    list: 'semantic:list',
+    create: 'semantic:create',
+    get: 'semantic:list',
+    update: 'semantic:update',
+    archive: 'semantic:delete',
   },
   getName: (content) => content.name,
   makeUniqueKey: (content) => joinUniqueKey(content.kind, content.name),

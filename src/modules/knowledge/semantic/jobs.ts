@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
-import { hasAnyQuestion } from '../questions/service.ts';
-import { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES, recordCheck } from '../resources/service.ts';
+import { selectAnyQuestion } from '../questions/store.ts';
+import { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES, recordCheck } from '../resources/checks.ts';
 import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependentItems } from './store.ts';
@@ -42,5 +42,6 @@ export async function recheckItems(ctx: CompanyContext, { tables, after, tries =
     lastCheckedId = item.id;
   }
   if (items.length === ITEMS_PER_MESSAGE) return continueAfter(lastCheckedId, 0);
-  if (await hasAnyQuestion(ctx)) await ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: '' });
+  const [question] = await selectAnyQuestion(ctx.db, companyId);
+  if (question) await ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: '' });
 }

@@ -1,7 +1,8 @@
 import type { CompanyContext } from '../../../context.ts';
 import { listMetricNames } from '../metrics/tokens.ts';
+import { normalizeName } from '../resources/definition.ts';
 import { semanticItemInUse } from '../resources/failures.ts';
-import { normalizeName, type Resource } from '../resources/service.ts';
+import type { Resource } from '../resources/reading.ts';
 import type { SemanticItem } from './item.ts';
 import { hasNoNewReferrers, selectPossibleReferrers } from './store.ts';
 

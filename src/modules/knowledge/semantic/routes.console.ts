@@ -11,13 +11,6 @@ import { SEMANTIC_KINDS, semanticFields, semanticItem } from './item.ts';
 export const semanticEndpoints = createResourceEndpoints({
   definition: semanticItem,
   path: '/api/v1/domain-knowledge/semantic',
-  actions: {
-    list: 'semantic:list',
-    create: 'semantic:create',
-    get: 'semantic:list',
-    update: 'semantic:update',
-    archive: 'semantic:delete',
-  },
   names: { singular: 'a semantic item', plural: 'semantic items', short: 'item' },
   ids: { singular: 'SemanticItem', plural: 'SemanticItems' },
   descriptions: {

@@ -1,21 +1,14 @@
 import { z } from 'zod';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { EVIDENCE_SOURCES, type Evidence } from '../../../db/schema/knowledge-suggestions.ts';
+import { EVIDENCE_SOURCES } from '../../../db/schema/knowledge-suggestions.ts';
 import { truncateText } from '../../../kernel/text.ts';
 import { CONCEPT_TYPES } from '../concepts/concept.ts';
-import { NODE_TYPES } from '../ontology/node.ts';
+import { NODE_TYPES } from '../ontology/definitions.ts';
 import { MAX_DESCRIPTION_LENGTH } from '../resources/fields.ts';
 import { SEMANTIC_KINDS } from '../semantic/item.ts';
 
 const nullableText = z.string().nullable();
 const nullableTexts = z.array(z.string()).nullable();
-
-/** The reasons that a model gives for a proposal. */
-export interface Rationale {
-  explanation: string;
-  evidence: Evidence[];
-  confidence: number | null;
-}
 
 /** The fields that a model may propose for each type. Never a status or an id: people decide about these. */
 const PROPOSABLE_FIELDS = {
@@ -70,38 +63,30 @@ export const makeProposalShape = (type: ResourceType) =>
 export function parseProposal(type: ResourceType, payload: unknown): Content {
   const fields = z.record(z.string(), z.unknown()).parse(payload);
   const allowedFields = Object.keys(PROPOSABLE_FIELDS[type].shape);
-  return Object.fromEntries(
-    allowedFields.flatMap((field) => {
-      const value = fields[field];
-      return value === null || value === undefined ? [] : [[field, value]];
-    }),
-  );
+  const entries = allowedFields.map((field) => [field, fields[field]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== null && value !== undefined));
 }
 
 const MAX_EVIDENCE = 20;
 const MAX_QUOTE_LENGTH = 1000;
 const MAX_IDENTIFIER_LENGTH = 63;
 
+/** Makes the schema of a text that is cut to a length; anything else is null. */
+const makeCutText = (maxLength: number) =>
+  nullableText.catch(null).transform((text) => text && truncateText(text, maxLength));
+
 const evidenceItem = z.preprocess(
   (item) => (typeof item === 'string' ? { quote: item } : item),
-  z
-    .object({
-      source: EVIDENCE_SHAPE.element.shape.source.catch('text'),
-      quote: nullableText.catch(null),
-      table: nullableText.catch(null),
-      column: nullableText.catch(null),
-    })
-    .transform(
-      ({ source, quote, table, column }): Evidence => ({
-        source,
-        quote: quote == null ? null : truncateText(quote, MAX_QUOTE_LENGTH),
-        table: table == null ? null : truncateText(table, MAX_IDENTIFIER_LENGTH),
-        column: column == null ? null : truncateText(column, MAX_IDENTIFIER_LENGTH),
-      }),
-    ),
+  z.object({
+    source: EVIDENCE_SHAPE.element.shape.source.catch('text'),
+    quote: makeCutText(MAX_QUOTE_LENGTH),
+    table: makeCutText(MAX_IDENTIFIER_LENGTH),
+    column: makeCutText(MAX_IDENTIFIER_LENGTH),
+  }),
 );
 
-const rationale = z.object({
+/** The rationale of an answer, cut to the length that is stored. A part that the model left out is empty. */
+export const rationale = z.object({
   explanation: z
     .string()
     .nullish()
@@ -112,8 +97,5 @@ const rationale = z.object({
   confidence: z.number().min(0).max(1).nullable().default(null),
 });
 
-/**
- * Parses the rationale of an answer, cut to the length that is stored. A part that the model left out is empty. @throws ZodError
- * when the answer has another shape
- */
-export const parseAnswerRationale = (answer: unknown): Rationale => rationale.parse(answer);
+/** The reasons that a model gives for a proposal. */
+export type Rationale = z.output<typeof rationale>;

@@ -3,24 +3,13 @@ import { splitIntoParts } from '../../../kernel/parts.ts';
 import { truncateText } from '../../../kernel/text.ts';
 import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/concept.ts';
-import {
-  countResources,
-  findResources,
-  listUnarchivedResources,
-  type Resource,
-  toSearchText,
-} from '../resources/service.ts';
+import { toSearchText } from '../resources/definition.ts';
+import { countResources, listUnarchivedResources, type Resource } from '../resources/reading.ts';
 
-/**
- * The maximum length of one section of a prompt in characters: all sections together fit the smallest context of today's models.
- *
- */
+/** The maximum length of a section of a prompt in characters: all sections fit the smallest context of today's models. */
 const MAX_SECTION_LENGTH = 60_000;
 const TABLES_PER_PAGE = 500;
-/**
- * The maximum number of columns in one line: a wider table is described in several lines, so that no line is as long as a batch.
- *
- */
+/** The maximum number of columns in one line: a wider table has several lines, so that no line is as long as a batch. */
 const COLUMNS_PER_LINE = 50;
 /** The maximum number of concepts that are read, last changed first. */
 const MAX_CONCEPTS = 5000;
@@ -167,6 +156,3 @@ export function chunkConcepts(concepts: Resource<Concept>[]): string[] {
 /** Returns the text that describes a resource to the model, without its author and times. */
 export const describeResource = ({ id, content, status }: Resource): string =>
   truncateText(JSON.stringify({ id, status, ...content }), MAX_SECTION_LENGTH);
-
-export const describeResources = async (ctx: CompanyContext, ids: string[]): Promise<string> =>
-  joinLines((await findResources(ctx, ids)).values().map(describeResource));

@@ -1,30 +1,23 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { consumeModelCallQuota } from '../../usage/queries.ts';
 import type { Concept } from '../concepts/concept.ts';
-import type { OntologyRelation } from '../ontology/relation.ts';
 import { composePrompt, PROMPTS, type PromptSection } from '../prompts/compose.ts';
-import { findChangedFields, type Resource } from '../resources/service.ts';
+import { findChangedFields } from '../resources/definition.ts';
+import { findResources, type Resource } from '../resources/reading.ts';
 import { nothingProposed } from './failures.ts';
-import { makeProposalShape, parseAnswerRationale, parseProposal, type Rationale } from './model-answers.ts';
-import { describeResource, describeResources, readCatalogueText } from './prompt-texts.ts';
+import { makeProposalShape, parseProposal, rationale } from './model-answers.ts';
+import { describeResource, joinLines, readCatalogueText } from './prompt-texts.ts';
+import type { NewSuggestion, Origin } from './store.ts';
 import { RESOURCE_DEFINITIONS } from './suggestion.ts';
 
 /** A model's proposal for one target. */
-export interface Proposal extends Rationale {
-  targetType: TargetType;
-  targetId: string | null;
-  targetVersion: number | null;
-  targetName: string;
-  conceptId: string | null;
-  conceptName: string | null;
-  payload: Content;
-  model: string;
-  promptVersion: string;
-}
+export type Proposal = Omit<NewSuggestion, keyof Origin | 'id' | 'companyId' | 'createdAt' | 'updatedAt'>;
+
+/** The members of a proposal to create a resource that comes from no concept. */
+export const CREATION = { targetId: null, targetVersion: null, conceptId: null, conceptName: null };
 
 const IMPROVEMENT_PROMPTS = {
   concept: PROMPTS.improveConcept,
@@ -62,9 +55,14 @@ export async function proposeChange(
 ): Promise<Proposal> {
   const type = target.resourceType;
   const prompt = IMPROVEMENT_PROMPTS[type];
+  const references = RESOURCE_DEFINITIONS[type].listReferences(target.content);
+  const relatedResources = await findResources(
+    ctx,
+    references.map(({ id }) => id),
+  );
   const sections = [
     { title: 'the resource', text: describeResource(target) },
-    { title: 'what it belongs to', text: await describeResources(ctx, listRelatedIds(target)) },
+    { title: 'what it belongs to', text: joinLines(relatedResources.values().map(describeResource)) },
     { title: 'the catalogue', text: await readCatalogueText(ctx) },
   ];
   const { value, model } = await askForProposal(settings, prompt, sections, type, usage, (payload) =>
@@ -107,12 +105,11 @@ export async function proposePromotion(
     RESOURCE_DEFINITIONS[to].createSchema.parse({ ...conceptFields, ...parseProposal(to, payload) }),
   );
   return {
+    ...CREATION,
     ...value,
     model,
     promptVersion: prompt.version,
     targetType: `${to}_create`,
-    targetId: null,
-    targetVersion: null,
     targetName: RESOURCE_DEFINITIONS[to].getName(value.payload),
     conceptId: concept.id,
     conceptName: name,
@@ -134,19 +131,10 @@ function askForProposal(
       ...composePrompt(prompt, sections),
       answerSchema: makeProposalShape(type),
       readAnswer: (answer) => ({
-        ...parseAnswerRationale(answer),
+        ...rationale.parse(answer),
         payload: parsePayload((answer as { payload?: unknown }).payload),
       }),
     },
     usage,
   );
-}
-
-/** Returns the ids of the resources that the model needs to understand a resource. */
-function listRelatedIds({ resourceType, content }: Resource): string[] {
-  if (resourceType === 'ontology_relation') {
-    const { subject_node_id, object_node_id } = content as OntologyRelation;
-    return [subject_node_id, object_node_id];
-  }
-  return RESOURCE_DEFINITIONS[resourceType].listReferences(content).map(({ id }) => id);
 }

@@ -1,20 +1,14 @@
 import type { z } from 'zod';
 import { requireAction } from '../../../access/requirements.ts';
-import type { PrincipalContext } from '../../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
-import { Failure, invalidInput, MAX_PROBLEMS } from '../../../kernel/failure.ts';
+import { Failure, type FieldProblem, invalidInput, MAX_PROBLEMS } from '../../../kernel/failure.ts';
 import { findUnknownMembers, UNKNOWN_FIELD_MESSAGE } from '../../../kernel/members.ts';
 import { logError } from '../../../platform/log.ts';
-import {
-  getContentAtVersion,
-  getResource,
-  insertFirstVersion,
-  type Resource,
-  replaceVersion,
-  type SuggestionAcceptance,
-} from '../resources/service.ts';
+import { getContentAtVersion, getResource, type Resource } from '../resources/reading.ts';
+import { insertFirstVersion, replaceVersion, type SuggestionAcceptance } from '../resources/versions.ts';
 import {
   acceptanceInterrupted,
   type Difference,
@@ -23,7 +17,6 @@ import {
   suggestionNotPending,
   suggestionStale,
 } from './failures.ts';
-import { findAcceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
 import {
   getDeniedSuggestions,
@@ -72,12 +65,7 @@ export async function acceptSuggestion(
   const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const parsedPayload = schema.safeParse(payload);
   if (!parsedPayload.success) {
-    throw invalidInput(
-      parsedPayload.error.issues.map(({ path, message }) => ({
-        field: ['override_payload', ...path].join('.'),
-        message,
-      })),
-    );
+    throw invalidInput(parsedPayload.error.issues.map(({ path, message }) => makeOverrideProblem(path, message)));
   }
   const acceptance = makeAcceptance(ctx, id);
   const resource = isCreation
@@ -97,12 +85,17 @@ export async function acceptSuggestion(
   throw concurrentChange();
 }
 
+const makeOverrideProblem = (path: readonly PropertyKey[], message: string): FieldProblem => ({
+  field: ['override_payload', ...path].join('.'),
+  message,
+});
+
 /** Throws for members that neither the target nor the suggestion has, which may be misspelt. */
 function requireKnownMembers(schema: z.ZodType, override: Content, suggestedContent: Content): void {
   const unknownProblems = findUnknownMembers(schema, override, [suggestedContent])
     .filter(({ counterpartObjects }) => counterpartObjects.length === 0)
     .take(MAX_PROBLEMS)
-    .map(({ path }) => ({ field: ['override_payload', ...path].join('.'), message: UNKNOWN_FIELD_MESSAGE }))
+    .map(({ path }) => makeOverrideProblem(path, UNKNOWN_FIELD_MESSAGE))
     .toArray();
   if (unknownProblems.length > 0) throw invalidInput(unknownProblems);
 }
@@ -150,8 +143,7 @@ export async function rejectSuggestion(
   const review = { ...makeReview(ctx), reviewNote };
   const [rejected] = await store.markRejected(ctx.db, ctx.actor.companyId, id, review);
   if (rejected) return rejected;
-  const suggestion = await getSuggestion(ctx, id);
-  throw suggestionNotPending(suggestion.status as SuggestionStatus);
+  throw suggestionNotPending((await getSuggestion(ctx, id)).status as SuggestionStatus);
 }
 
 const makeReview = (ctx: PrincipalContext): store.Review => ({
@@ -207,6 +199,12 @@ async function mergePayload(
     return [field, isList ? [...((payload[field] as string[] | undefined) ?? []), ...createdIds] : createdIds[0]];
   });
   return { ...payload, ...Object.fromEntries(resolvedReferences) };
+}
+
+/** Finds the ids of the resources that were made from accepted suggestions, by the ids of the suggestions. */
+export async function findAcceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
+  const rows = ids.length > 0 ? await store.selectCreatedResources(ctx.db, ctx.actor.companyId, ids) : [];
+  return new Map(rows.map(({ id, resourceId }) => [id, resourceId]));
 }
 
 /** Returns the target of a suggestion, if its version is still the one that the model read. */

@@ -27,12 +27,10 @@ import {
   acceptSuggestions,
   type FailedAcceptance,
   getSuggestion,
-  listSuggestions,
   rejectSuggestion,
   requireAcceptableSuggestion,
-  suggestChange,
-  suggestPromotion,
-} from './service.ts';
+} from './review.ts';
+import { listSuggestions, suggestChange, suggestPromotion } from './service.ts';
 import { acceptedSuggestionRecord, suggestionRecord, viewAcceptedSuggestion, viewSuggestion } from './views.ts';
 
 const SUGGESTIONS_PATH = '/api/v1/domain-knowledge/suggestions';

@@ -3,47 +3,10 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { makeNoUsage } from '../../../platform/ai.ts';
 import { concept } from '../concepts/concept.ts';
-import { getVisibleResource } from '../resources/service.ts';
+import { getVisibleResource } from '../resources/reading.ts';
 import { type Proposal, proposeChange, proposePromotion, requireAi } from './propose.ts';
 import * as store from './store.ts';
 import { getDeniedSuggestions, RESOURCE_DEFINITIONS } from './suggestion.ts';
-
-export { modelFailures, nothingProposed } from './failures.ts';
-export { importSuggestions, readPendingCreations, readPendingImports } from './importing.ts';
-export { parseAnswerRationale, RATIONALE_SHAPE, type Rationale } from './model-answers.ts';
-export {
-  chunkConcepts,
-  chunkLines,
-  describeCatalogue,
-  describeConcepts,
-  joinLines,
-  readEntityHints,
-} from './prompt-texts.ts';
-export { isAiConfigured, type Proposal, proposeChange, requireAi } from './propose.ts';
-export {
-  acceptSuggestion,
-  acceptSuggestions,
-  type FailedAcceptance,
-  getSuggestion,
-  rejectSuggestion,
-  requireAcceptableSuggestion,
-} from './review.ts';
-export {
-  findAcceptedResourceIds,
-  makeDiscardStatement,
-  makeInsertStatements,
-  makePublishStatements,
-  readPendingOntologySuggestions,
-  readStagedNames,
-  readStagedSuggestions,
-} from './staging.ts';
-export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
-export {
-  getDeniedSuggestions,
-  getTargetDefinition,
-  listSuggestedReferences,
-  RESOURCE_DEFINITIONS,
-} from './suggestion.ts';
 
 /** Returns a page of the company's suggestions, newest first, without suggestions on targets hidden from the caller. */
 export const listSuggestions = (
@@ -79,11 +42,7 @@ export async function suggestPromotion(
 }
 
 /** Makes the row of a proposal that nobody has reviewed yet. */
-export const makeSuggestion = (
-  ctx: CompanyContext,
-  proposal: Proposal,
-  origin: { createdByUserId: string; requestId: string; jobId: string | null; candidateKey: string | null },
-): store.NewSuggestion => {
+export const makeSuggestion = (ctx: CompanyContext, proposal: Proposal, origin: store.Origin): store.NewSuggestion => {
   const now = ctx.now();
   return { ...proposal, ...origin, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
 };

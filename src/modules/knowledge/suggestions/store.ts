@@ -128,6 +128,9 @@ export type NewSuggestion = Omit<
   'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
 >;
 
+/** Where a suggestion comes from. */
+export type Origin = Pick<NewSuggestion, 'createdByUserId' | 'requestId' | 'jobId' | 'candidateKey'>;
+
 /**
  * Returns the SQL for the columns of these suggestions, bound as one JSON parameter: a statement takes at most 100
  * parameters.
@@ -188,6 +191,7 @@ export const selectStagedSuggestions = (db: ControlDb, companyId: string, jobId:
     .orderBy(newestFirstOrder)
     .limit(MAX_READ_SUGGESTIONS);
 
+/** Selects only the names of a job's staged suggestions: there may be very many concepts. */
 export const selectStagedNames = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .select({

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { Principal } from '../../../access/actors.ts';
 import { findReadDenials } from '../../../access/denials.ts';
+import { requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
-import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { type Content, RESOURCE_TYPES, type ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
+import type { Denials } from '../../../permissions/denials.ts';
 import { concept } from '../concepts/concept.ts';
-import { ontologyNode } from '../ontology/node.ts';
-import { ontologyRelation } from '../ontology/relation.ts';
-import type { ResourceDefinition } from '../resources/service.ts';
+import { ontologyNode, ontologyRelation } from '../ontology/definitions.ts';
+import type { ResourceDefinition } from '../resources/definition.ts';
 import { semanticItem } from '../semantic/item.ts';
 
 export const RESOURCE_DEFINITIONS: Record<ResourceType, ResourceDefinition> = {
@@ -20,12 +21,10 @@ export const RESOURCE_DEFINITIONS: Record<ResourceType, ResourceDefinition> = {
 /** Returns the suggestions denied to the caller, and the denied targets of suggestions. */
 export const getDeniedSuggestions = ({ actor }: PrincipalContext) => ({
   suggestions: findReadDenials(actor, 'suggestion'),
-  targets: {
-    concept: findReadDenials(actor, 'concept'),
-    semantic: findReadDenials(actor, 'semantic'),
-    ontology_node: findReadDenials(actor, 'ontology_node'),
-    ontology_relation: findReadDenials(actor, 'ontology_relation'),
-  },
+  targets: Object.fromEntries(RESOURCE_TYPES.map((type) => [type, findReadDenials(actor, type)])) as Record<
+    ResourceType,
+    Denials
+  >,
 });
 
 /** Returns the type of resource that a suggestion is about, and whether the suggestion creates one. */
@@ -38,40 +37,27 @@ export function getTargetDefinition(targetType: TargetType): { definition: Resou
 /** Throws unless the caller has the permission to create or update the target of a suggestion. */
 export function requireTargetPermission(actor: Principal, targetType: TargetType, targetId: string | null): void {
   const { definition, isCreation } = getTargetDefinition(targetType);
-  if (isCreation) definition.permissions.requireCreate(actor);
-  else definition.permissions.requireUpdate(actor, targetId ?? '*');
+  const { create, update } = definition.actions;
+  requireAction(actor, isCreation ? create : update, targetId ?? '*', definition.arnType);
 }
 
-const relationEnds = z.object({
-  subject_suggestion_id: z.string().nullable().default(null),
-  object_suggestion_id: z.string().nullable().default(null),
-});
-
-/** The schema of the field of a payload that refers to pending suggestions instead of resources. */
+/** The schema of the fields of a payload that refer to pending suggestions instead of resources. */
 const suggestedFields = z.object({
+  subject_suggestion_id: z.string().nullish(),
+  object_suggestion_id: z.string().nullish(),
   suggested: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
 
-/** A field of a payload for the ids of resources that do not exist yet, and the suggestions to create these resources. */
-export interface SuggestedReference {
-  field: string;
-  ids: string[];
-  isList: boolean;
-}
-
-/** Returns the references of a suggestion to other suggestions: relation ends, and names in an imported document. */
-export function listSuggestedReferences(payload: Content): SuggestedReference[] {
-  const { subject_suggestion_id: subjectSuggestionId, object_suggestion_id: objectSuggestionId } =
-    relationEnds.parse(payload);
-  const { suggested } = suggestedFields.parse(payload);
-  const allReferences = {
+/**
+ * Returns the references of a suggestion to other suggestions, relation ends and names in an imported document: for each field of
+ * the payload the suggestions to create its resources.
+ */
+export function listSuggestedReferences(payload: Content) {
+  const { subject_suggestion_id: subject, object_suggestion_id: object, suggested } = suggestedFields.parse(payload);
+  const references: typeof suggested = {
     ...suggested,
-    ...(subjectSuggestionId && { subject_node_id: subjectSuggestionId }),
-    ...(objectSuggestionId && { object_node_id: objectSuggestionId }),
+    ...(subject && { subject_node_id: subject }),
+    ...(object && { object_node_id: object }),
   };
-  return Object.entries(allReferences).map(([field, ids]) => ({
-    field,
-    ids: [ids].flat(),
-    isList: Array.isArray(ids),
-  }));
+  return Object.entries(references).map(([field, ids]) => ({ field, ids: [ids].flat(), isList: Array.isArray(ids) }));
 }

@@ -5,11 +5,12 @@ import { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES } from '../../
 import { makeView } from '../../../http/wire.ts';
 import { timestampSchema } from '../../../kernel/fields.ts';
 import { evidence } from '../resources/fields.ts';
-import type { Resource } from '../resources/service.ts';
+import type { Resource } from '../resources/reading.ts';
 import { viewResource } from '../resources/views.ts';
 import { filterVisibleErrors } from '../semantic/check.ts';
 import type { SemanticItem } from '../semantic/item.ts';
-import type { SuggestionRow } from './service.ts';
+import type { AcceptedSuggestion } from './review.ts';
+import type { SuggestionRow } from './store.ts';
 
 const fields = z.record(z.string(), z.unknown());
 
@@ -61,10 +62,7 @@ export const acceptedSuggestionRecord = z
   .meta({ id: 'AcceptedSuggestion' });
 
 /** Returns the resource as its own routes show it to the caller; only its id to a caller who may not get it. */
-export async function viewAcceptedSuggestion(
-  ctx: PrincipalContext,
-  { suggestion, resource }: { suggestion: SuggestionRow; resource: Resource },
-) {
+export async function viewAcceptedSuggestion(ctx: PrincipalContext, { suggestion, resource }: AcceptedSuggestion) {
   return { suggestion: viewSuggestion(suggestion), resource: await viewWrittenResource(ctx, resource) };
 }
 
