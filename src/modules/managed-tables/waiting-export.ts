@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { getCreatedAt } from '../../kernel/ids.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { deleteObjects, listKeys } from '../../platform/stored-files.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 
 /** The longest time for the reader of an export to read the part that waits in R2. Milliseconds. */
@@ -15,7 +15,6 @@ const OBJECT_BYTES = 4 * 1024 * 1024;
 const BUFFER_COUNT = 3;
 /** The number of bytes of an object that are read at a time, and held in memory until a slow reader accepts them. */
 const SEND_BATCH_BYTES = 256 * 1024;
-const KEYS_PER_PAGE = 1000;
 
 const makePrefix = (companyId: string): string => `exports/${companyId}/`;
 
@@ -137,18 +136,15 @@ export class BufferedExport {
  */
 export async function sweepExports(ctx: CompanyContext): Promise<number> {
   let nextDueAt = Number.POSITIVE_INFINITY;
-  let cursor: string | undefined;
-  do {
-    const options = { prefix: makePrefix(ctx.actor.companyId), limit: KEYS_PER_PAGE };
-    const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
+  const prefix = makePrefix(ctx.actor.companyId);
+  for await (const keys of listKeys(ctx.files, prefix)) {
     const expiredKeys: string[] = [];
-    for (const { key } of page.objects) {
-      const deletableAt = getCreatedAt(key.slice(options.prefix.length)) + OBJECT_RETENTION_MS;
+    for (const key of keys) {
+      const deletableAt = getCreatedAt(key.slice(prefix.length)) + OBJECT_RETENTION_MS;
       if (deletableAt <= ctx.now()) expiredKeys.push(key);
       else nextDueAt = Math.min(nextDueAt, deletableAt);
     }
     await deleteObjects(ctx.files, expiredKeys);
-    cursor = page.truncated ? page.cursor : undefined;
-  } while (cursor !== undefined);
+  }
   return nextDueAt;
 }
