@@ -39,8 +39,8 @@ export async function readTablesDeletedSince(
   );
   return {
     total: Number(rows[0]?.total ?? 0),
-    records: rows.flatMap((row) =>
-      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: toDatetimeJson(row.deleted_at as string) }],
+    records: rows.flatMap(({ total: _, deleted_at: deletedAt, ...row }) =>
+      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: toDatetimeJson(deletedAt as string) }],
     ),
   };
 }

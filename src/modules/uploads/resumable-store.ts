@@ -1,4 +1,5 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import { type RowOf, toRecord } from '../../tenant-sql/records.ts';
 import type { EvolveMode, UploadMode } from './job.ts';
 
 /** A resumable upload, whose bytes come in any number of requests, one after the other. */
@@ -38,45 +39,25 @@ export interface UploadKey {
 /** The progress of an upload. */
 export type UploadProgress = Pick<ResumableUpload, 'received' | 'pieces'>;
 
-interface UploadRow {
-  id: string;
-  company_id: string;
-  created_by_user_id: string;
-  file_name: string;
-  mime_type: string;
-  user_table_id: string | null;
-  mode: UploadMode;
-  evolve: EvolveMode;
-  key_columns: string[] | null;
-  metadata: string;
-  length: string;
-  received: string;
-  pieces: string[];
-  is_finished: boolean;
-  updated_at: string;
-}
+/** The members of an upload that its row holds as they are, under the names of the columns. */
+type StoredUpload = Omit<ResumableUpload, 'key' | 'length' | 'received' | 'updatedAt'>;
+
+type UploadRow = RowOf<StoredUpload> &
+  Record<'length' | 'received' | 'updated_at', string> & {
+    key_columns: string[] | null;
+  };
 
 const UPLOAD_COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
   received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 const UPLOAD_KEY_CONDITION = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
 const listKeyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
 
-const toUpload = (row: UploadRow): ResumableUpload => ({
-  id: row.id,
-  companyId: row.company_id,
-  createdByUserId: row.created_by_user_id,
-  fileName: row.file_name,
-  mimeType: row.mime_type,
-  userTableId: row.user_table_id,
-  mode: row.mode,
-  evolve: row.evolve,
-  key: row.key_columns,
-  metadata: row.metadata,
-  length: Number(row.length),
-  received: Number(row.received),
-  pieces: row.pieces,
-  isFinished: row.is_finished,
-  updatedAt: Number(row.updated_at),
+const toUpload = ({ key_columns: key, length, received, updated_at, ...row }: UploadRow): ResumableUpload => ({
+  ...toRecord<StoredUpload>(row),
+  key,
+  length: Number(length),
+  received: Number(received),
+  updatedAt: Number(updated_at),
 });
 
 /** The key of the advisory lock (an arbitrary number) under which the unfinished uploads of the company are counted. */

@@ -13,18 +13,12 @@ export interface SweptJob {
 
 const SWEPT_JOB_COLUMNS = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 
-interface SweptRow {
-  id: string;
-  status: JobStatus;
-  step: number;
-  updated_at: string;
-}
+type SweptRow = Pick<SweptJob, 'id' | 'status'> & { step: number; updated_at: string };
 
-const toSweptJob = (row: SweptRow): SweptJob => ({
-  id: row.id,
-  status: row.status,
-  stepNumber: row.step,
-  updatedAt: Number(row.updated_at),
+const toSweptJob = ({ step: stepNumber, updated_at: updatedAt, ...row }: SweptRow): SweptJob => ({
+  ...row,
+  stepNumber,
+  updatedAt: Number(updatedAt),
 });
 
 /** SQL for the day (UTC) on which a finished job was loaded. */
