@@ -44,12 +44,7 @@ export function planColumns(currentColumns: TableColumnDefinition[], requestedCo
     unmatchedColumns.delete(name);
   }
 
-  const columns = requestedColumns.map(({ name, display_name, type, nullable }) => ({
-    name,
-    display_name,
-    type,
-    nullable,
-  }));
+  const columns = requestedColumns.map(({ previous_name: _, ...column }) => column);
   const keptColumns = columns.flatMap((to, index) => {
     const from = sources.get(index);
     return from ? [{ index, from, to }] : [];
@@ -58,13 +53,7 @@ export function planColumns(currentColumns: TableColumnDefinition[], requestedCo
   const hasChanges =
     currentColumns.length !== columns.length ||
     currentColumns.some((column, index) => !isSameColumn(column, columns[index]));
-  return {
-    droppedColumns: [...unmatchedColumns.values()],
-    keptColumns: keptColumns,
-    addedColumns: addedColumns,
-    columns,
-    hasChanges,
-  };
+  return { droppedColumns: [...unmatchedColumns.values()], keptColumns, addedColumns, columns, hasChanges };
 }
 
 function isSameColumn(a: TableColumnDefinition, b: TableColumnDefinition | undefined): boolean {

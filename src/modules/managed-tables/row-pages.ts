@@ -32,18 +32,16 @@ export interface RowPosition {
   key: string | null;
 }
 
-/** The rows after a position, or the first rows. */
-export interface FollowingRows {
-  limit: number;
-  afterPosition: RowPosition | null;
-}
-
-/** The table, rows, columns and order of a page. */
-export interface PageSource {
+/** The rows of a table to read. */
+export interface RowScan {
   table: string;
   /** The columns to show, in addition to `id`. */
   shownColumns: TableColumnDefinition[];
   rowSelection: RowSelection;
+}
+
+/** The table, rows, columns and order of a page. */
+export interface PageSource extends RowScan {
   order: RowOrder | null;
   /** The maximum number of bytes of the page's values: a larger page is not sent. */
   maxBytes: number;
@@ -90,10 +88,10 @@ export function selectRowWindow(page: PageSource, { limit, offset, isFromEnd }: 
 }
 
 /**
- * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one scan along an index, if
+ * Selects the rows after a position in the order, or the first rows, as rows of `PageRow`. Each part of the order is one scan along an index, if
  * there is one: rows with a value, then rows without.
  */
-export function selectFollowingRows(page: PageSource, { limit, afterPosition }: FollowingRows): Statement {
+export function selectFollowingRows(page: PageSource, limit: number, afterPosition: RowPosition | null): Statement {
   const { values, bindValue } = createBindings();
   const ids = selectIdsAfter(page, limit + 1, afterPosition, bindValue);
   return { text: selectPageOfIds(page, ids, limit, false, bindValue), values };

@@ -4,16 +4,10 @@ import type { RowOrder } from './row-pages.ts';
 
 const SORT_PATTERN = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 
-/** A column and a direction, as `sort_by` names them. */
-interface ColumnSort {
-  column: string;
-  descending: boolean;
-}
-
 /**
  * Parses a `sort_by` to a column and a direction; without one returns those of insertion order. @throws makeSortFailure
  */
-export function parseColumnSort(sortBy: string | undefined): ColumnSort {
+export function parseColumnSort(sortBy: string | undefined): Pick<RowOrder, 'column' | 'descending'> {
   if (sortBy === undefined) return { column: 'id', descending: false };
   const parts = SORT_PATTERN.exec(sortBy);
   if (!parts) throw makeSortFailure('must be written as "field", "field ASC", "field DESC", "-field" or "-field DESC"');
