@@ -75,12 +75,6 @@ export const sourceTypeUnknown: JobError = {
   message: `O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com uma destas extensões: ${ACCEPTED_EXTENSIONS.join(', ')}.`,
 };
 
-export const fileMissing = (file: string): JobError => ({
-  code: 'FILE_MISSING',
-  message: `O arquivo "${file}" não está mais disponível. Envie-o novamente.`,
-  file,
-});
-
 export const nameTaken = (displayName: string): JobError => ({
   code: 'MANAGED_TABLE_DUPLICATE_NAME',
   message: `Já existe uma tabela chamada "${displayName}".`,
@@ -187,7 +181,10 @@ export const rowsDiffer = (loadedCount: number, expectedCount: number): JobError
   message: `Foram lidas ${loadedCount} linhas, mas a análise encontrou ${expectedCount}. Envie os arquivos novamente.`,
 });
 
-const makeFileProblem = (code: string, file: string, message: string): JobError => ({ code, message, file });
+const makeFileProblem = (code: string, file: string, message: string) => new JobProblem({ code, message, file });
+
+export const fileMissing = (file: string) =>
+  makeFileProblem('FILE_MISSING', file, `O arquivo "${file}" não está mais disponível. Envie-o novamente.`);
 
 export const workbookUnreadable = (file: string) =>
   makeFileProblem('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
@@ -225,25 +222,35 @@ export const workbookEmpty = (file: string) =>
 export const sheetUnknown = (file: string, sheet = '') =>
   makeFileProblem('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
 
-export const workbookTooLarge = (file: string) =>
+export const workbookTooLarge = (file: string, smallerFormat: '.csv' | '.xlsx' = '.csv') =>
   makeFileProblem(
     'WORKBOOK_TOO_LARGE',
     file,
-    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .csv e envie novamente.`,
+    `A planilha "${file}" é grande demais para ser convertida. Salve-a como ${smallerFormat} e envie novamente.`,
   );
 
-export const oldWorkbookTooLarge = (file: string) =>
-  makeFileProblem(
-    'WORKBOOK_TOO_LARGE',
-    file,
-    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .xlsx e envie novamente.`,
-  );
+/** The packed files that are unpacked for a load. */
+type PackedFormat = 'ZIP' | 'GZIP';
 
-export const archiveDamaged = (file: string) =>
+export const packedFileDamaged = (format: PackedFormat, file: string) =>
   makeFileProblem(
-    'ZIP_CORRUPT',
+    `${format}_CORRUPT`,
     file,
     `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`,
+  );
+
+export const unpackedTooLarge = (format: PackedFormat, file: string) =>
+  makeFileProblem(
+    `${format}_TOO_LARGE`,
+    file,
+    `O conteúdo de "${file}" passa de ${format === 'ZIP' ? 1 : 5} GiB depois de descompactado.`,
+  );
+
+export const unpackedOverRatio = (format: PackedFormat, file: string) =>
+  makeFileProblem(
+    `${format}_RATIO`,
+    file,
+    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
   );
 
 export const archiveEncrypted = (file: string) =>
@@ -258,16 +265,6 @@ export const archiveWithoutFiles = (file: string) =>
 export const archiveOfTooManyFiles = (file: string, limit: number) =>
   makeFileProblem('ZIP_TOO_MANY_FILES', file, `O arquivo "${file}" contém mais de ${limit} arquivos.`);
 
-export const archiveTooLarge = (file: string) =>
-  makeFileProblem('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GiB depois de descompactado.`);
-
-export const archiveOverRatio = (file: string) =>
-  makeFileProblem(
-    'ZIP_RATIO',
-    file,
-    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
-  );
-
 export const archiveWithUnsafeName = (file: string) =>
   makeFileProblem('ZIP_UNSAFE_NAME', file, `O arquivo "${file}" contém um caminho inválido ("..") e foi recusado.`);
 
@@ -276,23 +273,6 @@ export const archiveMethodUnknown = (file: string) =>
     'ZIP_METHOD',
     file,
     `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`,
-  );
-
-export const gzipDamaged = (file: string) =>
-  makeFileProblem(
-    'GZIP_CORRUPT',
-    file,
-    `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`,
-  );
-
-export const gzipTooLarge = (file: string) =>
-  makeFileProblem('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GiB depois de descompactado.`);
-
-export const gzipOverRatio = (file: string) =>
-  makeFileProblem(
-    'GZIP_RATIO',
-    file,
-    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
   );
 
 export const fileWithoutRecords = (file: string) =>

@@ -99,7 +99,7 @@ export async function continueRecords(
 
 function toRecordFacts(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
   const { names } = json;
-  if (json.objects === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
-  if (names.length === 0) throw new problems.JobProblem(problems.fileWithoutColumns(file));
+  if (json.objects === 0) throw problems.fileWithoutRecords(file);
+  if (names.length === 0) throw problems.fileWithoutColumns(file);
   return { names, encoding };
 }
