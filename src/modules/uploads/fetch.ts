@@ -13,14 +13,7 @@ import { wrongFileType } from './failures.ts';
 import { runWithinFileQuota } from './file-quota.ts';
 import { finishFetch } from './job-store.ts';
 import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
-import {
-  JobProblem,
-  SupersededError,
-  sourceChanged,
-  sourceTooLarge,
-  sourceTypeUnknown,
-  sourceUnreachable,
-} from './problems.ts';
+import { JobProblem, sourceChanged, sourceTooLarge, sourceTypeUnknown, sourceUnreachable } from './problems.ts';
 import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafeFileName } from './receive.ts';
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { type JobWork, saveProgress } from './work.ts';
@@ -220,14 +213,8 @@ class Download {
   #restart(): void {
     if (this.#state.restarts >= MAX_RESTARTS) throw toUnreachableProblem('lost');
     this.#length = 0;
-    this.#state = {
-      ...this.#state,
-      restarts: this.#state.restarts + 1,
-      received: 0,
-      found: null,
-      etag: null,
-      total: null,
-    };
+    const restarts = this.#state.restarts + 1;
+    this.#state = { ...this.#state, restarts, received: 0, found: null, etag: null, total: null };
     this.#pieceBeganAt = this.#work.ctx.now();
   }
 
@@ -266,12 +253,8 @@ class Download {
     if ((total ?? 0) > this.#limits.maxBytes) throw new JobProblem(sourceTooLarge);
     const isResumable = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
     const etag = isResumable ? toStrongEtag(headers.get('etag')) : null;
-    this.#state = {
-      ...this.#state,
-      found: { name: fileName, type: normalizeMediaType(readMediaType(headers)) },
-      etag,
-      total,
-    };
+    const found = { name: fileName, type: normalizeMediaType(readMediaType(headers)) };
+    this.#state = { ...this.#state, found, etag, total };
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
@@ -354,9 +337,9 @@ class Download {
     }
     const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
     const at = formatIsoTimestamp(ctx.now());
-    await runWithinFileQuota(ctx, database, file.size_bytes, async (tx) => {
-      if (!(await finishFetch(tx, job, job.stepNumber, { files: [file], progress }, at))) throw new SupersededError();
-    });
+    await runWithinFileQuota(ctx, database, file.size_bytes, (tx) =>
+      finishFetch(tx, job, job.stepNumber, { files: [file], progress }, at),
+    );
     job.stepNumber += 1;
   }
 

@@ -84,15 +84,12 @@ const computePauseSeconds = (waitingJobCount: number): number =>
  * Saves the progress of the work, in its own statement or in the transaction that did the work. @throws SupersededError when another
  * delivery has done this step
  */
-export async function saveProgress<State>(
+export const saveProgress = <State>(
   { ctx, database, job }: JobWork<State>,
   state: State,
   progress: JobProgress,
   tx: TenantTx = database,
-): Promise<void> {
-  if (!(await advanceJob(tx, job, job.stepNumber, { state, progress }, formatIsoTimestamp(ctx.now()))))
-    throw new SupersededError();
-}
+): Promise<void> => advanceJob(tx, job, job.stepNumber, { state, progress }, formatIsoTimestamp(ctx.now()));
 
 function toJobError(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;
