@@ -1,16 +1,10 @@
+import type { TableColumnDefinition } from '../../../tenant-sql/columns.ts';
 import { InferenceError } from './errors.ts';
 import { toColumnName } from './names.ts';
-import type { ColumnType, InferredColumn } from './schema.ts';
-
-export interface TableColumn {
-  name: string;
-  display_name: string;
-  type: ColumnType;
-  nullable: boolean;
-}
+import type { InferredColumn } from './schema.ts';
 
 /** Lists the names by which a header may refer to a column of the table: its name, and its display name as a column name. */
-export function listHeaderNames(table: TableColumn[]): string[] {
+export function listHeaderNames(table: TableColumnDefinition[]): string[] {
   return table.flatMap(({ name, display_name }) => [name, toColumnName(display_name)]).filter((name) => name !== '');
 }
 
@@ -27,7 +21,7 @@ const isIdColumn = ({ display_name }: InferredColumn): boolean => display_name.t
  * have a column of ids @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
-  table: TableColumn[],
+  table: TableColumnDefinition[],
   inferredColumns: InferredColumn[],
   file: string,
   keyColumns: readonly string[] | null = null,
@@ -37,7 +31,7 @@ export function matchTable(
   if (isKeyedById(keyColumns) && !ids) throw columnMissing(file, 'id');
   if (ids) unmatchedColumns.delete(ids.name);
   const sources = new Map<string, InferredColumn>();
-  const matchColumn = (target: TableColumn, name: string) => {
+  const matchColumn = (target: TableColumnDefinition, name: string) => {
     const source = unmatchedColumns.get(name);
     if (!source || sources.has(target.name)) return;
     unmatchedColumns.delete(name);

@@ -13,9 +13,9 @@ import { type Decode, measureEncodedLength } from '../../../formats/text/decode.
 import { classifyValue, isBlank, valueTraits } from '../../../formats/values/classify.ts';
 import { BLANK_FORM, DECIMALS, INTEGER, ONE_ZERO, POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
+import { type ColumnState, isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
-import { isFootnote } from './footnotes.ts';
+import { findTypedForms } from './header.ts';
 import { addSample, addTrailingRows, checkEscapes, listWatchedCells, recordRowPosition } from './sample-rows.ts';
 import { readLineText } from './skipped-lines.ts';
 import {
@@ -210,7 +210,7 @@ export class RecordFold {
     const { columns, width, rows } = this.#state;
     const isSampled = rows < FULLY_SAMPLED_ROW_COUNT || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
-      const column = columns[index] as (typeof columns)[number];
+      const column = columns[index] as ColumnState;
       const start = starts[index] as number;
       const end = ends[index] as number;
       if (index >= fieldCount || start === end) {
@@ -246,7 +246,7 @@ export class RecordFold {
   }
 
   #sample(index: number): void {
-    const column = this.#state.columns[index] as InferenceState['columns'][number];
+    const column = this.#state.columns[index] as ColumnState;
     const { maxSamples, maxSampleLength } = this.#bounds;
     if (column.sample.length >= maxSamples) return;
     const text = shorten(this.#readText(index), maxSampleLength);
@@ -358,18 +358,10 @@ export class RecordFold {
       const presentTraits = kind < ESCAPED_FIELD || kind === BACKSLASHED_FIELD ? valueTraits : 0;
       cells.push([index, shorten(this.#readText(index), this.#bounds.maxCellLength), formMask, presentTraits]);
     }
-    const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
     const width = this.#state.sheet ? Math.max(fieldCount, this.#state.width) : fieldCount;
-    return {
-      line,
-      start: this.#toFileOffset(start),
-      end: this.#toFileOffset(end),
-      width,
-      cells,
-      text: '',
-      blankBefore,
-    };
+    const place = { line, start: this.#toFileOffset(start), end: this.#toFileOffset(end) };
+    return { ...place, width, cells, text: '', blankBefore: this.#state.blank };
   }
 
   /** Converts an offset in the block to the offset in the file. In UTF-16 it counts from the last converted offset. */
@@ -386,6 +378,21 @@ export class RecordFold {
   }
 }
 
+/**
+ * Tells whether a record with a single value, below all rows so far, is a footnote: it has fewer fields than a row, or stands
+ * below a blank line, or its value does not fit its typed column. In a file whose rows all stand below blank lines, blank lines
+ * do not count; in a file of one column, a value that fits a type is a row.
+ */
+function isFootnote(state: InferenceState, row: KeptRow): boolean {
+  if (row.width < state.width) return true;
+  const [field, , forms] = row.cells.find((cell) => cell[2] !== BLANK_FORM) as KeptRow['cells'][number];
+  const column = state.columns[field] as ColumnState;
+  const isTyped = findTypedForms(column, '') !== 0;
+  const doesValueFit = findTypedForms({ ...column, forms: column.forms & forms }, '') !== 0;
+  if (isTyped && !doesValueFit) return state.width > 1 || row.blankBefore;
+  return row.blankBefore && state.dense && !(state.width === 1 && isTyped);
+}
+
 /** Tells whether a line of a text that was converted from records holds a record, though all its values are null. */
 const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceState): boolean =>
   records !== null && (fieldCount > 1 || quotingKinds[0] !== UNQUOTED_FIELD);
@@ -396,10 +403,7 @@ const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceSt
  */
 function toUnquotedForms(formMask: number, { sheet, records }: InferenceState): number {
   if (formMask === BLANK_FORM || (sheet === null && records === null)) return formMask;
-  const form = toSheetForms(formMask);
-  return records ? form & ~ONE_ZERO : form;
-}
-
-function toSheetForms(formMask: number): number {
-  return (formMask & DECIMALS) !== 0 && (formMask & INTEGER) === 0 ? formMask & POINT_DECIMAL : formMask;
+  const isFraction = (formMask & DECIMALS) !== 0 && (formMask & INTEGER) === 0;
+  const unquotedForms = isFraction ? formMask & POINT_DECIMAL : formMask;
+  return records ? unquotedForms & ~ONE_ZERO : unquotedForms;
 }
