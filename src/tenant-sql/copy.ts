@@ -4,9 +4,7 @@ import type { TenantTx } from './client.ts';
 import { databaseUnavailable } from './failures.ts';
 import { isConnectionProblem } from './postgres-error.ts';
 
-/**
- * The number of bytes of one CopyData message. Driver and proxies forward a message as a whole, so smaller ones arrive sooner.
- */
+/** The number of bytes of one CopyData message: driver and proxies forward whole messages, so smaller ones arrive sooner. */
 const MESSAGE_BYTES = 256 * 1024;
 
 /**

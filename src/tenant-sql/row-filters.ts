@@ -76,10 +76,7 @@ export function createBindings(): { values: unknown[]; bindValue: BindValue } {
   return { values, bindValue: (value) => `$${values.push(value)}` };
 }
 
-/**
- * Creates the list of values of a statement that are all sent as text, a list as an array literal, and the function that adds
- * one.
- */
+/** Creates the list of a statement's values, all sent as text, lists as array literals, and the function that adds one. */
 export function createTextBindings(): { values: string[]; bindValue: BindValue } {
   const values: string[] = [];
   return {

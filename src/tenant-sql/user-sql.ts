@@ -51,9 +51,7 @@ export interface UserSqlLimits {
   milliseconds: number;
   /** Set for the service's own lookups, which do not count as executions of users' SQL. */
   isInternal?: true;
-  /**
-   * The time by which the statement must be done, by `performance.now()`, however long it waited for statements sent before it.
-   */
+  /** The time by which the statement must be done, by `performance.now()`, however long it waited for earlier ones. */
   endsAt?: number;
   budget?: ByteBudget;
 }

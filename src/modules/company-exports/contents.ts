@@ -123,10 +123,7 @@ const exportLogo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/**
- * The maximum size of the knowledge document, which is made in memory. Knowledge beyond this size is still exported as
- * records.
- */
+/** The maximum size of the knowledge document, which is made in memory. Larger knowledge is exported as records only. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {

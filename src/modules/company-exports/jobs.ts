@@ -146,10 +146,7 @@ class ExportAttempt {
     if (this.#isOvertaken || this.#leaseUntil <= this.#ctx.now()) throw new AttemptSupersededError();
   }
 
-  /**
-   * Writes files of the archive until the limits are reached or the export ends.
-   * @returns whether the export has ended
-   */
+  /** Writes files of the archive until the limits are reached or the export ends. @returns whether the export has ended */
   async runStep(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
     const startedAt = Date.now();

@@ -16,10 +16,7 @@ export interface ColumnPlan {
   hasChanges: boolean;
 }
 
-/**
- * Matches the requested columns with the current ones: by `previous_name` if given, else by name among the columns that no
- * `previous_name` refers to.
- */
+/** Matches requested columns with current ones: by `previous_name`, else by name among those that no `previous_name` refers to. */
 export function planColumns(currentColumns: TableColumnDefinition[], requestedColumns: RequestedColumn[]): ColumnPlan {
   const unmatchedColumns = new Map(currentColumns.map((column) => [column.name, column]));
   const sources = new Map<number, TableColumnDefinition>();

@@ -72,10 +72,7 @@ function createCsvWriter(exportSelection: ExportSelection): ExportWriter {
   };
 }
 
-/**
- * Yields lines while Postgres sends the next ones. Postgres pauses between two batches: the larger the batches, the fewer the
- * pauses.
- */
+/** Yields lines while Postgres sends the next ones, in batches as large as possible: it pauses between two of them. */
 async function* writeLines(
   exportSelection: ExportSelection,
   tx: TenantTx,
@@ -171,10 +168,7 @@ function createXlsxWriter(exportSelection: ExportSelection): ExportWriter {
   };
 }
 
-/**
- * Returns the cells of a row: its id, then its columns. @param escapesFormulas whether texts must be written so that a spreadsheet does not
- * treat them as formulas
- */
+/** Returns the cells of a row: its id, then its columns. @param escapesFormulas whether no text may be taken for a formula */
 const toCells = (columns: TableColumnDefinition[], row: RawRow, escapesFormulas: boolean): WrittenCell[] => [
   row.id,
   ...columns.map(({ name, type }, at) => {

@@ -47,10 +47,7 @@ export interface PageSource extends RowScan {
   maxBytes: number;
 }
 
-/**
- * The maximum number of bytes of the ordering column's value in a cursor: a longer value does not fit. No index holds longer
- * values.
- */
+/** The maximum number of bytes of the ordering column's value in a cursor. No index holds longer values. */
 export const MAX_KEY_BYTES = 4000;
 
 /** A result row of a page: values of the page, and one row of the table, whose columns are null if there is none. */
@@ -67,10 +64,7 @@ export type PageRow = { id: string | null } & Record<string, string | boolean | 
     key_bytes: string | null;
   };
 
-/**
- * Chooses the window of rows `offset` to `offset + limit` of `total`, counted from the nearer end, so that pages near the end
- * cost no more than others.
- */
+/** Chooses the window of `limit` rows from `offset` on, counted from the nearer end: pages near the end cost no more than others. */
 export function chooseNearerWindow(total: number, offset: number, limit: number): RowWindow {
   const rowCountAfter = total - offset - limit;
   if (offset <= rowCountAfter || offset >= total) return { limit, offset, isFromEnd: false };

@@ -120,10 +120,7 @@ export async function insertRows(
   return runWithLargeRowLimit(rows, () => runWithCurrentTable(database, key, writeRows));
 }
 
-/**
- * Changes the given fields of a row. @returns the complete row; for a caller who may not read rows of the table, its id and the
- * given fields
- */
+/** Changes fields of a row. @returns the whole row; for a caller who may not read the table's rows, its id and the given fields */
 export async function updateRow(
   ctx: PrincipalContext,
   tableId: string,

@@ -177,10 +177,7 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
   for (const statement of buildMoveToTrash({ name, id })) await tx.execute(statement);
 }
 
-/**
- * Removes all rows of a table; columns, indexes and metadata stay.
- * @returns the number of rows left
- */
+/** Removes all rows of a table; columns, indexes and metadata stay. @returns the number of rows left */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   const database = await requireTablesDatabase(ctx);
   const makeTruncation = (announcement: Promise<unknown>) => async (tx: TenantTx, announceTables: AnnounceTables) => {

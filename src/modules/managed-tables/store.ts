@@ -120,10 +120,7 @@ export const listDeniedValues = ({ everything, ids, patterns }: Denials): [strin
   everything ? ['%'] : patterns.map((pattern) => pattern.replaceAll('*', '%')),
 ];
 
-/**
- * Reads a page of the tables whose name contains `search` (lower-case), newest first, with the exact total, without deleted and
- * denied tables.
- */
+/** Reads a page of tables, none of them denied, whose name contains `search` (lower-case), newest first, and their exact total. */
 export async function readTables(
   tx: TenantTx,
   companyId: string,

@@ -188,10 +188,7 @@ export interface TableQuota {
   usedBytes: number;
 }
 
-/**
- * Throws for a request that would take space, if the company's quota is used up. @returns the quota, for
- * `requireWithinTableQuota`; undefined without one
- */
+/** Throws if the company's quota is used up. @returns the quota, for `requireWithinTableQuota`; undefined without one */
 export async function requireTableQuota(ctx: CompanyContext, database: TenantSql): Promise<TableQuota | undefined> {
   const limit = await readQuota(ctx, 'table_bytes');
   if (limit === undefined) return undefined;

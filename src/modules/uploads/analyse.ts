@@ -201,10 +201,7 @@ async function readNextBlock(ctx: CompanyContext, previousState: AnalysisState):
   return { state, bytes: block.bytes.length };
 }
 
-/**
- * Returns the reading options for a text. A text made of a sheet or of records has a fixed form: options for text files do not
- * apply.
- */
+/** Returns the reading options for a text: those for text files do not apply to one made of a sheet or of records. */
 function getGivenOptions({ sheet, records, delimiter }: Source, { look }: AnalysisState): GivenOptions {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};

@@ -59,9 +59,7 @@ export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): Confi
 
 type LoadedColumn = ConfirmedColumn & { source_index: number };
 
-/**
- * Lists the confirmed columns that are filled from the files, and the column of row ids where an upsert finds rows by their ids.
- */
+/** Lists the confirmed columns that the files fill, and the column of row ids where an upsert finds rows by them. */
 export function listLoadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   const columns = requireConfirmed(job).columns.flatMap((column): LoadedColumn[] =>
     column.source_index === null ? [] : [{ ...column, source_index: column.source_index }],

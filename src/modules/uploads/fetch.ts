@@ -18,9 +18,7 @@ import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafe
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { type JobWork, saveProgress } from './work.ts';
 
-/**
- * The progress of fetching a file from a URL. Contains the URL encrypted, which is deleted together with this state.
- */
+/** The progress of fetching a file from a URL, which it holds encrypted and which is deleted with it. */
 export interface FetchState {
   /** The mark by which this state is told from that of an analysis. */
   fetching: 1;
@@ -116,10 +114,7 @@ export async function beginFetch(
 export const isFetchWork = (work: JobWork<unknown>): work is JobWork<FetchState> =>
   (work.job.state as Partial<FetchState> | null)?.fetching === 1;
 
-/**
- * Fetches the file of a job into R2, piece by piece, for a limited time. @returns true: the next message resumes the download, or
- * begins to analyse the file
- */
+/** Fetches a job's file into R2 by pieces, for a limited time. @returns true: the next message resumes it, or begins to analyse */
 export async function fetchSource(work: JobWork<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
   const { ctx, job } = work;
   const storedState = job.state as FetchState;

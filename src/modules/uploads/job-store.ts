@@ -86,10 +86,7 @@ export async function finishFetch(
   if (changedRowCount !== 1) throw new SupersededError();
 }
 
-/**
- * The SQLSTATE of a division by zero, with which the guard of {@link buildGuardedAdvance} fails, for SQL has no plainer way to
- * fail.
- */
+/** The SQLSTATE of a division by zero, with which the guard of {@link buildGuardedAdvance} fails: SQL has no plainer way. */
 export const DIVISION_BY_ZERO_CODE = '22012';
 
 /**

@@ -121,9 +121,7 @@ export interface ConfirmedSchema {
   display_name: string;
   columns: ConfirmedColumn[];
   time_zone: string | null;
-  /**
-   * The columns that the load adds to the existing table, and the former types of those it widens; absent where it changes none.
-   */
+  /** The columns that the load adds to the existing table, and the former types of those it widens; absent for none. */
   evolution?: PlannedEvolution;
 }
 
@@ -145,10 +143,7 @@ export interface Source {
   /** The text's pieces in R2, in their order. */
   segments: Segment[];
   size_bytes: number;
-  /**
-   * The workbook's sheet that the text was converted from, with one line a row and typed values without quotes; null for other
-   * texts.
-   */
+  /** The sheet that the text was converted from, one line a row, typed values without quotes; null for other texts. */
   sheet: SheetFacts | null;
   /** The usual delimiter of the kind of file; absent where the delimiter is inferred. */
   delimiter?: string;

@@ -52,9 +52,7 @@ export const quotaWouldBeExceeded = ({ quota, limit, use }: FailureDetail): JobE
   use: Number(use),
 });
 
-/**
- * Makes the error for a file that could not be fetched; `reason` is a clause without full stop, and contains no URL.
- */
+/** Makes the error for a file that could not be fetched; `reason` is a clause without full stop and without any URL. */
 export const sourceUnreachable = (reason: string): JobError => ({
   code: 'SOURCE_UNREACHABLE',
   message: `Não foi possível baixar o arquivo: ${reason}. Nada foi carregado.`,
@@ -148,10 +146,7 @@ export const rowWithoutRequiredValue = (file: string, line: number, column: stri
   column,
 });
 
-/**
- * Makes the error for a value of the files that is too long for an index of the table, or a value of the table that is
- * too long for the index of a key.
- */
+/** Makes the error for a value that is too long for an index: of the files, or of the table for the index of a key. */
 export const tooLongForIndex = (column: string, place: { file?: string; line?: number; value?: string }): JobError => ({
   code: 'VALUE_TOO_LONG_FOR_INDEX',
   message: `Um valor da coluna "${column}"${
@@ -161,10 +156,7 @@ export const tooLongForIndex = (column: string, place: { file?: string; line?: n
   column,
 });
 
-/**
- * Makes the error for a row that Postgres rejects although our own check accepts the row; `place` is where Postgres
- * reports the error.
- */
+/** Makes the error for a row that only Postgres rejects, and not our own check; `place` is where it reports the error. */
 export const rowRefused = (file: string, place: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',
   message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${place.line}).`,
@@ -172,10 +164,7 @@ export const rowRefused = (file: string, place: { line: number; column?: string;
   ...place,
 });
 
-/**
- * Makes the error for a load with another number of rows than the analysis: the job fails, as a table that lacks rows
- * would be worse.
- */
+/** Makes the error for a load with another number of rows than the analysis: a table that lacks rows would be worse. */
 export const rowsDiffer = (loadedCount: number, expectedCount: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loadedCount} linhas, mas a análise encontrou ${expectedCount}. Envie os arquivos novamente.`,

@@ -63,10 +63,7 @@ const toUpload = ({ key_columns: key, length, received, updated_at, ...row }: Up
 /** The key of the advisory lock (an arbitrary number) under which the unfinished uploads of the company are counted. */
 const UPLOAD_COUNT_LOCK_ID = 519_204_877;
 
-/**
- * Inserts a new upload, unless the company has `maxUploads` unfinished ones that received a byte after `since`.
- * @returns whether it was inserted
- */
+/** Inserts an upload. @returns false if the company has `maxUploads` unfinished ones that received a byte after `since` */
 export async function insertUpload(
   tx: TenantTx,
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
@@ -163,10 +160,7 @@ export async function endClaim(
   return updatedRowCount === 1;
 }
 
-/**
- * Marks an upload as finished, in the transaction that creates its job. @returns undefined where it was finished already, or is
- * deleted
- */
+/** Marks an upload as finished, with its job. @returns undefined where it was finished already, or is deleted */
 export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<UploadRow>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
@@ -203,9 +197,7 @@ export async function deleteUpload(
   return row && toUpload(row);
 }
 
-/**
- * Deletes up to `maxUploads` uploads that received no byte since `until`, finished or not. @returns the number of deleted uploads
- */
+/** Deletes up to `maxUploads` uploads without a byte since `until`, finished or not. @returns the number of deleted uploads */
 export async function deleteExpiredUploads(
   tx: TenantTx,
   companyId: string,

@@ -217,9 +217,7 @@ async function hasBytes({ bytes, announcedBytes }: SentBytes): Promise<boolean> 
   }
 }
 
-/**
- * Creates the job of an upload whose bytes have all been received, unless it exists. @throws uploadLocked if its table is busy
- */
+/** Creates the job of a completely received upload, unless it exists. @throws uploadLocked if its table is busy */
 async function finishUpload(
   ctx: CompanyContext,
   database: TenantSql,

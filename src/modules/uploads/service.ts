@@ -259,10 +259,7 @@ function requirePermittedJob(ctx: PrincipalContext, action: TableAction, job: Up
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 
-/**
- * Confirms the inferred schema with a person's changes, and queues the load. Of several concurrent confirmations of one
- * job only one succeeds.
- */
+/** Confirms the inferred schema with changes, and queues the load. Of concurrent confirmations of a job only one succeeds. */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = toJobKey(ctx, id);

@@ -205,10 +205,7 @@ async function identifyText(ctx: CompanyContext, item: FileItem, delimiter?: str
   return { items: [{ ...toTextItem(item), ...(delimiter && { delimiter }) }], bytes: 0 };
 }
 
-/**
- * Prepares a file of records for reading. An error page may have the name of the requested file. @throws JobProblem for other
- * content
- */
+/** Prepares a file of records for reading. @throws JobProblem for other content: an error page may have the file's name */
 async function identifyRecords(ctx: CompanyContext, item: FileItem, jsonForm: JsonForm): Promise<StageResult> {
   const content = detectContent(await readHead(ctx, item));
   const otherContent = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
@@ -289,9 +286,7 @@ async function convertWorkbook(conversion: TextConversion, item: ItemOf<'workboo
   return { items: [nextItem], bytes: environment.bytesPerCall };
 }
 
-/**
- * The number of bytes that one message unpacks, as a multiple of those that it reads of other files (`UPLOAD_MESSAGE_BYTES`).
- */
+/** The bytes that one message unpacks, as a multiple of those that it reads of other files (`UPLOAD_MESSAGE_BYTES`). */
 const UNPACKED_BYTES_PER_READ = 16;
 
 async function unpackFile(conversion: TextConversion, item: ItemOf<'packed'>): Promise<StageResult> {
@@ -397,10 +392,7 @@ const describeWorkbook = (conversion: TextConversion, storedBytes: StoredBytes) 
   },
 });
 
-/**
- * Makes the prefix of the objects that conversions of a job write: under the prefix of its files, so that both are deleted
- * together.
- */
+/** Makes the prefix of objects that conversions of a job write: under that of its files, so that both are deleted together. */
 const makeConversionPrefix = (
   companyId: string,
   { jobId, analysisNumber }: Pick<TextConversion, 'jobId' | 'analysisNumber'>,

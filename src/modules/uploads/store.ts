@@ -119,10 +119,7 @@ export async function confirmJob(
   return changedRows === 1;
 }
 
-/**
- * Moves a waiting job to another analysis, with a person's reading options. The previous schema stays.
- * @returns false when it no longer waits
- */
+/** Moves a waiting job to another analysis, with a person's options; its schema stays. @returns false when it no longer waits */
 export async function startReanalysis(
   tx: TenantTx,
   key: JobKey,

@@ -72,10 +72,7 @@ export interface ConversionState {
   result: ConvertedSheet<Segment[]> | null;
 }
 
-/**
- * The maximum number of times that a sheet is converted again from a first column further to the left; the next time it is
- * converted from column A.
- */
+/** The maximum number of times that a sheet is converted again from a column further left; then it is from column A. */
 const MAX_SHIFTS = 5;
 const MAX_COLUMN_INDEX = 16_383;
 
@@ -305,24 +302,15 @@ function toWorkbookProblem(error: unknown, file: string): unknown {
   return error;
 }
 
-/**
- * Converts a workbook of Excel 2 to 2003.
- * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
- */
+/** Converts a workbook of Excel 2 to 2003. @throws JobProblem when it is encrypted, damaged, too large, or has no rows */
 export const convertBiffWorkbook = <T>(name: string, file: BiffFile<T>): Promise<ConvertedSheet<T>> =>
   convertAtOnce(name, convertBiff(file), file.sheet, '.xlsx');
 
-/**
- * Converts a workbook that is HTML, which some programs write. @throws JobProblem when it has no table, is too large, or has no
- * rows
- */
+/** Converts HTML, which some programs write as a workbook. @throws JobProblem when it has no table or rows, or is too large */
 export const convertHtmlWorkbook = <T>(name: string, file: HtmlFile<T>): Promise<ConvertedSheet<T>> =>
   convertAtOnce(name, convertHtml(file));
 
-/**
- * Converts a workbook of XML Spreadsheet 2003.
- * @throws JobProblem when it is damaged, too large, or has no rows
- */
+/** Converts a workbook of XML Spreadsheet 2003. @throws JobProblem when it is damaged, too large, or has no rows */
 export const convertXml2003 = <T>(name: string, file: XmlWorkbookFile<T>): Promise<ConvertedSheet<T>> =>
   convertAtOnce(name, convertXmlWorkbook(file), file.sheet);
 

@@ -38,18 +38,12 @@ export class CopyWriter {
   readonly #doubledQuote: number;
   readonly #is1252: boolean;
   readonly #conversions: (Conversion | null)[];
-  /**
-   * The conversions of unquoted values: in a workbook's sheet these are numbers with a decimal point, whatever the
-   * texts use.
-   */
+  /** The conversions of unquoted values: in a sheet these are numbers with a decimal point, whatever the texts use. */
   readonly #bareConversions: (Conversion | null)[];
   readonly #out: CopyText;
   readonly #onMisfit: OnMisfit | undefined;
 
-  /**
-   * Creates a writer of the rows of a file. @param onMisfit makes the writing a trial: values are only checked, nothing is
-   * written, and no value throws
-   */
+  /** @param onMisfit makes the writing a trial: values are only checked, nothing is written, and no value throws */
   constructor(
     { file, zone }: Pick<LoadPlan, 'file' | 'zone'>,
     columns: WrittenColumn[],

@@ -140,19 +140,13 @@ function decideColumn(
   };
 }
 
-/**
- * Chooses the type that the files declare for a column: text if any file declares text, another type only if all files
- * declare that type.
- */
+/** Chooses the type that files declare for a column: text if any declares text, another type only if all declare that one. */
 function chooseKnownType(declaredTypes: (KnownType | undefined)[]): KnownType | undefined {
   if (declaredTypes.includes('text')) return 'text';
   return new Set(declaredTypes).size === 1 ? declaredTypes[0] : undefined;
 }
 
-/**
- * Infers the formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number
- * or date.
- */
+/** Infers the formats of each file's values: the decided form, or hints for the case that the type is changed to number or date. */
 function inferFormats(
   type: ColumnType,
   formMasks: number[],

@@ -52,10 +52,7 @@ export interface LoadChunk {
   minBlockBytes: number;
 }
 
-/**
- * Plans how to load a file into a table with these columns.
- * @param zone the session's time zone; null for UTC
- */
+/** Plans how to load a file into a table with these columns. @param zone the session's time zone; null for UTC */
 export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdges | null = null): LoadPlan {
   const dateStyle = chooseDateStyle(file, columns);
   const isRaw =
@@ -172,10 +169,7 @@ export function convertNextChunk(
   };
 }
 
-/**
- * Lists the columns to write. Dates that do not begin with the year are converted, because all columns of a session share one
- * order.
- */
+/** Lists the columns to write; dates that do not begin with the year are converted: a session's columns share one order. */
 function listWrittenColumns(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
     const formats = getFormats(plan.file, column);

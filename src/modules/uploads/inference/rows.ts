@@ -59,10 +59,7 @@ interface WatchedCell {
   length: number;
 }
 
-/**
- * Adds the records of one block to a file's state: classifies each as title, header, row or note, and collects the statistics of
- * its values.
- */
+/** Adds the records of a block to a file's state: tells titles, header, rows and notes apart, and collects statistics of values. */
 export class RecordFold {
   readonly fields: Fields;
   readonly #state: InferenceState;
@@ -259,10 +256,7 @@ export class RecordFold {
     this.#state.manySparse = false;
   }
 
-  /**
-   * Tells whether a record with a single value could be a footnote by its position: below a blank line if the file has one
-   * column.
-   */
+  /** Tells whether a record with a single value could be a footnote by its position: in one column, below a blank line. */
   #mayBeNote(): boolean {
     const { width, blank, trailing } = this.#state;
     return width > 1 || blank || trailing.length > 0;
@@ -329,9 +323,7 @@ export class RecordFold {
     this.#state.irregular = true;
   }
 
-  /**
-   * Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept.
-   */
+  /** Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept. */
   #readText(index: number): string {
     const { starts, ends, quotingKinds } = this.fields;
     const start = starts[index] as number;

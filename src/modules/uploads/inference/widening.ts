@@ -61,10 +61,7 @@ export function checkValues(
   return { doubts: checkedCandidates, position: chunk.nextPosition, wants: chunk.minBlockBytes };
 }
 
-/**
- * Chooses the wider type that takes all values of a table's column, with a value that its own type does not take; undefined for
- * none.
- */
+/** Chooses the wider type that takes all values of a column, with a value that its own type does not take; undefined for none. */
 export function chooseWiderType({ name, type }: InferredColumn, candidates: readonly WideningCandidate[]) {
   const candidate = candidates.find((otherCandidate) => otherCandidate.name === name && otherCandidate.type === type);
   const misfit = candidate?.misfits[type];
