@@ -53,7 +53,7 @@ async function runScheduledParts(origin: ContextOrigin): Promise<void> {
   const { env } = origin;
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
-    await runAllParts({
+    const parts: Record<string, () => Promise<unknown>> = {
       schedules: () => createDueRuns(context),
       mails: () =>
         sendDueMails(context, {
@@ -112,7 +112,10 @@ async function runScheduledParts(origin: ContextOrigin): Promise<void> {
             await openedContext.close();
           }
         }),
-    });
+    };
+    // A part that fails or hangs does not prevent the others from running.
+    const toLogFields = ([part]: [string, unknown]) => ({ part });
+    await runConcurrently(Object.entries(parts), PART_LIMITS, toLogFields, ([, run]) => run());
   } finally {
     await close();
   }
@@ -121,12 +124,6 @@ async function runScheduledParts(origin: ContextOrigin): Promise<void> {
 /** Encrypts data again if there is more than one encryption key: with one, nothing is encrypted under an older one. */
 async function reencryptIfRotating(context: Context, reencrypt: (context: Context) => Promise<number>): Promise<void> {
   if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await reencrypt(context);
-}
-
-/** Runs parts of the scheduled work so that a part that fails or hangs does not prevent the others from running. */
-async function runAllParts(parts: Record<string, () => Promise<unknown>>): Promise<void> {
-  const toLogFields = ([part]: [string, unknown]) => ({ part });
-  await runConcurrently(Object.entries(parts), PART_LIMITS, toLogFields, ([, run]) => run());
 }
 
 /** Limits of the parts: a run may take fifteen minutes on the platform. */

@@ -8,6 +8,27 @@ export async function deleteObjects(bucket: Pick<R2Bucket, 'delete'>, keys: read
   }
 }
 
+/** Lists the keys under a prefix, page by page. Objects of a page may be deleted before the next. */
+export async function* listKeys(bucket: R2Bucket, prefix: string): AsyncGenerator<string[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await bucket.list({ prefix, ...(cursor !== undefined && { cursor }) });
+    yield page.objects.map(({ key }) => key);
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
+}
+
+/** Deletes all objects under a prefix; multipart uploads that notes among them name are aborted first. */
+export async function deleteByPrefix(bucket: R2Bucket, prefix: string): Promise<void> {
+  for (let hasMore = true; hasMore; ) {
+    const { objects, truncated } = await bucket.list({ prefix });
+    const keys = objects.map(({ key }) => key);
+    await abortNotedUploads(bucket, keys);
+    await deleteObjects(bucket, keys);
+    hasMore = truncated;
+  }
+}
+
 /** The suffix of the key of a note that names an unfinished multipart upload: no list of objects shows such an upload. */
 const UPLOAD_NOTE_SUFFIX = '/upload-under-way';
 

@@ -31,28 +31,6 @@ export interface TenantSqlOptions {
   onUserSql?: () => void;
 }
 
-/** A company's database: at most one connection, opened by the first statement. */
-export interface TenantSql extends TenantTx {
-  /**
-   * Runs `work` in a transaction and returns its result; an error of `work` rolls the transaction back and is rethrown. Until
-   * the transaction ends, all statements of this connection belong to it. `BEGIN` is sent in one message with the first
-   * statement.
-   */
-  runInTransaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with its own limit. */
-  executeOutsideTransaction(text: string, milliseconds: number): Promise<void>;
-  /** Returns the driver's client, connected. */
-  connect(): Promise<Client>;
-  /** Ends the connection at once, even in the middle of a message. It cannot be used afterwards. */
-  drop(): void;
-  /** True if the connection was closed or dropped. */
-  readonly isClosed: boolean;
-  /** Records that the database has run a statement of user SQL. */
-  noteUserSql(): void;
-  /** Ends the connection, if there is one; never throws. */
-  close(): Promise<void>;
-}
-
 const CONNECT_TIMEOUT_MS = 15_000;
 /** The time that the network may take beyond PostgreSQL's limit for a statement. Milliseconds. */
 const STATEMENT_GRACE_MS = 5_000;
@@ -69,9 +47,10 @@ const WAKING_DETECTION_MS = 300;
  * it too, with some grace.
  */
 export const openTenantSql = (connectionString: string, options: TenantSqlOptions = {}): TenantSql =>
-  new NeonTenantSql(connectionString, options);
+  new TenantSql(connectionString, options);
 
-class NeonTenantSql implements TenantSql {
+/** A company's database: at most one connection, opened by the first statement. */
+export class TenantSql implements TenantTx {
   readonly #connectionString: string;
   readonly #options: TenantSqlOptions;
   #client: Client | undefined;
@@ -92,10 +71,12 @@ class NeonTenantSql implements TenantSql {
     this.#options = options;
   }
 
+  /** True if the connection was closed or dropped. */
   get isClosed(): boolean {
     return this.#closed;
   }
 
+  /** Records that the database has run a statement of user SQL. */
   noteUserSql(): void {
     this.#options.onUserSql?.();
   }
@@ -127,6 +108,11 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
+  /**
+   * Runs `work` in a transaction and returns its result; an error of `work` rolls the transaction back and is rethrown. Until
+   * the transaction ends, all statements of this connection belong to it. `BEGIN` is sent in one message with the first
+   * statement.
+   */
   async runInTransaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.#isInTransaction) throw new Error('transactions of one connection do not nest');
     this.#isInTransaction = true;
@@ -152,6 +138,7 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
+  /** Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with its own limit. */
   async executeOutsideTransaction(text: string, milliseconds: number): Promise<void> {
     const limit = Math.trunc(milliseconds);
     await this.#run(`SET statement_timeout = ${limit}; SET lock_timeout = ${limit}`);
@@ -193,6 +180,7 @@ class NeonTenantSql implements TenantSql {
     return databaseUnavailable().addCause(cause);
   }
 
+  /** Ends the connection at once, even in the middle of a message. It cannot be used afterwards. */
   drop(): void {
     this.#closed = true;
     const socket = this.#client && getSocket(this.#client);
@@ -203,6 +191,7 @@ class NeonTenantSql implements TenantSql {
     this.#options.onClosed?.();
   }
 
+  /** Ends the connection, if there is one; never throws. */
   async close(): Promise<void> {
     this.#closed = true;
     const client = this.#client;
@@ -261,6 +250,7 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
+  /** Returns the driver's client, connected. */
   async connect(): Promise<Client> {
     if (this.#closed) throw databaseUnavailable().addCause(new Error('the connection was closed'));
     if (this.#client === undefined) {

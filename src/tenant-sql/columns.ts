@@ -21,7 +21,5 @@ export const POSTGRES_TYPES: Record<ColumnType, string> = {
   datetime: 'timestamptz',
 };
 
-/**
- * The maximum number of columns of a table. Postgres allows 1,600 and counts dropped ones for ever: this leaves some for changes.
- */
+/** The maximum number of columns: Postgres allows 1,600 and counts dropped ones for ever, so this leaves some for changes. */
 export const MAX_COLUMNS = 1000;

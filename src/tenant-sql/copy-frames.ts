@@ -63,10 +63,7 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
     if (!mayBeRead) chunk.buffer.transfer(0);
   }
 
-  /**
-   * Reads the head of any message, or the part of it that has arrived. @returns the index after the last byte that was
-   * read
-   */
+  /** Reads the head of any message, or the part of it that has arrived. @returns the index after the last byte that was read */
   function readHead(chunk: Chunk, at: number): number {
     const end = Math.min(chunk.length, at + HEAD_BYTES - headLength);
     head.push(chunk.subarray(at, end));

@@ -1,7 +1,7 @@
-import type { Client, Connection, Submittable } from '@neondatabase/serverless';
+import type { Client, Connection } from '@neondatabase/serverless';
 import { sendStatements } from './batch.ts';
 import type { TenantTx } from './client.ts';
-import { divertRows, type RowReceiver } from './copy-frames.ts';
+import { divertRows } from './copy-frames.ts';
 import { getSocket } from './driver.ts';
 import { databaseUnavailable } from './failures.ts';
 import type { LineBuffers, LineBytes } from './line-buffers.ts';
@@ -56,104 +56,81 @@ export function copyOut(
   buffers: LineBuffers,
 ): Promise<CopyOutResult> {
   const copy = { text: `COPY (${selectSql}) TO STDOUT (FORMAT csv)`, values: [] };
-  return tx.runBounded((client) => {
-    const copyRun = new CopyOutRun(client, [...precedingStatements, copy], buffers);
-    client.query(copyRun);
-    return copyRun.resultPromise;
-  }, milliseconds);
+  return tx.runBounded((client) => runCopyOut(client, [...precedingStatements, copy], buffers), milliseconds);
 }
 
 const CR = 13;
 const LF = 10;
 
-/** The COPY as the driver runs it; `submit` and the handlers are node-postgres's interface. */
-class CopyOutRun implements Submittable, RowReceiver {
-  readonly resultPromise: Promise<CopyOutResult>;
-  readonly #client: Client;
-  readonly #statements: Statement[];
-  readonly #buffers: LineBuffers;
-  readonly #result: CopyOutResult = { rowCount: 0, byteCount: 0, lastLine: new Uint8Array(), isCut: false };
-  #buffer: LineBytes;
-  #length = 0;
+/** Runs statements, the last of which is a COPY to the buffers. */
+function runCopyOut(client: Client, statements: Statement[], buffers: LineBuffers): Promise<CopyOutResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<CopyOutResult>();
+  const result: CopyOutResult = { rowCount: 0, byteCount: 0, lastLine: new Uint8Array(), isCut: false };
+  let buffer = buffers.takeFreeBuffer() as LineBytes;
+  let length = 0;
   /** The start of the incomplete line in the buffer. */
-  #lineStart = 0;
+  let lineStart = 0;
   /** The start of the last complete line in the buffer. */
-  #lastLineStart = 0;
-  #succeed!: (result: CopyOutResult) => void;
-  #fail!: (error: unknown) => void;
+  let lastLineStart = 0;
 
-  constructor(client: Client, statements: Statement[], buffers: LineBuffers) {
-    this.#client = client;
-    this.#statements = statements;
-    this.#buffers = buffers;
-    this.#buffer = buffers.takeFreeBuffer() as LineBytes;
-    this.resultPromise = new Promise((resolve, reject) => {
-      this.#succeed = resolve;
-      this.#fail = reject;
-    });
-  }
-
-  submit(connection: Connection): void {
-    divertRows(getSocket(this.#client), this);
-    sendStatements(connection, this.#statements);
-  }
-
-  takeBytes(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#result.isCut) return;
+  function takeBytes(bytes: Uint8Array, start: number, end: number): void {
+    if (result.isCut) return;
     // A line grows by its CR.
-    if (this.#length + end - start + 1 > this.#buffer.length && !this.#makeRoom(end - start + 1)) return;
-    this.#buffer.set(bytes.subarray(start, end), this.#length);
-    this.#length += end - start;
+    if (length + end - start + 1 > buffer.length && !makeRoom(end - start + 1)) return;
+    buffer.set(bytes.subarray(start, end), length);
+    length += end - start;
   }
 
   /** Hands on the complete lines, and continues in another buffer. Only the first line gets more memory than one buffer. */
-  #makeRoom(neededBytes: number): boolean {
-    const startedLine = this.#buffer.subarray(this.#lineStart, this.#length);
+  function makeRoom(neededBytes: number): boolean {
+    const startedLine = buffer.subarray(lineStart, length);
     const minBytes = startedLine.length + neededBytes;
     const nextBuffer =
-      this.#result.rowCount === 0
-        ? new Uint8Array(Math.max(minBytes, 2 * this.#buffer.length))
-        : this.#buffers.takeFreeBuffer(minBytes);
-    this.#result.isCut = nextBuffer === undefined;
+      result.rowCount === 0 ? new Uint8Array(Math.max(minBytes, 2 * buffer.length)) : buffers.takeFreeBuffer(minBytes);
+    result.isCut = nextBuffer === undefined;
     if (!nextBuffer) return false;
     nextBuffer.set(startedLine);
-    if (this.#lineStart > 0) this.#handOn();
-    this.#buffer = nextBuffer;
-    this.#length = startedLine.length;
-    this.#lineStart = 0;
+    if (lineStart > 0) handOn();
+    buffer = nextBuffer;
+    length = startedLine.length;
+    lineStart = 0;
     return true;
   }
 
-  #handOn(): void {
-    const lines = this.#buffer.subarray(0, this.#lineStart);
-    if (this.#lineStart > 0) this.#result.lastLine = lines.subarray(this.#lastLineStart);
-    this.#result.byteCount += lines.length;
-    this.#buffers.pushLines(lines);
+  function handOn(): void {
+    const lines = buffer.subarray(0, lineStart);
+    if (lineStart > 0) result.lastLine = lines.subarray(lastLineStart);
+    result.byteCount += lines.length;
+    buffers.pushLines(lines);
   }
 
   /** Ends a row, which Postgres sends as one message that ends with LF. */
-  endRow(): void {
-    if (this.#result.isCut) return;
-    this.#buffer[this.#length - 1] = CR;
-    this.#buffer[this.#length] = LF;
-    this.#length += 1;
-    this.#lastLineStart = this.#lineStart;
-    this.#lineStart = this.#length;
-    this.#result.rowCount += 1;
+  function endRow(): void {
+    if (result.isCut) return;
+    buffer[length - 1] = CR;
+    buffer[length] = LF;
+    length += 1;
+    lastLineStart = lineStart;
+    lineStart = length;
+    result.rowCount += 1;
   }
 
-  handleReadyForQuery(): void {
-    this.#handOn();
-    this.#succeed(this.#result);
-  }
-
-  handleError(error: unknown): void {
-    this.#fail(isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error);
-  }
-
-  // The rows come by the other way; results of statements before the COPY are ignored.
-  handleCommandComplete(): void {}
-  handleRowDescription(): void {}
-  handleDataRow(): void {}
-  handleEmptyQuery(): void {}
+  // `submit` and the handlers are node-postgres's interface.
+  client.query({
+    submit(connection: Connection) {
+      divertRows(getSocket(client), { takeBytes, endRow });
+      sendStatements(connection, statements);
+    },
+    handleReadyForQuery() {
+      handOn();
+      resolve(result);
+    },
+    handleError: (error: unknown) => reject(isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error),
+    // The rows come by the other way; results of statements before the COPY are ignored.
+    handleCommandComplete: () => {},
+    handleRowDescription: () => {},
+    handleDataRow: () => {},
+    handleEmptyQuery: () => {},
+  });
+  return promise;
 }

@@ -1,12 +1,10 @@
 import { Buffer } from 'node:buffer';
-import type { Client, Connection, Submittable } from '@neondatabase/serverless';
+import type { Connection } from '@neondatabase/serverless';
 import type { TenantTx } from './client.ts';
 import { databaseUnavailable } from './failures.ts';
 import { isConnectionProblem } from './postgres-error.ts';
 
-/**
- * The number of bytes of one CopyData message. Driver and proxies forward a message as a whole, so smaller ones arrive sooner.
- */
+/** The number of bytes of one CopyData message: driver and proxies forward whole messages, so smaller ones arrive sooner. */
 const MESSAGE_BYTES = 256 * 1024;
 
 /**
@@ -24,68 +22,37 @@ export async function copyIn(
   onSent: () => void = () => {},
 ): Promise<number> {
   return tx.runBounded((client) => {
-    const copy = new CopyInRun(client, text, data, onSent);
-    client.query(copy);
-    return copy.rowCountPromise;
-  }, milliseconds);
-}
-
-/** The COPY as the driver runs it; `submit` and the handlers are node-postgres's interface. */
-class CopyInRun implements Submittable {
-  readonly rowCountPromise: Promise<number>;
-  readonly #client: Client;
-  readonly #text: string;
-  readonly #data: Uint8Array;
-  readonly #onSent: () => void;
-  #copied = 0;
-  #succeed!: (rowCount: number) => void;
-  #fail!: (error: unknown) => void;
-
-  constructor(client: Client, text: string, data: Uint8Array, onSent: () => void) {
-    this.#client = client;
-    this.#text = text;
-    this.#data = data;
-    this.#onSent = onSent;
-    this.rowCountPromise = new Promise((resolve, reject) => {
-      this.#succeed = resolve;
-      this.#fail = reject;
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    let copiedRowCount = 0;
+    // `submit` and the handlers are node-postgres's interface.
+    client.query({
+      submit: (connection: Connection) => connection.query(text),
+      handleCopyInResponse(connection: CopyConnection) {
+        const socket = client.neonConfig;
+        // Merging writes would copy all previous data with each write.
+        socket.coalesceWrites = false;
+        for (let at = 0; at < data.length; at += MESSAGE_BYTES) {
+          const piece = data.subarray(at, at + MESSAGE_BYTES);
+          connection.sendCopyFromChunk(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+        }
+        connection.endCopyFrom();
+        socket.coalesceWrites = true;
+        onSent();
+      },
+      handleCommandComplete(message: { text: string }) {
+        const commandTag = /^COPY (\d+)$/.exec(message.text);
+        if (commandTag) copiedRowCount = Number(commandTag[1]);
+      },
+      handleReadyForQuery: () => resolve(copiedRowCount),
+      handleError: (error: unknown) =>
+        reject(isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error),
+      // Results of statements before the COPY are ignored.
+      handleRowDescription: () => {},
+      handleDataRow: () => {},
+      handleEmptyQuery: () => {},
     });
-  }
-
-  submit(connection: Connection): void {
-    connection.query(this.#text);
-  }
-
-  handleCopyInResponse(connection: CopyConnection): void {
-    const socket = this.#client.neonConfig;
-    // Merging writes would copy all previous data with each write.
-    socket.coalesceWrites = false;
-    for (let at = 0; at < this.#data.length; at += MESSAGE_BYTES) {
-      const piece = this.#data.subarray(at, at + MESSAGE_BYTES);
-      connection.sendCopyFromChunk(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
-    }
-    connection.endCopyFrom();
-    socket.coalesceWrites = true;
-    this.#onSent();
-  }
-
-  handleCommandComplete({ text }: { text: string }): void {
-    const commandTag = /^COPY (\d+)$/.exec(text);
-    if (commandTag) this.#copied = Number(commandTag[1]);
-  }
-
-  handleReadyForQuery(): void {
-    this.#succeed(this.#copied);
-  }
-
-  handleError(error: unknown): void {
-    this.#fail(isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error);
-  }
-
-  // Results of statements before the COPY are ignored.
-  handleRowDescription(): void {}
-  handleDataRow(): void {}
-  handleEmptyQuery(): void {}
+    return promise;
+  }, milliseconds);
 }
 
 /** The methods of the driver's connection for COPY. */

@@ -1,10 +1,7 @@
 import { POSTGRES_TYPES, type TableColumnDefinition } from './columns.ts';
 import { quoteIdentifier, quoteLiteral, quoteQualified, type TenantSchema } from './identifiers.ts';
 
-/**
- * Makes a primary key's name, with `$`, which no user's name has: it shares a namespace with tables, and `<table>_pkey` may be a
- * user's table.
- */
+/** Makes a primary key's name, with `$`, which no user's table has in its name: both share a namespace. */
 const makePrimaryKeyName = (tableId: string): string => `pk$${tableId}`;
 
 /** Makes the definition of a column in CREATE TABLE and ADD COLUMN: `"name" bigint NOT NULL`. */
@@ -31,10 +28,7 @@ export function buildAddPrimaryKey(table: { schema: TenantSchema; name: string; 
   return `ALTER TABLE ${quoteQualified(table.schema, table.name)} ADD CONSTRAINT ${quoteIdentifier(makePrimaryKeyName(table.id))} PRIMARY KEY ("id")`;
 }
 
-/**
- * Builds the statements that move a table to `trash`, named by its id: the id starts with a digit until 2055, unlike the name of
- * any user's table.
- */
+/** Builds the statements that move a table to `trash`, named by its id, which no user's table can be: it starts with a digit. */
 export function buildMoveToTrash(table: { name: string; id: string }): [string, string] {
   return [
     `ALTER TABLE ${quoteQualified('public', table.name)} RENAME TO ${quoteIdentifier(table.id)}`,
@@ -71,17 +65,11 @@ export function countRowIds(tableId: string): string[] {
   ];
 }
 
-/**
- * Builds the statement that reverts `countRowIds`: rows get new UUIDs. COPY then inserts one by one and reports exactly which row
- * fails.
- */
+/** Builds the statement that reverts `countRowIds`: COPY then inserts one by one and reports exactly which row fails. */
 export const buildGenerateRowIds = (tableId: string): string =>
   `ALTER TABLE ${quoteQualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
 
-/**
- * Builds the statements that move a loaded table from `console` to `public` and revert `countRowIds`. For the names see
- * `buildMoveToTrash`.
- */
+/** Builds the statements that move a loaded table from `console` to `public` (see `buildMoveToTrash`) and revert `countRowIds`. */
 export function buildMoveIntoPublic(table: { name: string; id: string }): string[] {
   return [
     buildGenerateRowIds(table.id),

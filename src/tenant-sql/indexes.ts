@@ -20,18 +20,12 @@ export function buildCreateIndex(table: string, id: string, columns: string[], i
   return `CREATE ${kind} CONCURRENTLY ${quoteIdentifier(formatIndexName(id))} ON ${quoteQualified('public', table)} (${keys})`;
 }
 
-/**
- * Builds the statement that creates a unique index within a transaction. Until that ends, no other transaction changes rows of
- * the table.
- */
+/** Builds the statement that creates a unique index within a transaction, until whose end no other changes rows of the table. */
 export function buildCreateUniqueIndex(table: string, id: string, columns: string[]): string {
   return `CREATE UNIQUE INDEX ${quoteIdentifier(formatIndexName(id))} ON ${quoteQualified('public', table)} (${columns.map(quoteIdentifier).join(', ')})`;
 }
 
-/**
- * Builds the statement that drops an index of schema `public`, if it exists, without blocking writes. It must not run in a
- * transaction.
- */
+/** Builds the statement that drops an index, if it exists, without blocking writes. It must not run in a transaction. */
 export const buildDropIndex = (id: string): string =>
   `DROP INDEX CONCURRENTLY IF EXISTS ${quoteQualified('public', formatIndexName(id))}`;
 

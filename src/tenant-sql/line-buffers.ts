@@ -21,10 +21,7 @@ export class LineBuffers {
     return bytes > this.#size ? undefined : this.#freeBuffers.pop();
   }
 
-  /**
-   * Passes the lines at the beginning of a buffer to the reader. A larger buffer may take the place of one of these
-   * buffers.
-   */
+  /** Passes the lines at the beginning of a buffer to the reader. A larger buffer may take the place of one of these. */
   pushLines(lines: LineBytes): void {
     if (lines.length === 0) this.#release(lines);
     else this.#fullBuffers.push(lines);

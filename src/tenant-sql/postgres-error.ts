@@ -4,14 +4,10 @@ export interface PostgresError extends Error {
   code: string;
   severity: string;
   detail?: string;
-  hint?: string;
   /** The 1-based character position in the statement. */
   position?: string;
   where?: string;
-  schema?: string;
-  table?: string;
   column?: string;
-  dataType?: string;
   constraint?: string;
 }
 

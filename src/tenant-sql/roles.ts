@@ -1,9 +1,6 @@
 import { ID_PATTERN } from '../kernel/ids.ts';
 
-/**
- * The names in a company's Postgres, which contain the company's id: roles belong to a server, which companies share on a local
- * one.
- */
+/** The names in a company's Postgres, with the company's id: roles belong to a server, and companies share a local one. */
 export interface TenantNames {
   /** The name of the project at Neon. */
   project: string;

@@ -76,10 +76,7 @@ export function createBindings(): { values: unknown[]; bindValue: BindValue } {
   return { values, bindValue: (value) => `$${values.push(value)}` };
 }
 
-/**
- * Creates the list of values of a statement that are all sent as text, a list as an array literal, and the function that adds
- * one.
- */
+/** Creates the list of a statement's values, all sent as text, lists as array literals, and the function that adds one. */
 export function createTextBindings(): { values: string[]; bindValue: BindValue } {
   const values: string[] = [];
   return {
@@ -93,7 +90,9 @@ export function createTextBindings(): { values: string[]; bindValue: BindValue }
  * an index can answer are written so that it does: the column alone on its side, compared in its own type.
  */
 export function makeConditions({ filters, search, textColumns }: RowSelection, bindValue: BindValue): string[] {
-  const conditions = filters.map((filter) => makeCondition(filter, bindValue));
+  const conditions = filters.map(({ column, operator, values }) =>
+    makeComparison(makeSourceColumn(column.name), column, operator, values, bindValue),
+  );
   if (search !== '') conditions.push(makeSearchCondition(textColumns, bindValue(search)));
   return conditions;
 }
@@ -110,9 +109,6 @@ export const getTypeName = ({ type }: Pick<FilteredColumn, 'type'>): string =>
   type === 'uuid' ? 'uuid' : POSTGRES_TYPES[type];
 
 const COMPARISON_SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
-
-const makeCondition = ({ column, operator, values }: RowFilter, bindValue: BindValue): string =>
-  makeComparison(makeSourceColumn(column.name), column, operator, values, bindValue);
 
 /** Makes the SQL of a comparison. @param values as Postgres reads them (`toPostgresText`): one, or those of the list */
 export function makeComparison(

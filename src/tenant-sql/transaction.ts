@@ -48,10 +48,7 @@ export interface TransactionOptions {
   lockTimeoutMs?: number;
   /** The longest pause between the transaction's statements; 60,000 by default. */
   idleTimeoutMs?: number;
-  /**
-   * The time limit of the whole transaction; none by default. At the limit PostgreSQL ends the connection: see
-   * `isTransactionTimeout`.
-   */
+  /** The limit of the whole transaction, at which PostgreSQL ends the connection (`isTransactionTimeout`); none by default. */
   timeoutMs?: number;
   readOnly?: boolean;
   /** The isolation level; PostgreSQL's default is read committed. */

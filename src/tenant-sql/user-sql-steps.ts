@@ -30,9 +30,7 @@ const DECLARE_PREFIX = `DECLARE ${CURSOR_NAME} NO SCROLL CURSOR WITHOUT HOLD FOR
 /** Converts a 1-based character position in the sent declaration to the position in the statement. */
 export const toStatementPosition = (position: number): number => Math.max(1, position - DECLARE_PREFIX.length);
 
-/**
- * The SQL of the settings. PostgreSQL plans a cursor for its first tenth of the rows, unless a setting says that all are wanted.
- */
+/** The SQL of the settings. A cursor is planned for its first tenth of the rows, unless a setting says that all are wanted. */
 const SETTINGS_SQL = `SELECT set_config('statement_timeout', $1, true), set_config('transaction_timeout', $2, true),
   set_config('cursor_tuple_fraction', '1', true), set_config('lock_timeout', '2s', true),
   set_config('search_path', 'public', true), set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true)`;
@@ -70,9 +68,7 @@ export const makeSteps = (
 
 const DESCRIBE_STEP = ['describe'] as const;
 
-/**
- * Makes the steps that fetch rows by a message of the protocol: `FETCH` would write all rows to disk before it sends the first.
- */
+/** Makes the steps that fetch rows by a message: `FETCH` would write all rows to disk before it sends the first. */
 export const makeFetchSteps = (rowCount: number): UserSqlSteps => [DESCRIBE_STEP, ['fetch', rowCount]];
 
 /** Makes the steps that declare a cursor for the statement, in a transaction that is left open. */

@@ -51,9 +51,7 @@ export interface UserSqlLimits {
   milliseconds: number;
   /** Set for the service's own lookups, which do not count as executions of users' SQL. */
   isInternal?: true;
-  /**
-   * The time by which the statement must be done, by `performance.now()`, however long it waited for statements sent before it.
-   */
+  /** The time by which the statement must be done, by `performance.now()`, however long it waited for earlier ones. */
   endsAt?: number;
   budget?: ByteBudget;
 }
@@ -123,7 +121,7 @@ function queueRuns(client: Client, runs: UserSqlRun[]): void {
 /** Lists the names in a statement that the database must still check, or the failure if the statement is rejected. */
 export function listNamesToCheck(statement: CompiledSql): NamesToCheck | Failure {
   const names = findNames(statement.text);
-  return 'refusedName' in names ? queryRefused().addCause(createNameRefusedError(names.refusedName)) : names;
+  return 'refusedName' in names ? queryRefused().addCause(new NameRefusedError(names.refusedName)) : names;
 }
 
 /** Thrown for a statement that uses a name which is not allowed. */
@@ -135,8 +133,6 @@ class NameRefusedError extends Error {
     this.refusedName = name;
   }
 }
-
-const createNameRefusedError = (name: string): Error => new NameRefusedError(name);
 
 /** Finds the index in a statement's text at which it failed, or where a rejected name stands; undefined if unknown. */
 export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): number | undefined {
@@ -153,7 +149,8 @@ const MAX_OTHER_BYTES = 1024 * 1024;
 
 /** A run of one statement's steps; the driver calls it while it is the connection's active query. */
 export class UserSqlRun implements Submittable {
-  readonly resultPromise: Promise<UserSqlResult>;
+  readonly #outcome = Promise.withResolvers<UserSqlResult>();
+  readonly resultPromise = this.#outcome.promise;
   readonly #steps: UserSqlSteps;
   readonly limits: UserSqlLimits;
   #socket!: Socket;
@@ -162,25 +159,19 @@ export class UserSqlRun implements Submittable {
   #isSent = false;
   readonly #drop: () => void;
   readonly #columns: ResultColumn[] = [];
-  readonly #types: ColumnType[] = [];
   readonly #rows: Cell[][] = [];
   readonly #tables = new Set<string>();
   #stepIndex = 0;
-  #bytes = 0;
+  /** The number of bytes that were received. */
+  bytes = 0;
   #rowBytes = 0;
   #deadline: ReturnType<typeof setTimeout> | undefined;
   #settled = false;
-  #succeed!: (result: UserSqlResult) => void;
-  #fail!: (error: unknown) => void;
 
   constructor(steps: UserSqlSteps, limits: UserSqlLimits, drop: () => void) {
     this.limits = limits;
     this.#drop = drop;
     this.#steps = steps;
-    this.resultPromise = new Promise((resolve, reject) => {
-      this.#succeed = resolve;
-      this.#fail = reject;
-    });
   }
 
   /** Sets the client of this run, and the runs that are sent together with it, in that order. */
@@ -216,9 +207,7 @@ export class UserSqlRun implements Submittable {
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
     for (const { name, dataTypeID } of fields) {
-      const type = TYPES_BY_OID[dataTypeID] ?? 'text';
-      this.#columns.push({ name, type });
-      this.#types.push(type);
+      this.#columns.push({ name, type: TYPES_BY_OID[dataTypeID] ?? 'text' });
     }
     this.#stepIndex += 1;
   }
@@ -230,7 +219,7 @@ export class UserSqlRun implements Submittable {
     if (this.#currentStep !== 'fetch') return;
     this.#rowBytes += length;
     if (this.#rowBytes > this.limits.bytes) this.#stopReading();
-    else this.#rows.push(fields.map((value, column) => toCell(this.#types[column] as ColumnType, value)));
+    else this.#rows.push(fields.map((value, column) => toCell(this.#columns[column]?.type ?? 'text', value)));
   }
 
   handleCommandComplete(): void {
@@ -244,19 +233,14 @@ export class UserSqlRun implements Submittable {
 
   handleReadyForQuery(): void {
     const tables = this.#tables.has(OTHER_RELATION) ? undefined : [...this.#tables];
-    this.#settle(() => this.#succeed(this.#makeResultSoFar(this.#rows.length > this.limits.rows, tables)));
+    this.#settle(() => this.#outcome.resolve(this.#makeResultSoFar(this.#rows.length > this.limits.rows, tables)));
   }
 
   handleError(error: unknown): void {
-    this.#settle(() => this.#fail(this.#toFailure(error)));
+    this.#settle(() => this.#outcome.reject(this.#toFailure(error)));
   }
 
   handleEmptyQuery(): void {}
-
-  /** Returns the number of bytes that were received. */
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   get #currentStep(): StepName | undefined {
     return this.#steps[this.#stepIndex]?.[0];
@@ -265,19 +249,19 @@ export class UserSqlRun implements Submittable {
   /** Counts bytes when they arrive: a single value may be larger than memory. */
   readonly #countBytes = (chunk: { length: number }): void => {
     const { bytes, budget } = this.limits;
-    this.#bytes += chunk.length;
+    this.bytes += chunk.length;
     if (budget) budget.remainingBytes -= chunk.length;
-    if (this.#bytes > bytes + MAX_OTHER_BYTES || (budget && budget.remainingBytes <= 0)) this.#stopReading();
+    if (this.bytes > bytes + MAX_OTHER_BYTES || (budget && budget.remainingBytes <= 0)) this.#stopReading();
   };
 
   /** Ends the run with the rows so far. */
   #stopReading(): void {
     if (this.#rows.length === 0) this.#abort(resultTooLarge());
-    else this.#settleDropped(() => this.#succeed(this.#makeResultSoFar(true)));
+    else this.#settleDropped(() => this.#outcome.resolve(this.#makeResultSoFar(true)));
   }
 
   #abort(failure: Failure): void {
-    this.#settleDropped(() => this.#fail(failure));
+    this.#settleDropped(() => this.#outcome.reject(failure));
   }
 
   #settleDropped(settle: () => void): void {
@@ -288,7 +272,7 @@ export class UserSqlRun implements Submittable {
     const connectionFailure = databaseUnavailable().addCause(
       new Error('the connection was ended by a statement before'),
     );
-    for (const run of this.#followingRuns) run.#settle(() => run.#fail(connectionFailure));
+    for (const run of this.#followingRuns) run.#settle(() => run.#outcome.reject(connectionFailure));
   }
 
   #settle(settle: () => void): void {
@@ -309,7 +293,7 @@ export class UserSqlRun implements Submittable {
     if (TIMEOUT_CODES.has(error.code)) return queryTimedOut().addCause(error);
     if (error.severity !== 'ERROR') return databaseUnavailable().addCause(error);
     if (this.#currentStep === 'check_names')
-      return queryRefused().addCause(createNameRefusedError(readRefusedName(error)));
+      return queryRefused().addCause(new NameRefusedError(readRefusedName(error)));
     if (this.#currentStep === 'check_tables')
       return queryRefused().addCause(new Error("only the company's own tables can be read"));
     return this.#currentStep === 'declare' || this.#currentStep === 'fetch' ? queryFailed().addCause(error) : error;

@@ -322,28 +322,22 @@ describe('the query plan of a page of rows', () => {
     ['k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(ROW\(k, id\) > ROW\('77'/],
     ['-k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(k <= '77'/],
   ])('by cursor in the order %s starts in the index at the row of the cursor', async (order, name, index) => {
-    const first = await explainStatement(
-      selectFollowingRows(makePageSource([], order), { limit: 50, afterPosition: null }),
-    );
+    const first = await explainStatement(selectFollowingRows(makePageSource([], order), 50, null));
     expect(first).toMatch(new RegExp(`Index (Only )?Scan (Backward )?using "?${name}\\$`));
     const positionAfter = order?.includes('k') ? CURSOR_POSITION : { ...CURSOR_POSITION, key: null };
-    const next = await explainStatement(
-      selectFollowingRows(makePageSource([], order), { limit: 50, afterPosition: positionAfter }),
-    );
+    const next = await explainStatement(selectFollowingRows(makePageSource([], order), 50, positionAfter));
     expect(next).toMatch(index);
   });
 
   it('by cursor among rows without a value starts in the index at the row of the cursor', async () => {
     const positionAfter = { ...CURSOR_POSITION, key: null };
-    const plan = await explainStatement(
-      selectFollowingRows(makePageSource([], 'k'), { limit: 50, afterPosition: positionAfter }),
-    );
+    const plan = await explainStatement(selectFollowingRows(makePageSource([], 'k'), 50, positionAfter));
     expect(plan).toMatch(/Index Cond: \(\(k IS NULL\) AND \(id > '0/);
   });
 
   it('by cursor at the end of a large table reads as few blocks as at its beginning', async () => {
     const countBlocks = async (after: RowPosition | null, sortBy: string) => {
-      const { text, values } = selectFollowingRows(makePageSource([], sortBy), { limit: 50, afterPosition: after });
+      const { text, values } = selectFollowingRows(makePageSource([], sortBy), 50, after);
       const [row] = await runInCompanyDatabase(company.id, (database) =>
         database.query<Record<string, [{ Plan: Record<string, number> }]>>(
           `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${text}`,

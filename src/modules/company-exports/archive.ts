@@ -31,10 +31,7 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** The maximum number of parts that R2 accepts: https://developers.cloudflare.com/r2/platform/limits/ */
 const MAX_PARTS = 10_000;
 
-/**
- * The bytes and milliseconds after which a file is closed and the rest goes into another one; far less than a zip file without
- * extensions can hold.
- */
+/** The bytes and milliseconds after which the rest goes into another file: far less than a zip file without extensions can hold. */
 export interface FileLimits {
   fileBytes: number;
   fileMilliseconds: number;

@@ -43,8 +43,7 @@ const encoder = new TextEncoder();
 const MAX_QUERIES = 100;
 
 /** Returns the path of a kind's first file, or of a further file. */
-const formatFilePath = (path: string, fileExtension: string, number: number): string =>
-  `${path}${number === 1 ? '' : `.${number}`}.${fileExtension}`;
+const formatFilePath = (path: string, number: number): string => `${path}${number === 1 ? '' : `.${number}`}.ndjson`;
 
 interface FilePosition<P> {
   /** The number of the file, from 1. */
@@ -54,18 +53,18 @@ interface FilePosition<P> {
 }
 
 /**
- * Makes a stage that exports a kind of records, some lines at a time. @param readBatch returns the records after a position, and the
- * position of the last; null at the end
+ * Makes a stage, with its name, that exports a kind of records, some lines at a time. @param readBatch returns the records after a
+ * position, and the position of the last; null at the end
  */
-const createLinesStage =
-  <P>(
-    path: string,
-    firstPosition: P,
-    readBatch: (work: StageContext, position: P) => Promise<{ records: object[] | string[]; nextPosition: P | null }>,
-  ): Stage =>
-  async (work, from) => {
+function createRecordsStage<P>(
+  name: string,
+  firstPosition: P,
+  readBatch: (work: StageContext, position: P) => Promise<{ records: object[] | string[]; nextPosition: P | null }>,
+): [string, Stage] {
+  const path = `records/${name}`;
+  const exportRecords: Stage = async (work, from) => {
     let { number, after } = (from ?? { number: 1, after: firstPosition }) as FilePosition<P>;
-    return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
+    return work.archive.addFile(formatFilePath(path, number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       for (let queryCount = 0; queryCount < MAX_QUERIES && !sink.isFull(); queryCount += 1) {
         const { records, nextPosition } = await readBatch(work, after);
@@ -76,6 +75,8 @@ const createLinesStage =
       return { number: number + 1, after };
     });
   };
+  return [path, exportRecords];
+}
 
 const writeLines = (sink: ByteSink, records: readonly (object | string)[]): Promise<void> =>
   sink.write(
@@ -93,7 +94,7 @@ const createLogStage =
   <K extends LogKind>(path: string, kind: K, viewRecord: (record: never) => object): Stage =>
   async (work, from) => {
     const { number, after } = (from ?? { number: 1, after: null }) as FilePosition<LogKey | null>;
-    return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
+    return work.archive.addFile(formatFilePath(path, number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       let lastKey = after;
       const pendingRecords: object[] = [];
@@ -123,10 +124,7 @@ const exportLogo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/**
- * The maximum size of the knowledge document, which is made in memory. Knowledge beyond this size is still exported as
- * records.
- */
+/** The maximum size of the knowledge document, which is made in memory. Larger knowledge is exported as records only. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
@@ -204,25 +202,17 @@ const writeSchema = (archive: Archive, folder: string, table: ManagedTable): Pro
 
 /** All stages of an export, in order. An unfinished export stores the name of its stage: the list may have changed since. */
 export const EXPORT_STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
-  ...[...EXPORTED_KINDS].map(
-    ([name, kind]) =>
-      [
-        `records/${name}`,
-        createLinesStage(`records/${name}`, 0, ({ ctx, countQuery }, afterRowNumber) => {
-          countQuery();
-          return readRecords(ctx.db, ctx.actor.companyId, kind, afterRowNumber);
-        }),
-      ] as const,
+  ...[...EXPORTED_KINDS].map(([name, kind]) =>
+    createRecordsStage(name, 0, ({ ctx, countQuery }, afterRowNumber) => {
+      countQuery();
+      return readRecords(ctx.db, ctx.actor.companyId, kind, afterRowNumber);
+    }),
   ),
-  ...EXPORTED_DATABASE_TABLES.map(
-    (kind) =>
-      [
-        `records/${kind.name}`,
-        createLinesStage(`records/${kind.name}`, '', async ({ ctx }, afterId) => {
-          const rows = await readDatabaseRecords(ctx, kind, afterId);
-          return { records: rows.map(({ line }) => line), nextPosition: rows.at(-1)?.id ?? null };
-        }),
-      ] as const,
+  ...EXPORTED_DATABASE_TABLES.map((kind) =>
+    createRecordsStage(kind.name, '', async ({ ctx }, afterId) => {
+      const rows = await readDatabaseRecords(ctx, kind, afterId);
+      return { records: rows.map(({ line }) => line), nextPosition: rows.at(-1)?.id ?? null };
+    }),
   ),
   ['logo', exportLogo],
   ['knowledge', exportKnowledgeDocument],

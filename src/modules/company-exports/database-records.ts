@@ -4,10 +4,7 @@ import { openDatabaseToRead } from '../managed-database/service.ts';
 
 const TRANSIENT_DATA_REASON = 'of work under way, without meaning afterwards';
 
-/**
- * The columns of one of our tables in the company's own Postgres that an export shows, and those it hides; or the reason why it
- * leaves the table out.
- */
+/** The columns of a table of ours in the company's Postgres that an export shows and hides, or why it leaves the table out. */
 type TableExport = { shownColumns: readonly string[]; hiddenColumns: Readonly<Record<string, string>> } | string;
 
 /** The export of every table of the schema `console`. A test fails if a table or a column is missing. */
@@ -30,14 +27,12 @@ export const DATABASE_TABLE_EXPORTS: Readonly<Record<string, TableExport>> = {
       ...['undone_at', 'undone_by', 'source_url', 'evolve', 'evolved'],
     ],
     hiddenColumns: {
-      ...{
-        reading: TRANSIENT_DATA_REASON,
-        step: TRANSIENT_DATA_REASON,
-        state: TRANSIENT_DATA_REASON,
-        attempts: TRANSIENT_DATA_REASON,
-        turn_until: TRANSIENT_DATA_REASON,
-        load_number: TRANSIENT_DATA_REASON,
-      },
+      reading: TRANSIENT_DATA_REASON,
+      step: TRANSIENT_DATA_REASON,
+      state: TRANSIENT_DATA_REASON,
+      attempts: TRANSIENT_DATA_REASON,
+      turn_until: TRANSIENT_DATA_REASON,
+      load_number: TRANSIENT_DATA_REASON,
       added_rows: TRANSIENT_DATA_REASON,
     },
   },

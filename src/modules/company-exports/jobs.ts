@@ -80,7 +80,7 @@ export async function continueExport(
   const attempt = new ExportAttempt(ctx, job);
   try {
     const isFinished = await attempt.runStep(limits);
-    if (!isFinished) await ctx.jobs.send({ type: 'company.export', ...toExportMessage(job) });
+    if (!isFinished) await ctx.jobs.send({ type: 'company.export', companyId: key.companyId, exportId });
   } catch (error) {
     if (error instanceof AttemptSupersededError) return;
     const isExpectedFailure = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
@@ -100,8 +100,6 @@ export async function continueExport(
 /** Tells whether an export waits for the end of its company's suspension. The operator's exports do not. */
 const waitsForSuspension = async (ctx: CompanyContext, { forOperator }: CompanyExport): Promise<boolean> =>
   !forOperator && (await readCompanyState(ctx)) === 'suspended';
-
-const toExportMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
 
 /** One invocation's attempt to continue an export. */
 class ExportAttempt {
@@ -148,10 +146,7 @@ class ExportAttempt {
     if (this.#isOvertaken || this.#leaseUntil <= this.#ctx.now()) throw new AttemptSupersededError();
   }
 
-  /**
-   * Writes files of the archive until the limits are reached or the export ends.
-   * @returns whether the export has ended
-   */
+  /** Writes files of the archive until the limits are reached or the export ends. @returns whether the export has ended */
   async runStep(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
     const startedAt = Date.now();

@@ -42,10 +42,7 @@ export const verifyArchiveToken: VerifyViewerToken = async (ctx, token, count) =
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], tokenRecord: claims };
 };
 
-/**
- * Returns the archive of a download link. Reads the primary database, as a link may be opened right after its creation. @throws
- * exportNotFound
- */
+/** Returns the archive of a link, from the primary database: it may be opened right after its creation. @throws exportNotFound */
 export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<PreparedResponse> {
   const { sub: id, company_id: companyId, for_operator: forOperator } = ctx.actor.tokenRecord;
   const db = openControlDb(ctx.bindings.CONTROL_DB);

@@ -1,6 +1,6 @@
 import type { JobKey } from '../../db/job-leases.ts';
 import { readAll } from '../../platform/bounded.ts';
-import { abortNotedUploads, beginMultipartUpload, deleteObjects } from '../../platform/stored-files.ts';
+import { beginMultipartUpload, deleteByPrefix, deleteObjects } from '../../platform/stored-files.ts';
 import type { ArchiveState } from './archive.ts';
 
 const makePrefix = ({ companyId, id }: JobKey): string => `company-exports/${companyId}/${id}/`;
@@ -67,13 +67,3 @@ export const deleteCheckpoints = (files: R2Bucket, key: JobKey): Promise<void> =
 /** Deletes all objects of an export, including an incomplete archive. */
 export const deleteExportObjects = (files: R2Bucket, key: JobKey): Promise<void> =>
   deleteByPrefix(files, makePrefix(key));
-
-async function deleteByPrefix(files: R2Bucket, prefix: string): Promise<void> {
-  for (;;) {
-    const { objects, truncated } = await files.list({ prefix });
-    const keys = objects.map(({ key }) => key);
-    await abortNotedUploads(files, keys);
-    await deleteObjects(files, keys);
-    if (!truncated) return;
-  }
-}

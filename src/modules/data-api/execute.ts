@@ -20,12 +20,6 @@ import { endpointNotFound } from './failures.ts';
 import { parseParameters } from './parameters.ts';
 import { selectEndpointBySlug, type VizApiEndpoint } from './store.ts';
 
-/** An active endpoint and the visualization that it publishes. */
-export interface PublishedVisualization {
-  endpoint: VizApiEndpoint;
-  visualization: Visualization;
-}
-
 /** Selects the endpoint of a slug, active or not, and its visualization, read once per request. */
 const readEndpointBySlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
   readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectEndpointBySlug(db, companyId, slug)));
@@ -46,7 +40,7 @@ export function requireEndpointNotDenied(
 }
 
 /** Returns the active endpoint of a slug and its visualization, for a caller who is denied neither. @throws endpointNotFound */
-export async function readPublishedVisualization(ctx: PrincipalContext, slug: string): Promise<PublishedVisualization> {
+export async function readPublishedVisualization(ctx: PrincipalContext, slug: string) {
   const {
     endpoint: [endpoint],
     visualization: [visualization],

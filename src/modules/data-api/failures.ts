@@ -7,10 +7,7 @@ export const endpointSlugTaken = defineTakenFailure('viz_api_endpoint', 'slug', 
   detail: { field: 'slug' },
 });
 
-/**
- * Makes the failure for publishing a visualization with a parameter `format`, which conflicts with the query parameter
- * of that name.
- */
+/** Makes the failure for a visualization with a parameter `format`, which is also the name of a parameter of the query. */
 export const makeFormatConflictFailure = () =>
   invalidInput([
     {

@@ -45,10 +45,7 @@ export const makeFreeSlotSql = (companyId: string, now: number, maxRunningJobs: 
   return sql`(select count(*) from ${dataJobs} where ${isRunning}) < ${maxRunningJobs}`;
 };
 
-/**
- * Selects the jobs of a company that have waited for the longest time.
- * @param isNew selects only the jobs that no attempt has begun
- */
+/** Selects a company's jobs that have waited for the longest time. @param isNew only those that no attempt has begun */
 export const selectWaitingJobs = (db: ControlDb, companyId: string, limit: number, isNew: boolean) =>
   db
     .select({ id: dataJobs.id })

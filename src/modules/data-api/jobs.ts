@@ -86,10 +86,7 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   await resendWaitingJobs(ctx);
 }
 
-/**
- * Sends the messages of waiting jobs again. A superfluous message does nothing.
- * @param isNew sends only the messages of jobs that no attempt has begun
- */
+/** Sends the messages of waiting jobs again: a superfluous one does nothing. @param isNew only of jobs that no attempt has begun */
 async function resendWaitingJobs(ctx: CompanyContext, { isNew = false } = {}): Promise<void> {
   const { companyId } = ctx.actor;
   const { waiting } = await readTogether(ctx.db, {

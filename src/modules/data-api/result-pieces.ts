@@ -1,5 +1,5 @@
 import type { Attempt, JobKey } from '../../db/job-leases.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { deleteByPrefix } from '../../platform/stored-files.ts';
 
 const RESULTS_PREFIX = 'data-results';
 
@@ -20,14 +20,3 @@ export const deleteAttemptObjects = (files: R2Bucket, attempt: Attempt): Promise
 
 /** Deletes the objects of all attempts of a job. */
 export const deleteResult = (files: R2Bucket, job: JobKey): Promise<void> => deleteByPrefix(files, makeJobPrefix(job));
-
-async function deleteByPrefix(files: R2Bucket, prefix: string): Promise<void> {
-  for (;;) {
-    const { objects, truncated } = await files.list({ prefix });
-    await deleteObjects(
-      files,
-      objects.map(({ key }) => key),
-    );
-    if (!truncated) return;
-  }
-}

@@ -7,10 +7,7 @@ import { existsSql, insertWhen, matchesId } from '../../db/statements.ts';
 
 export type VizApiEndpoint = typeof vizApiEndpoints.$inferSelect;
 
-/**
- * Returns the SQL condition that the visualization exists and has no parameter `format`, a name that the query itself
- * uses.
- */
+/** Returns the condition that the visualization exists and has no parameter `format`, a name that the query itself uses. */
 const isPublishable = ({ companyId, visualizationId }: VizApiEndpoint): SQL =>
   existsSql(visualizations, matchesId(visualizations, companyId, visualizationId), not(hasFormatParameter));
 

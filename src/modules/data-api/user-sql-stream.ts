@@ -14,8 +14,6 @@ const BATCH_BYTES = 1024 * 1024;
 /** The maximum number of bytes per batch. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
-export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
-
 /**
  * Runs user SQL as `runUserSql` does, and yields its rows batch by batch, from one snapshot, in memory that does not
  * depend on the number of rows. While a batch is processed, the next one is fetched. The first batch may be empty.
@@ -28,7 +26,7 @@ export async function* streamUserSql(
   sql: TenantSql,
   statement: CompiledSql,
   { milliseconds, rowsPerBatch }: { milliseconds: number; rowsPerBatch: number },
-): AsyncGenerator<UserSqlBatch> {
+): AsyncGenerator<Pick<UserSqlResult, 'columns' | 'rows'>> {
   const names = listNamesToCheck(statement);
   if (names instanceof Failure) throw names;
   const client = await sql.connect();

@@ -7,13 +7,6 @@ import { ROW_COUNT_CHANGES_SQL } from './migrations/0005_row_count_changes.ts';
 import { EVENTS_SQL } from './migrations/0010_events.ts';
 import { UPLOAD_EVENTS_SQL } from './migrations/0011_upload_events.ts';
 
-/** One step of a company's schema. A released step never changes; changes are added as further versions. */
-interface TenantMigration {
-  version: number;
-  /** SQL texts, each of one or more statements, run in order. */
-  sql: string[];
-}
-
 /**
  * The schema of uploads whose bytes come in several requests, kept for a day after the last one. `pieces` names the objects that
  * hold the bytes; `writer` is the one request that may add some until `writer_until`.
@@ -41,7 +34,11 @@ const RESUMABLE_UPLOADS_SQL = `
   CREATE INDEX resumable_uploads_by_time ON console.resumable_uploads (company_id, updated_at);
 `;
 
-const MIGRATIONS: TenantMigration[] = [
+/**
+ * The steps of a company's schema: texts of one or more statements, run in order. A released step never changes; changes are added
+ * as further versions.
+ */
+const MIGRATIONS: { version: number; sql: string[] }[] = [
   { version: 1, sql: [MANAGED_TABLES_SQL, UPLOAD_JOBS_SQL] },
   { version: 2, sql: [LOGIN_LIMITS_SQL] },
   // Until when a job is being worked on, unless that ends before.
@@ -57,10 +54,7 @@ const MIGRATIONS: TenantMigration[] = [
   },
   { version: 8, sql: [RESUMABLE_UPLOADS_SQL] },
   // How many rows jobs have loaded on a day, of those whose records are deleted.
-  {
-    version: 9,
-    sql: ['CREATE TABLE console.loaded_days (day date PRIMARY KEY, rows bigint NOT NULL)'],
-  },
+  { version: 9, sql: ['CREATE TABLE console.loaded_days (day date PRIMARY KEY, rows bigint NOT NULL)'] },
   { version: 10, sql: [EVENTS_SQL] },
   { version: 11, sql: [UPLOAD_EVENTS_SQL] },
 ];

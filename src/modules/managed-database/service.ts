@@ -13,14 +13,14 @@ import { migrateDatabase, TENANT_SCHEMA_VERSION } from './migrations.ts';
 import { provisionTenant as provisionDatabase } from './provisioning.ts';
 import { getReaderConnections } from './reader-connections.ts';
 import { createConnectionCipher, createProvisioningRecord } from './record.ts';
-import { CachedResults } from './result-cache.ts';
+import { openCachedResults, type ResultKind } from './result-cache.ts';
 import * as store from './store.ts';
 import { isWaking, notifyWaking } from './wake-notice.ts';
 
 export { type AnnounceTables, changeData } from './data-changes.ts';
 export { type DataState, DataVersions, type ResultSource, UNKNOWN_TABLES } from './data-versions.ts';
 export { reencryptConnections } from './record.ts';
-export { type DatabaseSizes, recordSizes, selectDataState } from './store.ts';
+export { type DatabaseSizes, finishSweep, recordSizes, selectDataState } from './store.ts';
 
 /** Whether the company has its Postgres database, the connection's API id, and whether a request waits for it to wake. */
 export interface DatabaseStatus {
@@ -120,17 +120,9 @@ export async function readConnectionId(ctx: CompanyContext): Promise<string | nu
   return (await getConnection(ctx))?.id ?? null;
 }
 
-/** Returns the versions of the company's tables, as the context read them before it read any table. */
-async function readDataVersions(ctx: CompanyContext): Promise<DataVersions | null> {
-  return (await getConnection(ctx))?.versions ?? null;
-}
-
 /** Opens the cached results of the current data for `kind`. @param key a digest of everything else that they depend on */
-export const getCachedResults = (
-  ctx: CompanyContext,
-  kind: 'last-results' | 'data-results',
-  key: string,
-): CachedResults => new CachedResults(ctx, readDataVersions, kind, key);
+export const getCachedResults = (ctx: CompanyContext, kind: ResultKind, key: string) =>
+  openCachedResults(ctx, async () => (await getConnection(ctx))?.versions ?? null, kind, key);
 
 /** Resolves when the sleeping database makes a connection of the context wait; otherwise never. */
 export const waitUntilWaking = (ctx: CompanyContext): Promise<void> => getOpenConnections(ctx).wakingSignal.promise;
@@ -163,10 +155,7 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
   return database;
 }
 
-/**
- * Opens a connection under the service's own login that outlives the request: the caller must close it. Undefined before
- * provisioning.
- */
+/** Opens a connection under the service's own login that the caller must close, even after the request; undefined before provisioning. */
 export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
   return connection ? openTenantSql(connection.ownerConnectionString, getSqlOptions(ctx)) : undefined;
@@ -198,32 +187,13 @@ export async function scheduleSweep(ctx: CompanyContext, dueAt: number): Promise
   await store.scheduleSweep(ctx.db, ctx.actor.companyId, dueAt);
 }
 
-/** A database whose sweep is due. `sweepMark` shows `finishSweep` whether another sweep was scheduled meanwhile. */
-export interface DueDatabase {
-  companyId: string;
-  sweepMark: number;
-}
-
 /** The longest time of a sweep, after which another run starts the sweep again. Milliseconds. */
 const MAX_SWEEP_MS = MINUTE_MS;
 
 /** Claims the databases whose sweep is due, so that only one run sweeps each. */
-export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {
+export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number) {
   const now = ctx.now();
   return store.claimDueRows(ctx.db, { now, nextSweepAt: now + MAX_SWEEP_MS, limit });
-}
-
-/**
- * Ends a sweep, and schedules the next one at `nextSweepAt` (ms), or none if null; a sweep scheduled meanwhile stays.
- * @param sizes the sizes that the sweep has measured
- */
-export async function finishSweep(
-  ctx: Pick<Context, 'db'>,
-  sweptDatabase: DueDatabase,
-  nextSweepAt: number | null,
-  sizes?: store.DatabaseSizes,
-): Promise<void> {
-  await store.finishSweep(ctx.db, sweptDatabase.companyId, sweptDatabase.sweepMark, nextSweepAt, sizes);
 }
 
 /** Returns the company's quota of its Postgres or its files; undefined for no limit. */

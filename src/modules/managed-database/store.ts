@@ -204,11 +204,10 @@ export async function claimDueRows(
 /** The sizes of a company's Postgres, and of its files in R2. */
 export type DatabaseSizes = Pick<DatabaseRow, 'tables' | 'rows' | 'tableBytes' | 'fileBytes'>;
 
-/** Sets the next sweep, unless one was scheduled since `sweepMark` was read. @param sizes the sizes measured meanwhile */
+/** Sets the next sweep (ms, null for none), unless one was scheduled since `sweepMark` was read. @param sizes measured meanwhile */
 export async function finishSweep(
   db: ControlDb,
-  companyId: string,
-  sweepMark: number,
+  { companyId, sweepMark }: { companyId: string; sweepMark: number },
   nextSweepAt: number | null,
   sizes?: DatabaseSizes,
 ): Promise<void> {

@@ -39,10 +39,7 @@ export const tableChanges = z.object({
 
 export type TableChanges = z.output<typeof tableChanges>;
 
-/**
- * Renames a table and changes its columns to the requested list, all or nothing. A change that would lose values is refused; the
- * failure names the columns.
- */
+/** Renames a table and changes its columns to the requested list, or refuses it all and names the columns that would lose values. */
 export async function changeTable(ctx: PrincipalContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
   const changeInTransaction = async (tx: TenantTx, announceTables: AnnounceTables): Promise<ManagedTable> => {

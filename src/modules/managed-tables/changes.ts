@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
 import {
   isPostgresError,
   isTransactionTimeout,
@@ -26,10 +27,7 @@ export const MAX_CHANGE_WAIT_MS = 24_000;
 /** The time by which a statement ends before its transaction does, as a transaction's timeout costs the connection. */
 const STATEMENT_MARGIN_MS = 1_000;
 
-/**
- * Changes a table, or fails in time with `tableInUse`: then nothing was changed. @param change one transaction with these options
- *
- */
+/** Changes a table, or nothing and fails in time with `tableInUse`. @param change one transaction with these options */
 export async function changeWithinTime<T>(
   database: TenantSql,
   change: (options: TransactionOptions) => Promise<T>,
@@ -124,21 +122,9 @@ export const runShapeChange = <T>(
  * Notifies webhook endpoints of a change that starts no recheck of domain knowledge (a recheck notifies them itself). The message
  * is stored before the change is committed. @param work the change, which awaits `announcement` before it commits
  */
-export async function notifyChange<T>(
-  ctx: CompanyContext,
-  work: (announcement: Promise<unknown>) => Promise<T>,
-): Promise<T> {
-  const webhookCollectMessage = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
-  const message = storeMessage(ctx, webhookCollectMessage, MAX_CHANGE_MS);
-  try {
-    const result = await work(message.storedPromise);
-    message.send(webhookCollectMessage);
-    return result;
-  } catch (error) {
-    if (resultUnknown.matches(error)) message.sendLater();
-    else message.withdraw();
-    throw error;
-  }
+export function notifyChange<T>(ctx: CompanyContext, work: (announcement: Promise<unknown>) => Promise<T>): Promise<T> {
+  const message = { type: 'webhooks.collect', companyId: ctx.actor.companyId } as const;
+  return sendMessageAfter(ctx, message, work, () => message);
 }
 
 /**
@@ -146,22 +132,38 @@ export async function notifyChange<T>(
  * committed, so that it is not lost whatever happens then. @param work the change, which awaits `announcement` before it commits
  *
  */
-export async function changeTableShape<T>(
+export function changeTableShape<T>(
   ctx: CompanyContext,
   listTables: (result: T) => readonly string[],
   work: (announcement: Promise<unknown>) => Promise<T>,
 ): Promise<T> {
-  const recheckMessage = { type: 'knowledge.recheck', companyId: ctx.actor.companyId, after: '' } as const;
-  const message = storeMessage(ctx, { ...recheckMessage, tables: [] }, MAX_CHANGE_MS);
-  try {
-    const result = await work(message.storedPromise);
+  const message = { type: 'knowledge.recheck', companyId: ctx.actor.companyId, after: '' } as const;
+  return sendMessageAfter(ctx, { ...message, tables: [] }, work, (result) => {
     const tables = [...new Set(listTables(result))];
-    if (tables.length > 0) message.send({ ...recheckMessage, tables });
-    else message.withdraw();
+    return tables.length > 0 ? { ...message, tables } : null;
+  });
+}
+
+/**
+ * Stores a message, runs a change that awaits its storage before it commits, and sends the message that `toMessage` makes of the
+ * result, if any; the stored one where the result is unknown.
+ */
+async function sendMessageAfter<T>(
+  ctx: CompanyContext,
+  storedMessage: JobMessage,
+  work: (announcement: Promise<unknown>) => Promise<T>,
+  toMessage: (result: T) => JobMessage | null,
+): Promise<T> {
+  const handle = storeMessage(ctx, storedMessage, MAX_CHANGE_MS);
+  try {
+    const result = await work(handle.storedPromise);
+    const message = toMessage(result);
+    if (message) handle.send(message);
+    else handle.withdraw();
     return result;
   } catch (error) {
-    if (resultUnknown.matches(error)) message.sendLater();
-    else message.withdraw();
+    if (resultUnknown.matches(error)) handle.sendLater();
+    else handle.withdraw();
     throw error;
   }
 }

@@ -16,10 +16,7 @@ export interface ColumnPlan {
   hasChanges: boolean;
 }
 
-/**
- * Matches the requested columns with the current ones: by `previous_name` if given, else by name among the columns that no
- * `previous_name` refers to.
- */
+/** Matches requested columns with current ones: by `previous_name`, else by name among those that no `previous_name` refers to. */
 export function planColumns(currentColumns: TableColumnDefinition[], requestedColumns: RequestedColumn[]): ColumnPlan {
   const unmatchedColumns = new Map(currentColumns.map((column) => [column.name, column]));
   const sources = new Map<number, TableColumnDefinition>();
@@ -44,12 +41,7 @@ export function planColumns(currentColumns: TableColumnDefinition[], requestedCo
     unmatchedColumns.delete(name);
   }
 
-  const columns = requestedColumns.map(({ name, display_name, type, nullable }) => ({
-    name,
-    display_name,
-    type,
-    nullable,
-  }));
+  const columns = requestedColumns.map(({ previous_name: _, ...column }) => column);
   const keptColumns = columns.flatMap((to, index) => {
     const from = sources.get(index);
     return from ? [{ index, from, to }] : [];
@@ -58,13 +50,7 @@ export function planColumns(currentColumns: TableColumnDefinition[], requestedCo
   const hasChanges =
     currentColumns.length !== columns.length ||
     currentColumns.some((column, index) => !isSameColumn(column, columns[index]));
-  return {
-    droppedColumns: [...unmatchedColumns.values()],
-    keptColumns: keptColumns,
-    addedColumns: addedColumns,
-    columns,
-    hasChanges,
-  };
+  return { droppedColumns: [...unmatchedColumns.values()], keptColumns, addedColumns, columns, hasChanges };
 }
 
 function isSameColumn(a: TableColumnDefinition, b: TableColumnDefinition | undefined): boolean {

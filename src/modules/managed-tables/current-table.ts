@@ -7,8 +7,8 @@ import type { ManagedTable } from './table.ts';
 /** The error thrown in `runWithCurrentTable` where the table differs from the version that was read. */
 export class StaleTableError extends Error {}
 
-/** The pattern of SQLSTATE class 42: no such table, column, or operation on a column of its type. */
-const SCHEMA_ERROR_PATTERN = /^42/;
+/** Tells whether an error is of SQLSTATE class 42: no such table, column, or operation on a column of its type. */
+export const isSchemaError = (error: unknown): boolean => isPostgresError(error) && error.code.startsWith('42');
 
 /**
  * Repeats `work` if the table was changed after `work` read it. If Postgres reports a missing or changed name or type,
@@ -35,7 +35,7 @@ export function runWithCurrentTable<T>(
       return await work(readTable, reportTable);
     } catch (error) {
       if (error instanceof StaleTableError) return undefined;
-      if (!isPostgresError(error) || !SCHEMA_ERROR_PATTERN.test(error.code)) throw error;
+      if (!isSchemaError(error)) throw error;
       if ((await store.readTable(database, key))?.schemaVersion === version) throw error;
       return undefined;
     }

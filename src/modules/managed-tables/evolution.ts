@@ -46,12 +46,6 @@ export async function evolveTable(
   return changeColumns(tx, ctx, table, [...columns, ...addedColumns]);
 }
 
-/** The reason why column changes cannot be reverted, with the column. */
-export interface EvolutionConflict {
-  reason: 'column_filled' | 'values_do_not_fit';
-  column: string;
-}
-
 /**
  * Reverts `evolveTable`, unless a value would be lost. The table's `shape` must be locked, its columns not changed
  * since. @returns the column that would lose values; then nothing was changed @throws tableLocked while files are
@@ -62,7 +56,7 @@ export async function revertEvolution(
   ctx: CompanyContext,
   table: ManagedTable,
   { added, widened }: AppliedEvolution,
-): Promise<EvolutionConflict | undefined> {
+): Promise<{ reason: 'column_filled' | 'values_do_not_fit'; column: string } | undefined> {
   if (await store.hasActiveUpload(tx, table.id)) throw tableLocked();
   const previousTypes = new Map(widened.map(({ name, from }) => [name, from]));
   const keptColumns = table.columns.filter(({ name }) => !added.includes(name));
@@ -88,12 +82,8 @@ export async function revertEvolution(
     ...narrowedColumns.map(({ column, from }) => makeConvertColumnSql(column, from)),
   ];
   await tx.execute(buildAlterColumns(table.displayName, actions));
-  await changeColumns(
-    tx,
-    ctx,
-    table,
-    keptColumns.map((column) => ({ ...column, type: previousTypes.get(column.name) ?? column.type })),
-  );
+  const columns = keptColumns.map((column) => ({ ...column, type: previousTypes.get(column.name) ?? column.type }));
+  await changeColumns(tx, ctx, table, columns);
   return undefined;
 }
 

@@ -1,12 +1,16 @@
 import { formatCsvLine } from '../../formats/csv/write.ts';
-import { MAX_CELL_CHARACTERS, MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/workbook/write.ts';
+import { MAX_CELL_CHARACTERS, MAX_SHEET_ROWS, WorkbookWriter, type WrittenCell } from '../../formats/workbook/write.ts';
+import { isTooLong, toWrittenCell } from '../../formats/workbook/written-cells.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { bindAsSettings, copyOut } from '../../tenant-sql/copy-out.ts';
 import { LineBuffers } from '../../tenant-sql/line-buffers.ts';
 import { createBindings, isSelective } from '../../tenant-sql/row-filters.ts';
+import { toJsonValue } from '../../tenant-sql/values.ts';
 import { createParquetWriter } from './export-parquet.ts';
 import { findLongColumn } from './measure-columns.ts';
-import type { RawRow } from './page.ts';
+import { type RawRow, toRowRecord } from './page.ts';
 import {
   BATCH_ROWS,
   declareIdCursor,
@@ -14,13 +18,10 @@ import {
   makeCsvSelectList,
   makeRowSelectList,
   type NextRows,
-  type RowScan,
   selectBatch,
   selectRows,
 } from './row-batches.ts';
-import type { RowOrder } from './row-pages.ts';
-import { toRowRecord } from './row-view.ts';
-import { makeTextTooLongFailure, toCells } from './workbook-cells.ts';
+import type { RowOrder, RowScan } from './row-pages.ts';
 
 /** The formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
@@ -71,10 +72,7 @@ function createCsvWriter(exportSelection: ExportSelection): ExportWriter {
   };
 }
 
-/**
- * Yields lines while Postgres sends the next ones. Postgres pauses between two batches: the larger the batches, the fewer the
- * pauses.
- */
+/** Yields lines while Postgres sends the next ones, in batches as large as possible: it pauses between two of them. */
 async function* writeLines(
   exportSelection: ExportSelection,
   tx: TenantTx,
@@ -92,19 +90,9 @@ async function* writeLines(
     const nextRows = await steps.getNextRows(tx, requestedRowCount);
     if (nextRows === null) return;
     const values = bindAsSettings();
-    const selectSql = hasLongValues
-      ? selectBatch(
-          exportSelection,
-          nextRows,
-          makeCsvSelectList(shownColumns, escapesFormulas, 'batch'),
-          values.bindValue,
-        )
-      : selectRows(
-          exportSelection,
-          nextRows,
-          makeCsvSelectList(shownColumns, escapesFormulas, 'source'),
-          values.bindValue,
-        );
+    const selectList = makeCsvSelectList(shownColumns, escapesFormulas, hasLongValues ? 'batch' : 'source');
+    const select = hasLongValues ? selectBatch : selectRows;
+    const selectSql = select(exportSelection, nextRows, selectList, values.bindValue);
     const startedAt = Date.now();
     const copyPromise = copyOut(tx, values.statement(), selectSql, milliseconds, buffers);
     // It may fail while lines are written that came before.
@@ -179,6 +167,25 @@ function createXlsxWriter(exportSelection: ExportSelection): ExportWriter {
     },
   };
 }
+
+/** Returns the cells of a row: its id, then its columns. @param escapesFormulas whether no text may be taken for a formula */
+const toCells = (columns: TableColumnDefinition[], row: RawRow, escapesFormulas: boolean): WrittenCell[] => [
+  row.id,
+  ...columns.map(({ name, type }, at) => {
+    const cell = toWrittenCell(toJsonValue(type, row[`c${at}`] ?? null), type, escapesFormulas);
+    if (isTooLong(cell)) throw makeTextTooLongFailure(name);
+    return cell;
+  }),
+];
+
+/** Returns the failure for a column with a text that no cell can hold. */
+const makeTextTooLongFailure = (column: string) =>
+  invalidInput([
+    {
+      field: 'fields',
+      message: `"${column}" has a text of more than ${MAX_CELL_CHARACTERS} characters, which no cell can hold`,
+    },
+  ]);
 
 /** Returns a function that reads the next rows; no rows at the end. */
 function createRowReader(exportSelection: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {

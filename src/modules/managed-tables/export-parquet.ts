@@ -4,14 +4,16 @@ import {
   type ParquetColumn,
   ParquetFile,
   type ParquetType,
+  type ParquetValue,
 } from '../../formats/parquet/write.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import type { ExportSelection, ExportWriter } from './export-formats.ts';
 import { measureScales } from './measure-columns.ts';
 import type { RawRow } from './page.ts';
-import { toParquetValue } from './parquet-values.ts';
-import { computeUsualBatchRowCount, type RowScan } from './row-batches.ts';
+import { computeUsualBatchRowCount } from './row-batches.ts';
+import type { RowScan } from './row-pages.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
 export function createParquetWriter(
@@ -67,4 +69,27 @@ export async function readColumns(
     { name: 'id', type: 'text', nullable: false },
     ...shownColumns.map((column) => ({ name: column.name, type: chooseType(column), nullable: column.nullable })),
   ];
+}
+
+/** Converts Postgres's text, from a session in UTC, to the value for a Parquet file. */
+function toParquetValue(type: ParquetType, rawValue: string | boolean | null): ParquetValue {
+  if (typeof rawValue !== 'string' || type === 'text') return rawValue;
+  if (typeof type === 'object') return toUnscaledInteger(rawValue, type.scale);
+  if (type === 'integer') return BigInt(rawValue);
+  if (type === 'date') return Date.parse(rawValue) / DAY_MS;
+  return type === 'datetime' ? toMicroseconds(rawValue) : rawValue;
+}
+
+/** Returns the digits of a decimal as a whole number, `scale` of them after the point; further digits must be zeros. */
+function toUnscaledInteger(text: string, scale: number): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(scale, '0').slice(0, scale));
+}
+
+const TIMESTAMP_PATTERN = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
+
+function toMicroseconds(text: string): bigint {
+  const [, day, time, fraction = ''] = TIMESTAMP_PATTERN.exec(text) ?? [];
+  if (day === undefined) throw new Error('a timestamp is not written as expected');
+  return BigInt(Date.parse(`${day}T${time}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));
 }

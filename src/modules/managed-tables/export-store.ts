@@ -1,6 +1,5 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { quoteQualified } from '../../tenant-sql/identifiers.ts';
-import type { Statement } from '../../tenant-sql/rows.ts';
 import { lockShape } from './row-batches.ts';
 import { type CatalogueRow, makeTableQuery, type TableKey } from './store.ts';
 
@@ -18,36 +17,25 @@ const EXPORT_SETTINGS_SQL = `
   SELECT set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true),
     set_config('cursor_tuple_fraction', '1', true)`;
 
-/** The state in which an export begins. */
-export interface ExportStart {
-  hasSlot: boolean;
-  /** The current version of the table's schema; undefined where the table was deleted. */
-  schemaVersion: number | undefined;
-  rowCount: number;
-  /** Whether long values of the table are stored apart from its rows. */
-  hasLongValues: boolean;
-}
-
-/** Selects whether the table has long values: Postgres stores values that are long after compression in another table. */
-const selectHasLongValues = (table: string): Statement => ({
-  text: `SELECT coalesce(pg_relation_size(reltoastrelid), 0) > 0 AS found FROM pg_class WHERE oid = $1::regclass`,
-  values: [quoteQualified('public', table)],
-});
+/** SQL that tells whether a table has long values: Postgres stores values that are long after compression in another table. */
+const HAS_LONG_VALUES_SQL = `
+  SELECT coalesce(pg_relation_size(reltoastrelid), 0) > 0 AS found FROM pg_class WHERE oid = $1::regclass`;
 
 /**
  * Begins a transaction that exports a table. The lock comes before the snapshot, which the first SELECT takes: a transaction that
  * saw a table before it was emptied or rewritten would see no rows in it.
  */
-export async function beginExport(tx: TenantTx, key: TableKey, table: string): Promise<ExportStart> {
+export async function beginExport(tx: TenantTx, key: TableKey, table: string) {
   const [, , [row], places, [long]] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown, { found: boolean }]>([
     lockShape(table),
     { text: EXPORT_SETTINGS_SQL, values: [] },
     makeTableQuery(key),
     { text: LOCK_EXPORT_SLOT_SQL, values: [] },
-    selectHasLongValues(table),
+    { text: HAS_LONG_VALUES_SQL, values: [quoteQualified('public', table)] },
   ]);
   return {
     hasSlot: places.length > 0,
+    /** The current version of the table's schema; undefined where the table was deleted. */
     schemaVersion: row?.schema_version,
     rowCount: Number(row?.row_count),
     hasLongValues: long?.found ?? true,

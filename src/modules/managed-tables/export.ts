@@ -24,14 +24,6 @@ export interface ExportRequest {
   escapesFormulas: boolean;
 }
 
-/** An export that has begun. */
-export interface RowExport {
-  /** The name of the table. */
-  name: string;
-  /** The stream: it ends only if everything was exported; otherwise it fails. */
-  body: ReadableStream<Uint8Array>;
-}
-
 /** The longest time for reading the rows of an export, during which the table cannot be changed. Milliseconds. */
 export const MAX_EXPORT_MS = 15 * 60_000;
 /** The longest time for a query of the next rows. Milliseconds. */
@@ -42,8 +34,9 @@ const MAX_PAUSE_MS = 120_000;
 /**
  * Exports the selected rows from one snapshot. Only a few megabytes are read ahead of the caller; where the caller is slow, the
  * rest waits in R2. Until all rows are read nobody can change, empty or delete the table, while rows may be added and deleted.
+ * @returns the name of the table, and a stream, which ends only if everything was exported, and fails otherwise
  */
-export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest): Promise<RowExport> {
+export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest) {
   const key = toTableKey(ctx, tableId);
   const database = await openLastingDatabase(ctx);
   if (!database) throw tableNotFound();
@@ -118,14 +111,8 @@ function readAllRows(
         if (exportStart.schemaVersion !== table.schemaVersion) throw new StaleTableError();
         if (!exportStart.hasSlot) throw tooManyExports();
         const { hasLongValues } = exportStart;
-        const writer = EXPORT_WRITERS[format]({
-          table: table.displayName,
-          rowSelection,
-          shownColumns,
-          order,
-          escapesFormulas,
-          hasLongValues,
-        });
+        const rowScan = { table: table.displayName, rowSelection, shownColumns };
+        const writer = EXPORT_WRITERS[format]({ ...rowScan, order, escapesFormulas, hasLongValues });
         const count = writer.maxRows === undefined ? 0 : await countSelectedRows(tx, exportStart.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
         let nextBytes = await writer.readNextBytes(tx, MAX_STATEMENT_MS);

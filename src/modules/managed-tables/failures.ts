@@ -141,10 +141,7 @@ export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', 'c
   'managed-tables': 'MANAGED_TABLE_TOO_MANY_INDEXES',
 });
 
-/**
- * A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns; null for a
- * caller who may not read rows.
- */
+/** A unique index forbids a row. `value`: Postgres's text of the columns' values; null for a caller who may not read rows. */
 export const duplicateValue = defineFailure('managed_table.duplicate_value', 'conflict', {
   message: 'Another row has this value, and an index of the table says that it is unique.',
   portuguese: 'Já existe uma linha com este valor, e um índice da tabela exige que ele seja único.',
@@ -155,9 +152,7 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', 'co
 export const makeUnknownColumnsFailure = (names: string[]) =>
   invalidInput(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
-/**
- * Returns the failure when a unique index cannot be built as several rows share a value; null if the caller may not read rows.
- */
+/** Returns the failure when several rows share a value of a unique index; null if the caller may not read rows. */
 export const makeDuplicatesForIndexFailure = (columns: string[], value: string | null) =>
   invalidInput([
     {
@@ -166,30 +161,12 @@ export const makeDuplicatesForIndexFailure = (columns: string[], value: string |
     },
   ]);
 
-/**
- * Returns the failure for a value too long for an index: of a row to write, counted from 0, or of an existing row, with its id.
- */
-export const makeTooLongForIndexFailure = ({
-  field,
-  column,
-  row,
-  id,
-}: {
-  field: string;
-  column: string;
-  row?: number;
-  id?: string;
-}) =>
-  invalidInput([
-    {
-      ...(row !== undefined && { row }),
-      field,
-      message:
-        id === undefined
-          ? `"${column}" is too long for an index`
-          : `"${column}" is too long for an index, in the row ${id}`,
-    },
-  ]);
+/** Returns the failure for a value too long for an index: of a row to write, from 0, or of an existing row, with its id. */
+export const makeTooLongForIndexFailure = (value: { field: string; column: string; row?: number; id?: string }) => {
+  const { field, column, row, id } = value;
+  const message = `"${column}" is too long for an index${id === undefined ? '' : `, in the row ${id}`}`;
+  return invalidInput([{ ...(row !== undefined && { row }), field, message }]);
+};
 
 /** Returns the failure when the requested columns cannot be applied; the table is unchanged. */
 export const makeColumnsRefusedFailure = (problems: FieldProblem[]) =>

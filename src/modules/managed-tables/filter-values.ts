@@ -9,11 +9,12 @@ const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Tells whether a text is the id of a row. */
 export const isRowId = (text: string): boolean => UUID_PATTERN.test(text);
 
-/** The values that a filter compares with, or the problem with them. */
-export type FilterValues = { values: string[] } | { problem: string };
-
-/** Parses the text of a filter by the type of its column. */
-export function parseFilterValues(column: FilteredColumn, operator: FilterOperator, text: string): FilterValues {
+/** Parses the text of a filter by the type of its column. @returns the values that it compares with, or the problem with them */
+export function parseFilterValues(
+  column: FilteredColumn,
+  operator: FilterOperator,
+  text: string,
+): { values: string[] } | { problem: string } {
   if (operator === 'is_null') {
     return text === 'true' || text === 'false' ? { values: [text] } : { problem: 'must be true or false' };
   }

@@ -63,7 +63,7 @@ export async function findTablesWithUniqueColumns(
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
-  return rows.map((row) => ({ table: toTable(row), uniqueColumns: row.unique_columns }));
+  return rows.map(({ unique_columns: uniqueColumns, ...row }) => ({ table: toTable(row), uniqueColumns }));
 }
 
 /** Returns the ids of the company's tables with an invalid index: one being built, or left by an interrupted build. */
@@ -137,20 +137,16 @@ const INDEX_LOCK_KEY = 728_346_191;
  * Acquires the lock for changing a table's indexes, if it is free; it lasts as long as the connection, or until `unlockIndexes`.
  * Nobody waits for it inside the database: building an index waits for all running statements.
  */
-export async function tryLockIndexes(tx: TenantTx, tableId: string): Promise<boolean> {
-  const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken', [
-    INDEX_LOCK_KEY,
-    tableId,
-  ]);
-  return row?.taken === true;
-}
+export const tryLockIndexes = (tx: TenantTx, tableId: string): Promise<boolean> =>
+  tryLock(tx, 'pg_try_advisory_lock', tableId);
 
 /** Acquires the lock like `tryLockIndexes`, but until the transaction ends. */
-export async function tryLockForTransaction(tx: TenantTx, tableId: string): Promise<boolean> {
-  const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS taken', [
-    INDEX_LOCK_KEY,
-    tableId,
-  ]);
+export const tryLockForTransaction = (tx: TenantTx, tableId: string): Promise<boolean> =>
+  tryLock(tx, 'pg_try_advisory_xact_lock', tableId);
+
+async function tryLock(tx: TenantTx, lockFunction: string, tableId: string): Promise<boolean> {
+  const text = `SELECT ${lockFunction}($1, hashtext($2)) AS taken`;
+  const [row] = await tx.query<{ taken: boolean }>(text, [INDEX_LOCK_KEY, tableId]);
   return row?.taken === true;
 }
 

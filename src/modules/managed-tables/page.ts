@@ -4,6 +4,7 @@ import { isStatementTimeout, type TenantSql, type TenantTx } from '../../tenant-
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { isSelective } from '../../tenant-sql/row-filters.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
+import { toJsonValue } from '../../tenant-sql/values.ts';
 import type { CursorPosition } from './cursor.ts';
 import { makeCursorFailure, makeKeyTooLongFailure, pageTooLarge, selectionTooSlow } from './failures.ts';
 import * as sql from './row-pages.ts';
@@ -29,6 +30,17 @@ export interface PageRequest {
 
 /** A row as the database sends it: `id`, and the columns as `c0`, `c1`, … */
 export type RawRow = { id: string | null } & Record<string, string | boolean | null>;
+
+/** A row in the API: `id` and the table's columns. It has no prototype, so that a column may have any name. */
+export type RowRecord = Record<string, string | number | boolean | null>;
+
+/** Converts a row to the form that the API shows. */
+export function toRowRecord(columns: TableColumnDefinition[], rawRow: RawRow): RowRecord {
+  const row: RowRecord = Object.create(null);
+  row.id = rawRow.id;
+  for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, rawRow[`c${index}`] ?? null);
+  return row;
+}
 
 /** A page of rows that was read. */
 export interface RowPage {
@@ -75,7 +87,8 @@ export async function readPage(
     const table = store.toTable(row);
     onTableRead(table);
     const preparedPage = preparePage(table, request);
-    if (isSamePage(guessedPage, preparedPage)) return toRowPage(key, preparedPage, answers);
+    const isSamePage = JSON.stringify(guessedPage.statements) === JSON.stringify(preparedPage.statements);
+    if (isSamePage) return toRowPage(key, preparedPage, answers);
   }
   return runReadTransaction(database, request, async (tx) => {
     const table = await store.readTable(tx, key);
@@ -86,12 +99,8 @@ export async function readPage(
   });
 }
 
-interface CountRow {
-  total: string;
-}
-
 /** The rows that the statements of a `PreparedPage` select. */
-type PageResults = [sql.PageRow, CountRow?];
+type PageResults = [sql.PageRow, { total: string }?];
 
 /** A page request, prepared for the columns of a table. */
 interface PreparedPage {
@@ -110,33 +119,26 @@ function preparePage(
   const { rowSelection, shownColumns } = checkSelection(sentSelection, table.columns);
   const order = parseSort(sortBy, table.columns);
   const page = { table: table.displayName, shownColumns, rowSelection, order, maxBytes: MAX_PAGE_BYTES };
-  const selectStatement =
-    'afterPosition' in at ? selectPageAfter(page, at.afterPosition, perPage) : selectPageByNumber(at.page);
-  return {
-    table,
-    shownColumns,
-    order,
-    isCounted,
-    statements:
-      isCounted && isSelective(rowSelection)
-        ? [selectStatement, sql.countRows(table.displayName, rowSelection)]
-        : [selectStatement],
-  };
-
-  function selectPageByNumber(number: number): Statement {
+  const isSelected = isSelective(rowSelection);
+  const selectPageByNumber = (number: number): Statement => {
     const offset = (number - 1) * perPage;
     // Without a selection the number of rows is known, and with it which end is nearer.
-    const window = isSelective(rowSelection)
+    const window = isSelected
       ? { limit: perPage, offset, isFromEnd: false }
       : sql.chooseNearerWindow(table.rowCount, offset, perPage);
     return sql.selectRowWindow(page, window);
-  }
+  };
+  const selectStatement =
+    'afterPosition' in at ? selectPageAfter(page, at.afterPosition, perPage) : selectPageByNumber(at.page);
+  const countStatement = isCounted && isSelected && sql.countRows(table.displayName, rowSelection);
+  const statements: PreparedPage['statements'] = countStatement ? [selectStatement, countStatement] : [selectStatement];
+  return { table, shownColumns, order, isCounted, statements };
 }
 
 function selectPageAfter(page: sql.PageSource, afterPosition: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
   if (afterPosition && afterPosition.type !== getOrderType(page.order)) throw makeCursorFailure();
-  return sql.selectFollowingRows(page, { limit, afterPosition });
+  return sql.selectFollowingRows(page, limit, afterPosition);
 }
 
 const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
@@ -151,14 +153,11 @@ function guessPage(table: ManagedTable | undefined, request: PageRequest): Prepa
   }
 }
 
-const isSamePage = (page: PreparedPage, otherPage: PreparedPage): boolean =>
-  JSON.stringify(page.statements) === JSON.stringify(otherPage.statements);
-
 /** Makes a page of the results, and caches the table, since its statements worked. */
 function toRowPage(
   key: store.TableKey,
   { table, shownColumns, order, isCounted }: PreparedPage,
-  [page, count]: StatementResults,
+  [page, count]: [sql.PageRow[], ({ total: string } | undefined)[]?],
 ): RowPage {
   cachedTables.set(formatTableKey(key), table);
   const [first] = page;
@@ -174,8 +173,6 @@ function toRowPage(
     isStale: first?.has_rows === false && table.rowCount > 0,
   };
 }
-
-type StatementResults = [sql.PageRow[], (CountRow | undefined)[]?];
 
 function toPosition({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOrder | null): CursorPosition {
   if (key === null && bytes !== null) throw makeKeyTooLongFailure(order?.column ?? 'id', sql.MAX_KEY_BYTES);

@@ -6,10 +6,9 @@ import {
   makeConditions,
   makeSourceColumn,
   makeWhereClause,
-  type RowSelection,
 } from '../../tenant-sql/row-filters.ts';
 import { makeRowBytesSql, makeSelectList, type Statement } from '../../tenant-sql/rows.ts';
-import { makeFromSql, makeOrderBySql, type RowOrder } from './row-pages.ts';
+import { makeFromSql, makeOrderBySql, type RowOrder, type RowScan } from './row-pages.ts';
 
 /** The maximum number of rows of a batch. */
 export const BATCH_ROWS = 20_000;
@@ -19,14 +18,6 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** Returns the number of rows that `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
 export const computeUsualBatchRowCount = (shownColumns: TableColumnDefinition[]): number =>
   Math.min(BATCH_ROWS, Math.ceil(MAX_BATCH_BYTES / (36 + (32 + 16) * shownColumns.length)));
-
-/** The rows of a table to read, batch by batch. */
-export interface RowScan {
-  table: string;
-  /** The columns to show, in addition to `id`. */
-  shownColumns: TableColumnDefinition[];
-  rowSelection: RowSelection;
-}
 
 /** The next rows: up to `rowCount` after an id, in insertion order, or the rows with these ids. */
 export type NextRows = { afterId: string | null; rowCount: number } | { ids: string[] };

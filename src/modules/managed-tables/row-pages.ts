@@ -32,27 +32,22 @@ export interface RowPosition {
   key: string | null;
 }
 
-/** The rows after a position, or the first rows. */
-export interface FollowingRows {
-  limit: number;
-  afterPosition: RowPosition | null;
-}
-
-/** The table, rows, columns and order of a page. */
-export interface PageSource {
+/** The rows of a table to read. */
+export interface RowScan {
   table: string;
   /** The columns to show, in addition to `id`. */
   shownColumns: TableColumnDefinition[];
   rowSelection: RowSelection;
+}
+
+/** The table, rows, columns and order of a page. */
+export interface PageSource extends RowScan {
   order: RowOrder | null;
   /** The maximum number of bytes of the page's values: a larger page is not sent. */
   maxBytes: number;
 }
 
-/**
- * The maximum number of bytes of the ordering column's value in a cursor: a longer value does not fit. No index holds longer
- * values.
- */
+/** The maximum number of bytes of the ordering column's value in a cursor. No index holds longer values. */
 export const MAX_KEY_BYTES = 4000;
 
 /** A result row of a page: values of the page, and one row of the table, whose columns are null if there is none. */
@@ -69,10 +64,7 @@ export type PageRow = { id: string | null } & Record<string, string | boolean | 
     key_bytes: string | null;
   };
 
-/**
- * Chooses the window of rows `offset` to `offset + limit` of `total`, counted from the nearer end, so that pages near the end
- * cost no more than others.
- */
+/** Chooses the window of `limit` rows from `offset` on, counted from the nearer end: pages near the end cost no more than others. */
 export function chooseNearerWindow(total: number, offset: number, limit: number): RowWindow {
   const rowCountAfter = total - offset - limit;
   if (offset <= rowCountAfter || offset >= total) return { limit, offset, isFromEnd: false };
@@ -90,10 +82,10 @@ export function selectRowWindow(page: PageSource, { limit, offset, isFromEnd }: 
 }
 
 /**
- * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one scan along an index, if
+ * Selects the rows after a position in the order, or the first rows, as rows of `PageRow`. Each part of the order is one scan along an index, if
  * there is one: rows with a value, then rows without.
  */
-export function selectFollowingRows(page: PageSource, { limit, afterPosition }: FollowingRows): Statement {
+export function selectFollowingRows(page: PageSource, limit: number, afterPosition: RowPosition | null): Statement {
   const { values, bindValue } = createBindings();
   const ids = selectIdsAfter(page, limit + 1, afterPosition, bindValue);
   return { text: selectPageOfIds(page, ids, limit, false, bindValue), values };

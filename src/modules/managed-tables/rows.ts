@@ -19,9 +19,8 @@ import {
 import { isRowId } from './filter-values.ts';
 import { readIndexes } from './index-store.ts';
 import { runWithLargeRowLimit } from './large-rows.ts';
-import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
+import { MAX_PAGE_BYTES, type PageRequest, type RowRecord, readPage, toRowRecord } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
-import { type RowRecord, toRowRecord } from './row-view.ts';
 import {
   type AnnounceTables,
   lockTable,
@@ -41,17 +40,8 @@ export interface RowsRequest extends Omit<PageRequest, 'at'> {
   cursor?: string | undefined;
 }
 
-/** A page of rows. */
-export interface RowsPage {
-  records: RowRecord[];
-  /** The exact number of selected rows; undefined where they are not counted. */
-  total: number | undefined;
-  /** The cursor of the next page; null at the end, undefined where pages have numbers. */
-  nextCursor: string | null | undefined;
-}
-
 /** Returns a page of the selected rows, in insertion order unless `sortBy` names another (see `parseSort`). */
-export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
+export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest) {
   const { cursor, page, sentSelection, sortBy } = request;
   const key = toTableKey(ctx, tableId);
   const cursorScope = { tableId, selection: sentSelection, sortBy };
@@ -68,6 +58,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
     return {
       records: rowPage.rows.map((row) => toRowRecord(rowPage.shownColumns, row)),
       total: rowPage.total,
+      /** The cursor of the next page; null at the end, undefined where pages have numbers. */
       nextCursor: cursor === undefined ? undefined : nextCursor,
     };
   });
@@ -83,9 +74,8 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
       async (tx) => {
         const table = await readTable(tx);
         if (!isRowId(rowId)) throw rowNotFound();
-        const selectStatement = sql.buildSelectRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
         const [[found], [now]] = await tx.finish<[sql.FoundRow, store.CatalogueRow]>([
-          selectStatement,
+          sql.buildSelectRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES),
           store.makeTableQuery(key),
         ]);
         // Values of a column that was converted in between would be read by its former type.
@@ -130,10 +120,7 @@ export async function insertRows(
   return runWithLargeRowLimit(rows, () => runWithCurrentTable(database, key, writeRows));
 }
 
-/**
- * Changes the given fields of a row. @returns the complete row; for a caller who may not read rows of the table, its id and the
- * given fields
- */
+/** Changes fields of a row. @returns the whole row; for a caller who may not read the table's rows, its id and the given fields */
 export async function updateRow(
   ctx: PrincipalContext,
   tableId: string,
@@ -151,13 +138,8 @@ export async function updateRow(
       writtenValues.columns = encodedChanges.map(({ column }) => column);
       writtenValues.texts = () => [Object.fromEntries(encodedChanges.map(({ text }, index) => [index, text ?? '']))];
       await requireRowVersion(tx, ctx, table, rowId);
-      const { text, values } = sql.buildUpdateRow(
-        table.displayName,
-        table.columns,
-        rowId,
-        encodedChanges,
-        MAX_PAGE_BYTES,
-      );
+      const { displayName, columns } = table;
+      const { text, values } = sql.buildUpdateRow(displayName, columns, rowId, encodedChanges, MAX_PAGE_BYTES);
       const [found] = await tx.query<sql.FoundRow>(text, values);
       return toRowOrFail(table, found);
     }),
@@ -173,8 +155,7 @@ async function encodeRowChanges(tx: TenantTx, table: ManagedTable, rowId: string
   try {
     return encodeChanges(table.columns, rowId, changes);
   } catch (refusal) {
-    const lockedRow = await lockRow(tx, table, rowId);
-    throw isFoundRow(lockedRow) ? refusal : rowNotFound();
+    throw isFoundRow(await lockRow(tx, table, rowId)) ? refusal : rowNotFound();
   }
 }
 
@@ -204,7 +185,8 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
       const [deleted] = await tx.queryAll([sql.buildDeleteRow(table.displayName, rowId), countStatement]);
       if (deleted.length === 0) throw rowNotFound();
     },
-    DELETE_OPTIONS,
+    // A delete is allowed even if the quota is exceeded.
+    { spaceEffect: 'frees' },
   );
 }
 
@@ -213,9 +195,6 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
   if (!ctx.requireVersion) return;
   await ctx.requireVersion(toRowOrFail(table, await lockRow(tx, table, rowId)));
 }
-
-/** The options of a delete, which is allowed even if the quota is exceeded. */
-const DELETE_OPTIONS = { spaceEffect: 'frees' } as const;
 
 /** Converts a found row for a response. @throws rowNotFound, rowTooLargeToReturn */
 function toRowOrFail({ columns }: ManagedTable, foundRow: sql.FoundRow | undefined): RowRecord {

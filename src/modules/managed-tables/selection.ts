@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
 import { shorten } from '../../kernel/text.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
@@ -10,35 +11,23 @@ import {
   type RowSelection,
 } from '../../tenant-sql/row-filters.ts';
 import { parseFilterValues } from './filter-values.ts';
-
-/** A filter as it was sent: `filter[column][operator]=value`. */
-export interface SentFilter {
-  column: string;
-  operator: string;
-  value: string;
-}
+import type { selectionQuery } from './selection-query.ts';
 
 /** The requested rows and columns of a table, as sent. */
-export interface SentSelection {
-  filter: SentFilter[];
-  search: string;
-  /** Column names separated by commas; all columns where absent. */
-  fields?: string | undefined;
-}
+export type SentSelection = z.output<z.ZodObject<typeof selectionQuery>>;
 
-/** The requested rows and columns, checked against the columns of the table. */
-export interface CheckedSelection {
-  rowSelection: RowSelection;
-  /** The columns to show after `id`, in the order of the request. */
-  shownColumns: TableColumnDefinition[];
-}
+/** A filter as it was sent: `filter[column][operator]=value`. */
+export type SentFilter = SentSelection['filter'][number];
 
 /**
  * Checks the selection of a list or export against the columns of the table: `makeConditions` of `tenant-sql/row-filters.ts`
- * makes SQL of `rowSelection`. @throws the failure `request.invalid`, which names parameters as they were sent, such as
- * `filter[price][gt]`
+ * makes SQL of `rowSelection`. @returns the selection, and the columns to show after `id`, in the order of the request @throws the failure
+ * `request.invalid`, which names parameters as they were sent, such as `filter[price][gt]`
  */
-export function checkSelection(sentSelection: SentSelection, columns: TableColumnDefinition[]): CheckedSelection {
+export function checkSelection(
+  sentSelection: SentSelection,
+  columns: TableColumnDefinition[],
+): { rowSelection: RowSelection; shownColumns: TableColumnDefinition[] } {
   const columnsByName = new Map<string, FilteredColumn>(columns.map((column) => [column.name, column]));
   columnsByName.set('id', { name: 'id', type: 'uuid' });
   const problems: FieldProblem[] = [];
@@ -49,11 +38,10 @@ export function checkSelection(sentSelection: SentSelection, columns: TableColum
     return [];
   });
   const { shownColumns, unknownNames } = chooseFields(sentSelection.fields, columns);
-  for (const name of unknownNames)
-    problems.push({
-      field: 'fields',
-      message: `"${shorten(name, MAX_SHOWN_NAME_LENGTH)}" is not a column of the table`,
-    });
+  for (const name of unknownNames) {
+    const message = `"${shorten(name, MAX_SHOWN_NAME_LENGTH)}" is not a column of the table`;
+    problems.push({ field: 'fields', message });
+  }
   if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS));
   const textColumns = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
   return { rowSelection: { filters, search: sentSelection.search, textColumns }, shownColumns };

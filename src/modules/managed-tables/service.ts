@@ -33,11 +33,6 @@ export { purgeTrash, TRASH_RETENTION_MS } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEndReason, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
 export { sweepExports } from './waiting-export.ts';
 
-export interface TablePage {
-  total: number;
-  records: ManagedTable[];
-}
-
 /** Makes the key of a table of the caller's company. A string that cannot be an id is treated as an unknown table's id. */
 export function toTableKey(ctx: CompanyContext, id: string): store.TableKey {
   if (!ID_PATTERN.test(id)) throw tableNotFound();
@@ -65,7 +60,7 @@ export async function requireTablesDatabaseToRead(ctx: CompanyContext): Promise<
 export async function listTables(
   ctx: CompanyContext,
   { page, perPage, search }: { page: number; perPage: number; search: string },
-): Promise<TablePage> {
+): Promise<{ total: number; records: ManagedTable[] }> {
   const database = await openDatabaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   return store.readTables(database, ctx.actor.companyId, {
@@ -82,17 +77,8 @@ export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Pro
   return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
 }
 
-/** A table and its unique columns, in addition to `id`. */
-export interface TableWithUniqueColumns {
-  table: ManagedTable;
-  uniqueColumns: string[];
-}
-
-/** Finds tables like `findTables`, with the columns that identify rows. */
-export async function findTablesWithUniqueColumns(
-  ctx: CompanyContext,
-  idsOrNames: string[],
-): Promise<TableWithUniqueColumns[]> {
+/** Finds tables like `findTables`, with the columns that identify rows besides `id`. */
+export async function findTablesWithUniqueColumns(ctx: CompanyContext, idsOrNames: string[]) {
   const database = await openDatabaseToRead(ctx);
   if (!database || idsOrNames.length === 0) return [];
   return indexes.findTablesWithUniqueColumns(database, ctx.actor.companyId, idsOrNames);
@@ -191,10 +177,7 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
   for (const statement of buildMoveToTrash({ name, id })) await tx.execute(statement);
 }
 
-/**
- * Removes all rows of a table; columns, indexes and metadata stay.
- * @returns the number of rows left
- */
+/** Removes all rows of a table; columns, indexes and metadata stay. @returns the number of rows left */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   const database = await requireTablesDatabase(ctx);
   const makeTruncation = (announcement: Promise<unknown>) => async (tx: TenantTx, announceTables: AnnounceTables) => {

@@ -4,16 +4,8 @@ import type { RowOrder } from './row-pages.ts';
 
 const SORT_PATTERN = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 
-/** A column and a direction, as `sort_by` names them. */
-interface ColumnSort {
-  column: string;
-  descending: boolean;
-}
-
-/**
- * Parses a `sort_by` to a column and a direction; without one returns those of insertion order. @throws makeSortFailure
- */
-export function parseColumnSort(sortBy: string | undefined): ColumnSort {
+/** Parses a `sort_by` to a column and a direction; without one returns those of insertion order. @throws makeSortFailure */
+export function parseColumnSort(sortBy: string | undefined): Pick<RowOrder, 'column' | 'descending'> {
   if (sortBy === undefined) return { column: 'id', descending: false };
   const parts = SORT_PATTERN.exec(sortBy);
   if (!parts) throw makeSortFailure('must be written as "field", "field ASC", "field DESC", "-field" or "-field DESC"');
@@ -21,10 +13,7 @@ export function parseColumnSort(sortBy: string | undefined): ColumnSort {
   return { column: reversed ?? plain ?? '', descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };
 }
 
-/**
- * Parses `sort_by`: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case. Returns null
- * without one, which means insertion order.
- */
+/** Parses `sort_by`: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, in any case; null means insertion order. */
 export function parseSort(sortBy: string | undefined, columns: TableColumnDefinition[]): RowOrder | null {
   if (sortBy === undefined) return null;
   const { column, descending } = parseColumnSort(sortBy);

@@ -1,9 +1,10 @@
 import type { Denials } from '../../permissions/denials.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
+import { type RowOf, toRecord } from '../../tenant-sql/records.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { toDatetimeJson } from '../../tenant-sql/values.ts';
-import type { ManagedTable, TableSource } from './table.ts';
+import type { ManagedTable } from './table.ts';
 
 /** The id of a table and of its company. Every statement on the catalogue filters by both. */
 export interface TableKey {
@@ -11,19 +12,8 @@ export interface TableKey {
   companyId: string;
 }
 
-export interface CatalogueRow {
-  id: string;
-  company_id: string;
-  display_name: string;
-  columns: TableColumnDefinition[];
-  source: TableSource;
-  status: 'active';
-  row_count: string;
-  schema_version: number;
-  created_by_user_id: string;
-  created_at: string;
-  updated_at: string;
-}
+/** A table's row in the catalogue, selected by {@link CATALOGUE_COLUMNS_SQL}. */
+export type CatalogueRow = RowOf<Omit<ManagedTable, 'rowCount'>> & { row_count: string };
 
 /** SQL that selects the changes of a table's row count and time of last change that are stored beside its row. */
 const ROW_COUNT_CHANGES_SQL = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
@@ -42,21 +32,12 @@ const HAS_ACTIVE_UPLOAD_SQL = `EXISTS (
   SELECT FROM console.upload_jobs AS job
   WHERE job.user_table_id = $1 AND job.status IN ('queued', 'analisando', 'waiting_confirm', 'inserting'))`;
 
-export function toTable(row: CatalogueRow): ManagedTable {
-  return {
-    id: row.id,
-    companyId: row.company_id,
-    displayName: row.display_name,
-    columns: row.columns,
-    source: row.source,
-    status: row.status,
-    rowCount: Number(row.row_count),
-    schemaVersion: row.schema_version,
-    createdByUserId: row.created_by_user_id,
-    createdAt: toDatetimeJson(row.created_at),
-    updatedAt: toDatetimeJson(row.updated_at),
-  };
-}
+export const toTable = ({ row_count: rowCount, ...row }: CatalogueRow): ManagedTable => ({
+  ...toRecord<Omit<ManagedTable, 'rowCount'>>(row),
+  rowCount: Number(rowCount),
+  createdAt: toDatetimeJson(row.created_at),
+  updatedAt: toDatetimeJson(row.updated_at),
+});
 
 /** Selects a table unless it is deleted; `toTable` converts the row. */
 export const makeTableQuery = ({ id, companyId }: TableKey): Statement => ({
@@ -139,10 +120,7 @@ export const listDeniedValues = ({ everything, ids, patterns }: Denials): [strin
   everything ? ['%'] : patterns.map((pattern) => pattern.replaceAll('*', '%')),
 ];
 
-/**
- * Reads a page of the tables whose name contains `search` (lower-case), newest first, with the exact total, without deleted and
- * denied tables.
- */
+/** Reads a page of tables, none of them denied, whose name contains `search` (lower-case), newest first, and their exact total. */
 export async function readTables(
   tx: TenantTx,
   companyId: string,
@@ -160,7 +138,7 @@ export async function readTables(
   );
   return {
     total: Number(rows[0]?.total ?? 0),
-    records: rows.flatMap((row) => (row.id === null ? [] : [toTable(row as CatalogueRow)])),
+    records: rows.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [toTable(row as CatalogueRow)])),
   };
 }
 

@@ -1,8 +1,9 @@
 import type { CompanyContext } from '../../context.ts';
 import { type ParquetColumn, ParquetFile } from '../../formats/parquet/write.ts';
-import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
 import { createBindings } from '../../tenant-sql/row-filters.ts';
 import { openDatabaseToRead } from '../managed-database/service.ts';
+import { isSchemaError } from './current-table.ts';
 import { getColumnValues, readColumns } from './export-parquet.ts';
 import { beginExport } from './export-store.ts';
 import type { RawRow } from './page.ts';
@@ -19,13 +20,6 @@ export interface WrittenPosition {
   columns: ParquetColumn[];
 }
 
-/** The receiver of a file's bytes. */
-export interface RowSink {
-  write(bytes: Uint8Array, rowCount: number): Promise<void>;
-  /** Tells whether the file is large enough: the rest goes into another file. */
-  isFull(): boolean;
-}
-
 /** The error when the table has changed since its first rows were written: it must be written again completely. */
 export class TableChangedError extends Error {}
 
@@ -38,9 +32,6 @@ const WHOLE_TABLE_LIMITS = {
   idleTimeoutMs: 120_000,
 };
 
-/** The pattern of SQLSTATE class 42: no such table, column, or operation on a column of its type. */
-const SCHEMA_ERROR_PATTERN = /^42/;
-
 /** Reads the company's next table in the order of ids, skipping deleted tables; undefined at the end. */
 export async function readNextTable(ctx: CompanyContext, id: string): Promise<ManagedTable | undefined> {
   const database = await openDatabaseToRead(ctx);
@@ -48,7 +39,7 @@ export async function readNextTable(ctx: CompanyContext, id: string): Promise<Ma
 }
 
 /**
- * Writes the rows of a table, or the rows after `from`, as a Parquet file from one snapshot, while they fit. Other files of the
+ * Writes the rows of a table, or the rows after `from`, as a Parquet file from one snapshot, until it is full. Other files of the
  * table have other snapshots; each row is in one of them. @returns the last written row, for the next file; null when all rows
  * are written @throws TableChangedError where the table has changed, so that this file cannot have the columns of the earlier
  * ones
@@ -57,7 +48,7 @@ export async function writeParquetFile(
   ctx: CompanyContext,
   table: ManagedTable,
   from: WrittenPosition | null,
-  sink: RowSink,
+  sink: { write(bytes: Uint8Array, rowCount: number): Promise<void>; isFull(): boolean },
 ): Promise<WrittenPosition | null> {
   const { id, companyId, displayName, columns: shownColumns } = table;
   const rowScan = { table: displayName, shownColumns, rowSelection: { filters: [], search: '', textColumns: [] } };
@@ -71,7 +62,7 @@ export async function writeParquetFile(
     const file = new ParquetFile(columns);
     await sink.write(file.writeRowGroup(), 0);
     let afterId = from?.after ?? null;
-    const readNextRows = async (maxRows: number): Promise<RawRow[]> => {
+    const readNextRows = (maxRows: number): Promise<RawRow[]> => {
       const { values, bindValue } = createBindings();
       const selectSql = selectBatch(
         rowScan,
@@ -104,7 +95,7 @@ export async function writeParquetFile(
       ...WHOLE_TABLE_LIMITS,
     });
   } catch (error) {
-    throw isPostgresError(error) && SCHEMA_ERROR_PATTERN.test(error.code) ? new TableChangedError() : error;
+    throw isSchemaError(error) ? new TableChangedError() : error;
   }
 }
 

@@ -5,20 +5,14 @@ import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { quoteQualified } from '../../tenant-sql/identifiers.ts';
 import { type AnnounceTables, readQuota } from '../managed-database/service.ts';
 
-/** The total sizes of a company's tables with their indexes, without deleted tables. */
-export interface TableSizes {
-  tables: number;
-  rows: number;
-  tableBytes: number;
-}
-
 const FROM_CURRENT_TABLES_SQL = 'FROM console.managed_tables WHERE company_id = $1 AND deleted_at IS NULL';
 const TABLE_REGCLASS_SQL = `to_regclass(format('public.%I', display_name))`;
 /** SQL for the size of tables and indexes on disk, which includes uncommitted rows of other transactions. */
 const TABLE_BYTES_SUM_SQL = `coalesce(sum(pg_total_relation_size(${TABLE_REGCLASS_SQL})), 0)`;
 const SELECT_BYTES_SQL = `SELECT ${TABLE_BYTES_SUM_SQL} AS bytes ${FROM_CURRENT_TABLES_SQL}`;
 
-export async function readTableSizes(tx: TenantTx, companyId: string): Promise<TableSizes> {
+/** Reads the total sizes of a company's tables with their indexes, without deleted tables. */
+export async function readTableSizes(tx: TenantTx, companyId: string) {
   const [row] = await tx.query<{ tables: string; rows: string; bytes: string }>(
     `SELECT count(*) AS tables, ${TABLE_BYTES_SUM_SQL} AS bytes, coalesce(sum(row_count), 0)
        + coalesce((SELECT sum(change) FROM console.row_count_changes WHERE table_id IN (SELECT id ${FROM_CURRENT_TABLES_SQL})), 0) AS rows ${FROM_CURRENT_TABLES_SQL}`,
@@ -26,11 +20,6 @@ export async function readTableSizes(tx: TenantTx, companyId: string): Promise<T
   );
   return { tables: Number(row?.tables), rows: Number(row?.rows), tableBytes: Number(row?.bytes) };
 }
-
-const readTotalTableBytes = async (tx: TenantTx, companyId: string): Promise<number> => {
-  const [row] = await tx.query<{ bytes: string }>(SELECT_BYTES_SQL, [companyId]);
-  return Number(row?.bytes);
-};
 
 /** The advisory lock, an arbitrary number, under which the company's tables are measured until the transaction commits. */
 const MEASURE_LOCK_KEY = 519_204_878;
@@ -46,15 +35,13 @@ const HAS_OTHER_HOLDERS_SQL = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
     AND pid <> pg_backend_pid()
     AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())) AS found`;
 
-interface MeasuredTables {
-  byteCount: number;
-  /** Whether other changes were running, whose uncommitted or rolled-back rows may be counted. */
-  hasOtherChanges: boolean;
-}
-
-/** Measures the company's tables. @param lockSql an SQL expression that acquires a lock before the measurement */
-async function measureTables(tx: TenantTx, companyId: string, lockSql = 'true'): Promise<MeasuredTables> {
+/**
+ * Measures the company's tables. @param lockSql an SQL expression that acquires a lock before @returns `hasOtherChanges` where other
+ * changes were running, whose uncommitted or rolled-back rows may be counted
+ */
+async function measureTables(tx: TenantTx, companyId: string, lockSql = 'true') {
   const otherHoldersQuery = { text: HAS_OTHER_HOLDERS_SQL, values: [] };
+  type OtherHoldersRow = { found: boolean };
   // Others may begin or end in between.
   const [, [before], [row], [after]] = await tx.queryAll<
     [unknown, OtherHoldersRow, { bytes: string }, OtherHoldersRow]
@@ -65,10 +52,6 @@ async function measureTables(tx: TenantTx, companyId: string, lockSql = 'true'):
     otherHoldersQuery,
   ]);
   return { byteCount: Number(row?.bytes), hasOtherChanges: before?.found === true || after?.found === true };
-}
-
-interface OtherHoldersRow {
-  found: boolean;
 }
 
 /** The known effect of a change on the space of tables. */
@@ -134,7 +117,9 @@ export async function runWithinTableQuota<T>(
       // What failed for another reason locks nobody out below the limit.
       const targetBytes = error instanceof QuotaExceededError ? usedBytes : Math.max(usedBytes, limit);
       if (writtenTables.size > 0) await reclaimSpace(ctx, database, [...writtenTables], targetBytes);
-      if (isLockHeld) await releaseLock(database, `pg_advisory_unlock${mode}(${SPACE_LOCK_KEY})`);
+      // A connection that keeps the lock is not for other changes; a lost one has lost it.
+      if (isLockHeld && !database.isClosed)
+        await database.query(`SELECT pg_advisory_unlock${mode}(${SPACE_LOCK_KEY})`).catch(() => database.close());
       throw error;
     }
   };
@@ -171,7 +156,8 @@ async function reclaimSpace(
       [companyId, name],
     );
   try {
-    if ((await readTotalTableBytes(database, companyId)) <= maxBytes) return;
+    const [used] = await database.query<{ bytes: string }>(SELECT_BYTES_SQL, [companyId]);
+    if (Number(used?.bytes) <= maxBytes) return;
     for (const name of tables) {
       const table = quoteQualified('public', name);
       const [found] = await readIsTableSmall(name);
@@ -183,11 +169,6 @@ async function reclaimSpace(
   } catch (error) {
     logError('pages_not_given_back', error, { company_id: companyId });
   }
-}
-
-async function releaseLock(database: TenantSql, lock: string): Promise<void> {
-  // A connection that keeps the lock is not for other changes; a lost one has lost it.
-  if (!database.isClosed) await database.query(`SELECT ${lock}`).catch(() => database.close());
 }
 
 /** Measures the company's tables; if they reach the limit, without uncommitted rows of other transactions. */
@@ -207,10 +188,7 @@ export interface TableQuota {
   usedBytes: number;
 }
 
-/**
- * Throws for a request that would take space, if the company's quota is used up. @returns the quota, for
- * `requireWithinTableQuota`; undefined without one
- */
+/** Throws if the company's quota is used up. @returns the quota, for `requireWithinTableQuota`; undefined without one */
 export async function requireTableQuota(ctx: CompanyContext, database: TenantSql): Promise<TableQuota | undefined> {
   const limit = await readQuota(ctx, 'table_bytes');
   if (limit === undefined) return undefined;

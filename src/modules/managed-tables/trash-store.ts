@@ -39,8 +39,8 @@ export async function readTablesDeletedSince(
   );
   return {
     total: Number(rows[0]?.total ?? 0),
-    records: rows.flatMap((row) =>
-      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: toDatetimeJson(row.deleted_at as string) }],
+    records: rows.flatMap(({ total: _, deleted_at: deletedAt, ...row }) =>
+      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: toDatetimeJson(deletedAt as string) }],
     ),
   };
 }
@@ -77,10 +77,7 @@ export async function readDeletedTables(
   return rows.map((row) => ({ id: row.id, deletedAt: Number(row.deleted_at) }));
 }
 
-/**
- * Removes a table that was deleted at or before `deletedUntil` (ISO 8601) from the catalogue. @returns false if the table is
- * not there any more, as after a restore
- */
+/** Removes a table deleted at or before `deletedUntil` (ISO 8601) from the catalogue. @returns false after a restore, for example */
 export async function removeDeletedTable(tx: TenantTx, key: TableKey, deletedUntil: string): Promise<boolean> {
   const removedCount = await tx.execute(
     'DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at <= $3',

@@ -15,10 +15,7 @@ const TABLES_PER_SWEEP = 100;
 export const computeRetentionStart = (ctx: CompanyContext): string =>
   formatIsoTimestamp(ctx.now() - TRASH_RETENTION_MS);
 
-/**
- * Drops the company's tables that were deleted longer ago than {@link TRASH_RETENTION_MS}.
- * @returns when the next one is due, in milliseconds; infinity if there is none
- */
+/** Drops tables deleted longer ago than {@link TRASH_RETENTION_MS}. @returns when the next one is due (ms); infinity for none */
 export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   const database = await openDatabaseIfAny(ctx);
   if (!database) return Number.POSITIVE_INFINITY;

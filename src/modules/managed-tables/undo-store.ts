@@ -5,9 +5,7 @@ import { CURRENT_TABLE_CONDITION, type TableKey } from './store.ts';
 /** The changes after which no earlier load can be undone. */
 export type UndoEndReason = 'columns_changed' | 'truncated';
 
-/**
- * The load number up to which loads can no longer be undone, and the change that caused this; null if no change did.
- */
+/** The load number up to which loads can no longer be undone, and the change that caused this; null if no change did. */
 export interface UndoLimit {
   loadNumber: number;
   endedBy: UndoEndReason | null;

@@ -1,28 +1,22 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { getCreatedAt } from '../../kernel/ids.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { deleteObjects, listKeys } from '../../platform/stored-files.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 
 /** The longest time for the reader of an export to read the part that waits in R2. Milliseconds. */
 export const MAX_READING_MS = 12 * HOUR_MS;
-/**
- * The age after which an object counts as left behind by an interrupted export: no export takes longer. Milliseconds.
- */
+/** The age (ms) after which an object counts as left behind by an interrupted export: no export takes longer. */
 const OBJECT_RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;
 const BUFFER_COUNT = 3;
 /** The number of bytes of an object that are read at a time, and held in memory until a slow reader accepts them. */
 const SEND_BATCH_BYTES = 256 * 1024;
-const KEYS_PER_PAGE = 1000;
 
 const makePrefix = (companyId: string): string => `exports/${companyId}/`;
 
-/**
- * The part of an export that is read faster than the client receives it: it is stored in R2, in objects that are deleted as they
- * are sent.
- */
+/** The part of an export that is read faster than the client receives it: it waits in objects of R2, deleted as they are sent. */
 export class BufferedExport {
   readonly #ctx: CompanyContext;
   readonly #id: string;
@@ -38,10 +32,7 @@ export class BufferedExport {
   /** The error that ended the sending. */
   #failure: { error: unknown } | undefined;
 
-  /**
-   * Creates an empty buffer. @param begin resolves when the bytes written before were sent @param sendBytes resolves
-   * when bytes were accepted
-   */
+  /** @param begin resolves when the bytes written before were sent @param sendBytes resolves when bytes were accepted */
   constructor(ctx: CompanyContext, begin: Promise<void>, sendBytes: (bytes: Uint8Array) => Promise<void>) {
     this.#ctx = ctx;
     this.#id = ctx.newId();
@@ -131,24 +122,18 @@ export class BufferedExport {
   }
 }
 
-/**
- * Deletes objects in R2 of exports interrupted without cleanup. @returns when the next one is due, in milliseconds; infinity if
- * there is none
- */
+/** Deletes objects in R2 of exports interrupted without cleanup. @returns when the next one is due (ms); infinity for none */
 export async function sweepExports(ctx: CompanyContext): Promise<number> {
   let nextDueAt = Number.POSITIVE_INFINITY;
-  let cursor: string | undefined;
-  do {
-    const options = { prefix: makePrefix(ctx.actor.companyId), limit: KEYS_PER_PAGE };
-    const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
+  const prefix = makePrefix(ctx.actor.companyId);
+  for await (const keys of listKeys(ctx.files, prefix)) {
     const expiredKeys: string[] = [];
-    for (const { key } of page.objects) {
-      const deletableAt = getCreatedAt(key.slice(options.prefix.length)) + OBJECT_RETENTION_MS;
+    for (const key of keys) {
+      const deletableAt = getCreatedAt(key.slice(prefix.length)) + OBJECT_RETENTION_MS;
       if (deletableAt <= ctx.now()) expiredKeys.push(key);
       else nextDueAt = Math.min(nextDueAt, deletableAt);
     }
     await deleteObjects(ctx.files, expiredKeys);
-    cursor = page.truncated ? page.cursor : undefined;
-  } while (cursor !== undefined);
+  }
   return nextDueAt;
 }

@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import { getTable } from '../managed-tables/service.ts';
 import { getBlockBytes, readBlock } from './blocks.ts';
@@ -16,13 +17,12 @@ import {
   type InferenceState,
   inferFromBlock,
   type Position,
-  type TableColumn,
   toTableName,
   type WideningCandidate,
 } from './inference/index.ts';
 import type { JobError, JobProgress, Source, UploadJob, WorkedJob } from './job.ts';
 import { finishAnalysis } from './job-store.ts';
-import { JobProblem, SupersededError, tableDeleted } from './problems.ts';
+import { JobProblem, tableDeleted } from './problems.ts';
 import { type Reanalysis, toOptionProblem } from './reading-options.ts';
 import { sumBytes } from './receive.ts';
 import { deleteConvertedTexts, findUnconvertedIndex, type Item, listSources, prepareItem, toItems } from './sources.ts';
@@ -88,7 +88,8 @@ async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> 
   const table = await readTableColumns(work);
   if (table && job.evolve === 'widen') {
     const inference = finishInference(state.finished, table, job.key);
-    state = { ...state, widening: state.widening ?? beginWidening(inference) };
+    if (!state.widening)
+      state = { ...state, widening: { file: 0, position: null, wants: 1, doubts: findWideningCandidates(inference) } };
     while (!isWideningDone(state, inference)) {
       if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
       await saveStep(await tryNextBlock(ctx, state, inference));
@@ -97,13 +98,6 @@ async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> 
   await saveSchema(work, state, table);
   return false;
 }
-
-const beginWidening = (inference: Inference): NonNullable<AnalysisState['widening']> => ({
-  file: 0,
-  position: null,
-  wants: 1,
-  doubts: findWideningCandidates(inference),
-});
 
 const isWideningDone = ({ widening }: AnalysisState, { files }: Inference): boolean =>
   !widening || widening.file >= files.length || areCandidatesSettled(widening.doubts);
@@ -141,8 +135,7 @@ async function endAnalysisWithError(work: JobWork<AnalysisState | FetchState>, e
     reading,
     progress: { rows_processed: rows, rows_total: rows, bytes_processed: bytes, bytes_total: bytes },
   };
-  if (!(await finishAnalysis(database, job, job.stepNumber, outcome, formatIsoTimestamp(ctx.now()))))
-    throw new SupersededError();
+  await finishAnalysis(database, job, job.stepNumber, outcome, formatIsoTimestamp(ctx.now()));
   await tryDeleteConvertedTexts(
     ctx,
     { jobId: job.id, analysisNumber: reanalysis.number, onlyThisAnalysis: true },
@@ -184,8 +177,8 @@ interface AnalysisStep {
 }
 
 async function prepareNextItem(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
-  const conversion = { jobId, analysisNumber: state.look?.number ?? 0, sheet: state.look?.said.sheet };
-  const { items, bytes } = await prepareItem(ctx, conversion, state.items, findUnconvertedIndex(state.items));
+  const conversion = { ctx, jobId, analysisNumber: state.look?.number ?? 0, sheet: state.look?.said.sheet };
+  const { items, bytes } = await prepareItem(conversion, state.items, findUnconvertedIndex(state.items));
   return { state: { ...state, items }, bytes };
 }
 
@@ -208,10 +201,7 @@ async function readNextBlock(ctx: CompanyContext, previousState: AnalysisState):
   return { state, bytes: block.bytes.length };
 }
 
-/**
- * Returns the reading options for a text. A text made of a sheet or of records has a fixed form: options for text files do not
- * apply.
- */
+/** Returns the reading options for a text: those for text files do not apply to one made of a sheet or of records. */
 function getGivenOptions({ sheet, records, delimiter }: Source, { look }: AnalysisState): GivenOptions {
   if (records) return {};
   const { sheet: _, ...said } = look?.said ?? {};
@@ -223,7 +213,7 @@ function getGivenOptions({ sheet, records, delimiter }: Source, { look }: Analys
 async function saveSchema(
   work: JobWork<AnalysisState>,
   state: AnalysisState,
-  table: TableColumn[] | undefined,
+  table: TableColumnDefinition[] | undefined,
 ): Promise<void> {
   const { ctx, database, job } = work;
   const growth = job.evolve === 'none' ? null : { wideningCandidates: state.widening?.doubts ?? null };
@@ -238,8 +228,7 @@ async function saveSchema(
     rows_total: schema.total_row_count_estimate,
   };
   const outcome = { schema, reading: { sources: texts, ...reading }, progress };
-  if (!(await finishAnalysis(database, job, job.stepNumber, outcome, formatIsoTimestamp(ctx.now()))))
-    throw new SupersededError();
+  await finishAnalysis(database, job, job.stepNumber, outcome, formatIsoTimestamp(ctx.now()));
   if (state.look)
     await tryDeleteConvertedTexts(
       ctx,
@@ -249,7 +238,7 @@ async function saveSchema(
 }
 
 /** Reads the columns of the existing table to load into. They do not change while the job is active. */
-async function readTableColumns({ ctx, job }: JobWork<AnalysisState>): Promise<TableColumn[] | undefined> {
+async function readTableColumns({ ctx, job }: JobWork<AnalysisState>): Promise<TableColumnDefinition[] | undefined> {
   if (job.userTableId === null) return undefined;
   try {
     return (await getTable(ctx, job.userTableId)).columns;

@@ -19,21 +19,18 @@ export const MIN_RATIO_CHECK_BYTES = 50 * 1024 * 1024;
 export function chooseEntries(archive: string, size: number, entries: ZipEntry[], types = FORM_EXTENSIONS): ZipEntry[] {
   const files = entries.filter(({ name }) => !isIgnored(name));
   const unsafeEntry = files.find(({ name }) => name.split('/').includes('..'));
-  if (unsafeEntry) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
+  if (unsafeEntry) throw problems.archiveWithUnsafeName(archive);
   if (files.some(({ name }) => hasAcceptedExtension(name, FILE_KINDS.archive.extensions)))
-    throw new problems.JobProblem(problems.archiveNested(archive));
+    throw problems.archiveNested(archive);
   const chosenEntries = files.filter(({ name }) => hasAcceptedExtension(name, types));
-  if (chosenEntries.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
-  if (chosenEntries.length > MAX_ENTRIES)
-    throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
-  if (chosenEntries.some(({ encrypted }) => encrypted))
-    throw new problems.JobProblem(problems.archiveEncrypted(archive));
-  if (chosenEntries.some(({ method }) => method !== 0 && method !== 8))
-    throw new problems.JobProblem(problems.archiveMethodUnknown(archive));
+  if (chosenEntries.length === 0) throw problems.archiveWithoutFiles(archive);
+  if (chosenEntries.length > MAX_ENTRIES) throw problems.archiveOfTooManyFiles(archive, MAX_ENTRIES);
+  if (chosenEntries.some(({ encrypted }) => encrypted)) throw problems.archiveEncrypted(archive);
+  if (chosenEntries.some(({ method }) => method !== 0 && method !== 8)) throw problems.archiveMethodUnknown(archive);
   const unpackedBytes = chosenEntries.reduce((sum, entry) => sum + entry.size, 0);
-  if (unpackedBytes > MAX_UNPACKED_BYTES) throw new problems.JobProblem(problems.archiveTooLarge(archive));
+  if (unpackedBytes > MAX_UNPACKED_BYTES) throw problems.unpackedTooLarge('ZIP', archive);
   if (unpackedBytes > MIN_RATIO_CHECK_BYTES && unpackedBytes > size * MAX_RATIO)
-    throw new problems.JobProblem(problems.archiveOverRatio(archive));
+    throw problems.unpackedOverRatio('ZIP', archive);
   return chosenEntries;
 }
 

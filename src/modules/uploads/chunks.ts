@@ -59,9 +59,7 @@ export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): Confi
 
 type LoadedColumn = ConfirmedColumn & { source_index: number };
 
-/**
- * Lists the confirmed columns that are filled from the files, and the column of row ids where an upsert finds rows by their ids.
- */
+/** Lists the confirmed columns that the files fill, and the column of row ids where an upsert finds rows by them. */
 export function listLoadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   const columns = requireConfirmed(job).columns.flatMap((column): LoadedColumn[] =>
     column.source_index === null ? [] : [{ ...column, source_index: column.source_index }],
@@ -78,14 +76,8 @@ export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): Lo
     const inferredColumn = found[source];
     if (!inferredColumn) throw new Error('a confirmed column is not in the files');
     const mayBeNull = nullable && !job.key?.includes(name);
-    return {
-      name,
-      type,
-      nullable: mayBeNull,
-      source,
-      inferredType: inferredColumn.type,
-      hasNulls: inferredColumn.nullable,
-    };
+    const { type: inferredType, nullable: hasNulls } = inferredColumn;
+    return { name, type, nullable: mayBeNull, source, inferredType, hasNulls };
   });
   return files.map((file) => planLoad(file, columns, zone));
 }
@@ -108,34 +100,16 @@ export async function readChunk(
   if (!plan || !source) return null;
   const from = position ?? plan.start;
   for (let size = getBlockBytes(config); ; ) {
-    const { bytes: block, isLast } = await readBlock(
-      files,
-      source,
-      from.offset,
-      Math.min(size, plan.end - from.offset),
-    );
+    const length = Math.min(size, plan.end - from.offset);
+    const { bytes: block, isLast } = await readBlock(files, source, from.offset, length);
     const chunk = convertNextChunk(plan, from, block, isLast);
     if (chunk.nextPosition.offset > from.offset) {
-      const { copyInput, rowCount } = chunk;
+      const { copyInput, rowCount, nextPosition } = chunk;
       const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
-      const nextState: LoadState = {
-        table_id: state.table_id,
-        file,
-        position: chunk.nextPosition,
-        rows: state.rows + rowCount,
-      };
-      if (starts) nextState.starts = starts;
-      const bytes = chunk.nextPosition.offset - from.offset;
-      return {
-        plan,
-        startPosition: from,
-        fileBytes: block,
-        isLast,
-        fileByteCount: bytes,
-        copyInput,
-        rowCount,
-        nextState,
-      };
+      const progress = { file, position: nextPosition, rows: state.rows + rowCount, ...(starts && { starts }) };
+      const fileByteCount = nextPosition.offset - from.offset;
+      const rows = { copyInput, rowCount, nextState: { table_id: state.table_id, ...progress } };
+      return { plan, startPosition: from, fileBytes: block, isLast, fileByteCount, ...rows };
     }
     if (chunk.minBlockBytes <= size) throw new Error('a block holds no whole row, and no larger one is wanted');
     size = chunk.minBlockBytes;

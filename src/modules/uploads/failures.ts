@@ -1,10 +1,7 @@
 import { defineFailure, defineNotFoundFailure, invalidInput } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
-/**
- * The maximum number of bytes of all files of one call together: on the Free and Pro plans, Cloudflare rejects more than 100 MB
- * before the Worker sees the request.
- */
+/** The maximum bytes of all files of one call: on its Free and Pro plans, Cloudflare rejects more than 100 MB before the Worker. */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
 export const jobNotFound = defineNotFoundFailure('upload_job', { portuguese: 'Upload não encontrado.' });

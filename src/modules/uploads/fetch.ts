@@ -13,21 +13,12 @@ import { wrongFileType } from './failures.ts';
 import { runWithinFileQuota } from './file-quota.ts';
 import { finishFetch } from './job-store.ts';
 import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
-import {
-  JobProblem,
-  SupersededError,
-  sourceChanged,
-  sourceTooLarge,
-  sourceTypeUnknown,
-  sourceUnreachable,
-} from './problems.ts';
+import { JobProblem, sourceChanged, sourceTooLarge, sourceTypeUnknown, sourceUnreachable } from './problems.ts';
 import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafeFileName } from './receive.ts';
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { type JobWork, saveProgress } from './work.ts';
 
-/**
- * The progress of fetching a file from a URL. Contains the URL encrypted, which is deleted together with this state.
- */
+/** The progress of fetching a file from a URL, which it holds encrypted and which is deleted with it. */
 export interface FetchState {
   /** The mark by which this state is told from that of an analysis. */
   fetching: 1;
@@ -123,10 +114,7 @@ export async function beginFetch(
 export const isFetchWork = (work: JobWork<unknown>): work is JobWork<FetchState> =>
   (work.job.state as Partial<FetchState> | null)?.fetching === 1;
 
-/**
- * Fetches the file of a job into R2, piece by piece, for a limited time. @returns true: the next message resumes the download, or
- * begins to analyse the file
- */
+/** Fetches a job's file into R2 by pieces, for a limited time. @returns true: the next message resumes it, or begins to analyse */
 export async function fetchSource(work: JobWork<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
   const { ctx, job } = work;
   const storedState = job.state as FetchState;
@@ -220,14 +208,8 @@ class Download {
   #restart(): void {
     if (this.#state.restarts >= MAX_RESTARTS) throw toUnreachableProblem('lost');
     this.#length = 0;
-    this.#state = {
-      ...this.#state,
-      restarts: this.#state.restarts + 1,
-      received: 0,
-      found: null,
-      etag: null,
-      total: null,
-    };
+    const restarts = this.#state.restarts + 1;
+    this.#state = { ...this.#state, restarts, received: 0, found: null, etag: null, total: null };
     this.#pieceBeganAt = this.#work.ctx.now();
   }
 
@@ -266,12 +248,8 @@ class Download {
     if ((total ?? 0) > this.#limits.maxBytes) throw new JobProblem(sourceTooLarge);
     const isResumable = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
     const etag = isResumable ? toStrongEtag(headers.get('etag')) : null;
-    this.#state = {
-      ...this.#state,
-      found: { name: fileName, type: normalizeMediaType(readMediaType(headers)) },
-      etag,
-      total,
-    };
+    const found = { name: fileName, type: normalizeMediaType(readMediaType(headers)) };
+    this.#state = { ...this.#state, found, etag, total };
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
@@ -354,9 +332,9 @@ class Download {
     }
     const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
     const at = formatIsoTimestamp(ctx.now());
-    await runWithinFileQuota(ctx, database, file.size_bytes, async (tx) => {
-      if (!(await finishFetch(tx, job, job.stepNumber, { files: [file], progress }, at))) throw new SupersededError();
-    });
+    await runWithinFileQuota(ctx, database, file.size_bytes, (tx) =>
+      finishFetch(tx, job, job.stepNumber, { files: [file], progress }, at),
+    );
     job.stepNumber += 1;
   }
 

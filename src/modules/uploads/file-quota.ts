@@ -10,10 +10,7 @@ import { ACTIVE_JOB_CONDITION } from './store.ts';
 /** The time for which files of ended jobs, files without a job, and unfinished uploads that receive no bytes are kept. */
 export const FILE_RETENTION_MS = DAY_MS;
 
-/**
- * The SQL expression for the size of a job's files in bytes; for a download from a URL, the total as far as known, or the bytes
- * received before it failed.
- */
+/** The SQL of the bytes of a job's files; of a download, the total as far as known, or what was received before it failed. */
 const JOB_FILE_BYTES_SQL = `CASE WHEN json_array_length(files) = 0
   THEN (progress ->> CASE WHEN ${ACTIVE_JOB_CONDITION} THEN 'bytes_total' ELSE 'bytes_processed' END)::bigint
   ELSE (SELECT sum((file ->> 'size_bytes')::bigint) FROM json_array_elements(files) AS file) END`;

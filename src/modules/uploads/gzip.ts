@@ -1,7 +1,7 @@
 import { GzipDamaged, gunzip } from '../../formats/gzip/unpack.ts';
 import { type Segment, SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
 import { MAX_RATIO, MIN_RATIO_CHECK_BYTES } from './archive.ts';
-import { gzipDamaged, gzipOverRatio, gzipTooLarge, JobProblem } from './problems.ts';
+import { packedFileDamaged, unpackedOverRatio, unpackedTooLarge } from './problems.ts';
 
 /** The maximum number of bytes that a file may unpack to. */
 const MAX_UNPACKED_BYTES = 5 * 1024 ** 3;
@@ -40,8 +40,8 @@ export async function continueUnpacking(
     for await (const piece of gunzip(stream())) {
       const start = length;
       length += piece.length;
-      if (length > maxBytes) throw new JobProblem(gzipTooLarge(name));
-      if (length > MIN_RATIO_CHECK_BYTES && length > size * MAX_RATIO) throw new JobProblem(gzipOverRatio(name));
+      if (length > maxBytes) throw unpackedTooLarge('GZIP', name);
+      if (length > MIN_RATIO_CHECK_BYTES && length > size * MAX_RATIO) throw unpackedOverRatio('GZIP', name);
       if (length <= knownBytes) continue;
       await output.write(piece.subarray(Math.max(0, knownBytes - start)));
       if (length - knownBytes < bytesPerCall) continue;
@@ -49,7 +49,7 @@ export async function continueUnpacking(
       return { segments: listSegments(), done: false };
     }
   } catch (error) {
-    throw error instanceof GzipDamaged ? new JobProblem(gzipDamaged(name)) : error;
+    throw error instanceof GzipDamaged ? packedFileDamaged('GZIP', name) : error;
   }
   await output.flush();
   return { segments: listSegments(), done: true };

@@ -3,23 +3,17 @@ import { quoteLiteral } from '../../tenant-sql/identifiers.ts';
 import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
+import { SupersededError } from './problems.ts';
 import type { StoredFile } from './receive.ts';
 import { JOB_COLUMNS, JOB_KEY_CONDITION, type JobKey, type JobRow, toJob } from './store.ts';
 
-interface WorkedRow<State> extends JobRow {
-  reading: Reading | null;
-  step: number;
-  state: State | null;
-  attempts: number;
-}
-
-/** The claimed job; or, if too many of the company's jobs are running, the number of jobs with work to do. */
-export type JobClaim<State> = { job: WorkedJob<State> } | { job: null; otherJobCount: number };
+type WorkedRow<State> = JobRow & Pick<WorkedJob<State>, 'reading' | 'state' | 'attempts'> & { step: number };
 
 /**
  * Claims a job for the work of a phase until `lease.leaseUntil`, and counts the attempt, unless `lease.limit` other jobs of the
  * company are being worked on. A queued job enters the phase `analisando`. Concurrent claims may each exceed the limit by one.
- * @returns undefined when the job is in another phase, or deleted: there is nothing to do
+ * @returns the job; if too many of the company's are running, the number of jobs with work to do; undefined when the job is in
+ * another phase, or deleted: there is nothing to do
  */
 export async function claimJob<State>(
   tx: TenantTx,
@@ -27,7 +21,7 @@ export async function claimJob<State>(
   phase: 'analisando' | 'inserting',
   at: string,
   lease: { limit: number; leaseUntil: string },
-): Promise<JobClaim<State> | undefined> {
+): Promise<{ job: WorkedJob<State> } | { job: null; otherJobCount: number } | undefined> {
   const [row] = await tx.query<WorkedRow<State> & { may_run: boolean; others: number }>(
     `WITH company AS (
        SELECT count(*) FILTER (WHERE turn_until > $4) < $5 AS may_run, count(*)::int AS others
@@ -45,9 +39,8 @@ export async function claimJob<State>(
   );
   if (!row) return undefined;
   if (!row.may_run) return { job: null, otherJobCount: row.others };
-  return {
-    job: { ...toJob(row), reading: row.reading, stepNumber: row.step, state: row.state, attempts: row.attempts },
-  };
+  const { reading, step: stepNumber, state, attempts, may_run: _, others: __, ...jobRow } = row;
+  return { job: { ...toJob(jobRow), reading, stepNumber, state, attempts } };
 }
 
 /** Releases a job that was claimed until `leaseUntil`, unless a later delivery has claimed it meanwhile. */
@@ -59,50 +52,41 @@ export async function releaseJob(tx: TenantTx, key: JobKey, leaseUntil: string):
   ]);
 }
 
-/**
- * Saves the progress of the work at `step`, and increases the step. @returns false when another delivery has done that step:
- * nothing is saved
- */
+/** Saves the progress of the work at `step`, and increases the step. @throws SupersededError when it is at another step */
 export async function advanceJob(
   tx: TenantTx,
   key: JobKey,
   step: number,
   to: { state: unknown; progress: JobProgress },
   at: string,
-): Promise<boolean> {
-  const changedRows = await tx.execute(
+): Promise<void> {
+  const changedRowCount = await tx.execute(
     `UPDATE console.upload_jobs
      SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
      WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
   );
-  return changedRows === 1;
+  if (changedRowCount !== 1) throw new SupersededError();
 }
 
-/**
- * Saves that a job's file is fetched, in place of the state of the fetch: the URL is deleted. @returns false when another
- * delivery has done that step: nothing is saved
- */
+/** Saves that a job's file is fetched, in place of its state with the URL. @throws SupersededError when it is at another step */
 export async function finishFetch(
   tx: TenantTx,
   key: JobKey,
   step: number,
   to: { files: StoredFile[]; progress: JobProgress },
   at: string,
-): Promise<boolean> {
-  const changedRows = await tx.execute(
+): Promise<void> {
+  const changedRowCount = await tx.execute(
     `UPDATE console.upload_jobs
      SET step = step + 1, files = $4::json, progress = $5::json, state = NULL, attempts = 0, updated_at = $6
      WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.files), JSON.stringify(to.progress), at],
   );
-  return changedRows === 1;
+  if (changedRowCount !== 1) throw new SupersededError();
 }
 
-/**
- * The SQLSTATE of a division by zero, with which the guard of {@link buildGuardedAdvance} fails, for SQL has no plainer way to
- * fail.
- */
+/** The SQLSTATE of a division by zero, with which the guard of {@link buildGuardedAdvance} fails: SQL has no plainer way. */
 export const DIVISION_BY_ZERO_CODE = '22012';
 
 /**
@@ -128,8 +112,8 @@ export function buildGuardedAdvance(
 }
 
 /**
- * Ends the analysis: the inferred schema waits for its confirmation. @returns false when the job is at another step, as another
- * delivery has done this one or the job was cancelled: nothing is saved
+ * Ends the analysis: the inferred schema waits for its confirmation. @throws SupersededError when the job is at another step, as
+ * another delivery has done this one or the job was cancelled
  */
 export async function finishAnalysis(
   tx: TenantTx,
@@ -137,8 +121,8 @@ export async function finishAnalysis(
   step: number,
   result: { schema: InferredSchema; reading: Reading; progress: JobProgress },
   at: string,
-): Promise<boolean> {
-  const changedRows = await tx.execute(
+): Promise<void> {
+  const changedRowCount = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
        step = step + 1, state = NULL, attempts = 0, updated_at = $7
@@ -153,7 +137,7 @@ export async function finishAnalysis(
       at,
     ],
   );
-  return changedRows === 1;
+  if (changedRowCount !== 1) throw new SupersededError();
 }
 
 /** The table with the rows of a load, and the first characters of their ids, if they were added to existing rows. */

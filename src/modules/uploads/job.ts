@@ -6,6 +6,7 @@ import type { Segment } from '../../platform/segments.ts';
 import type { ColumnType } from '../../tenant-sql/columns.ts';
 import { column, makeColumnListSchema } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
+import { ACCEPTED_EXTENSIONS } from './kinds.ts';
 import type { StoredFile } from './receive.ts';
 
 /** The status of a job; the first four statuses are those of an active job. */
@@ -74,14 +75,53 @@ export const confirmationInput = z.object({
 
 export type Confirmation = z.output<typeof confirmationInput>;
 
+/** The body of an upload from a URL. */
+export const urlUploadInput = z.object({
+  url: z
+    .string()
+    .max(4096)
+    .meta({
+      format: 'uri',
+      description: 'An https address on a public host, without a user name or password.',
+      examples: ['https://files.example.com/sales.csv'],
+    }),
+  filename: z
+    .string()
+    .max(1024)
+    .optional()
+    .meta({
+      description: `With one of the extensions ${ACCEPTED_EXTENSIONS.map((type) => `\`${type}\``).join(', ')}. When not sent, the path of the address says it, else \`Content-Disposition\` or \`Content-Type\` of the answer.`,
+      examples: ['sales.csv'],
+    }),
+  table_id: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'The table that the rows go into; a new one when not sent.' }),
+  mode: z.enum(['append', 'replace', 'upsert']).optional().meta({
+    description:
+      'For an existing table: `append` when not sent. `replace` and `upsert` need `managed-tables:data-write` too.',
+  }),
+  key: z
+    .array(z.string().max(64))
+    .min(1)
+    .max(4)
+    .optional()
+    .meta({ description: 'For `upsert`: the columns of the key; `id` for the ids of the rows.' }),
+  evolve: z.enum(EVOLVE_MODES).optional().meta({
+    description:
+      'For an existing table: whether the load may change its columns, as in uploading files into it. Other than `none` needs `managed-tables:update` too.',
+  }),
+});
+
+export type UrlUpload = z.output<typeof urlUploadInput>;
+
 /** The confirmed table, each column matched with one of the files. */
 export interface ConfirmedSchema {
   display_name: string;
   columns: ConfirmedColumn[];
   time_zone: string | null;
-  /**
-   * The columns that the load adds to the existing table, and the former types of those it widens; absent where it changes none.
-   */
+  /** The columns that the load adds to the existing table, and the former types of those it widens; absent for none. */
   evolution?: PlannedEvolution;
 }
 
@@ -103,10 +143,7 @@ export interface Source {
   /** The text's pieces in R2, in their order. */
   segments: Segment[];
   size_bytes: number;
-  /**
-   * The workbook's sheet that the text was converted from, with one line a row and typed values without quotes; null for other
-   * texts.
-   */
+  /** The sheet that the text was converted from, one line a row, typed values without quotes; null for other texts. */
   sheet: SheetFacts | null;
   /** The usual delimiter of the kind of file; absent where the delimiter is inferred. */
   delimiter?: string;

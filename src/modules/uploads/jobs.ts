@@ -30,7 +30,7 @@ export async function sweepUploads(
         const { context, close } = openedContexts.get(dueCompany.companyId) as ReturnType<typeof openCompany>;
         try {
           const { nextSweepAt, sizes } = await sweepCompany(context);
-          await finishSweep(ctx, dueCompany, nextSweepAt, sizes);
+          await finishSweep(ctx.db, dueCompany, nextSweepAt, sizes);
         } finally {
           await close();
         }

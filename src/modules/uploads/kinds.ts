@@ -13,9 +13,7 @@ interface FileKind {
   packed?: true;
 }
 
-const defineKinds = <Name extends string>(table: Record<Name, FileKind>): Record<Name, FileKind> => table;
-
-export const FILE_KINDS = defineKinds({
+export const FILE_KINDS = {
   csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], isAcceptedInForms: true, packed: true },
   tsv: { extensions: ['.tsv'], mediaTypes: ['text/tab-separated-values'], isAcceptedInForms: false, packed: true },
   workbook: {
@@ -41,7 +39,7 @@ export const FILE_KINDS = defineKinds({
     mediaTypes: ['application/zip', 'application/x-zip-compressed'],
     isAcceptedInForms: true,
   },
-});
+} satisfies Record<string, FileKind>;
 
 export type KindName = keyof typeof FILE_KINDS;
 

@@ -112,14 +112,11 @@ export async function markLoadUndone(tx: TenantTx, key: JobKey, by: string, at: 
   );
 }
 
-/** A table of schema `kept`, and the time in milliseconds of the load that needs it for an undo; null when none does. */
-export interface KeptTable {
-  jobId: string;
-  loadedAt: number | null;
-}
-
-/** Reads the tables of schema `kept`, first those that no load needs, then the oldest. */
-export async function readKeptTables(tx: TenantTx, companyId: string, limit: number): Promise<KeptTable[]> {
+/**
+ * Reads the tables of schema `kept`, first those that no load needs, then the oldest. `loadedAt` is the time in milliseconds of the
+ * load that needs the table for an undo; null when none does.
+ */
+export async function readKeptTables(tx: TenantTx, companyId: string, limit: number) {
   const rows = await tx.query<{ name: string; loaded_at: string | null }>(
     `SELECT tablename AS name, (extract(epoch FROM needed.loaded_at) * 1000)::bigint AS loaded_at
      FROM pg_tables LEFT JOIN (

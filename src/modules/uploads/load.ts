@@ -156,7 +156,5 @@ function toProgress(job: WorkedJob<LoadState>, { file, position, rows }: LoadSta
   };
 }
 
-/**
- * Tells whether an error is about data: SQLSTATE classes 22 and 23 are about values; 54 about more than Postgres stores in a row.
- */
+/** Tells whether an error is about data: SQLSTATE classes 22 and 23 are about values, 54 about what a row can store. */
 const isDataError = (code: string): boolean => /^(22|23|54)/.test(code);

@@ -49,7 +49,7 @@ export async function continueParquet(
   let ownBytes = 0;
   const writeText = async () => {
     ownBytes += writer.endedBytes;
-    if (from.written + ownBytes > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
+    if (from.written + ownBytes > MAX_TEXT_BYTES) throw problems.parquetTextTooLarge(name);
     await output.write(writer.takeLines());
   };
   const isFull = async () => {
@@ -70,7 +70,7 @@ export async function continueParquet(
 }
 
 function toRecordFacts(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
-  if (footer.rowCount === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
+  if (footer.rowCount === 0) throw problems.fileWithoutRecords(file);
   const names = footer.columns.map(({ name }) => name.slice(0, MAX_NAME_LENGTH));
   return { names, types: listTypes(footer), notNumbers, encoding: 'utf-8' };
 }

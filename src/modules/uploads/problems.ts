@@ -52,9 +52,7 @@ export const quotaWouldBeExceeded = ({ quota, limit, use }: FailureDetail): JobE
   use: Number(use),
 });
 
-/**
- * Makes the error for a file that could not be fetched; `reason` is a clause without full stop, and contains no URL.
- */
+/** Makes the error for a file that could not be fetched; `reason` is a clause without full stop and without any URL. */
 export const sourceUnreachable = (reason: string): JobError => ({
   code: 'SOURCE_UNREACHABLE',
   message: `Não foi possível baixar o arquivo: ${reason}. Nada foi carregado.`,
@@ -74,12 +72,6 @@ export const sourceTypeUnknown: JobError = {
   code: 'UPLOAD_FILE_TYPE',
   message: `O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com uma destas extensões: ${ACCEPTED_EXTENSIONS.join(', ')}.`,
 };
-
-export const fileMissing = (file: string): JobError => ({
-  code: 'FILE_MISSING',
-  message: `O arquivo "${file}" não está mais disponível. Envie-o novamente.`,
-  file,
-});
 
 export const nameTaken = (displayName: string): JobError => ({
   code: 'MANAGED_TABLE_DUPLICATE_NAME',
@@ -154,10 +146,7 @@ export const rowWithoutRequiredValue = (file: string, line: number, column: stri
   column,
 });
 
-/**
- * Makes the error for a value of the files that is too long for an index of the table, or a value of the table that is
- * too long for the index of a key.
- */
+/** Makes the error for a value that is too long for an index: of the files, or of the table for the index of a key. */
 export const tooLongForIndex = (column: string, place: { file?: string; line?: number; value?: string }): JobError => ({
   code: 'VALUE_TOO_LONG_FOR_INDEX',
   message: `Um valor da coluna "${column}"${
@@ -167,10 +156,7 @@ export const tooLongForIndex = (column: string, place: { file?: string; line?: n
   column,
 });
 
-/**
- * Makes the error for a row that Postgres rejects although our own check accepts the row; `place` is where Postgres
- * reports the error.
- */
+/** Makes the error for a row that only Postgres rejects, and not our own check; `place` is where it reports the error. */
 export const rowRefused = (file: string, place: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',
   message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${place.line}).`,
@@ -178,16 +164,16 @@ export const rowRefused = (file: string, place: { line: number; column?: string;
   ...place,
 });
 
-/**
- * Makes the error for a load with another number of rows than the analysis: the job fails, as a table that lacks rows
- * would be worse.
- */
+/** Makes the error for a load with another number of rows than the analysis: a table that lacks rows would be worse. */
 export const rowsDiffer = (loadedCount: number, expectedCount: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loadedCount} linhas, mas a análise encontrou ${expectedCount}. Envie os arquivos novamente.`,
 });
 
-const makeFileProblem = (code: string, file: string, message: string): JobError => ({ code, message, file });
+const makeFileProblem = (code: string, file: string, message: string) => new JobProblem({ code, message, file });
+
+export const fileMissing = (file: string) =>
+  makeFileProblem('FILE_MISSING', file, `O arquivo "${file}" não está mais disponível. Envie-o novamente.`);
 
 export const workbookUnreadable = (file: string) =>
   makeFileProblem('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
@@ -225,25 +211,35 @@ export const workbookEmpty = (file: string) =>
 export const sheetUnknown = (file: string, sheet = '') =>
   makeFileProblem('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
 
-export const workbookTooLarge = (file: string) =>
+export const workbookTooLarge = (file: string, smallerFormat: '.csv' | '.xlsx' = '.csv') =>
   makeFileProblem(
     'WORKBOOK_TOO_LARGE',
     file,
-    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .csv e envie novamente.`,
+    `A planilha "${file}" é grande demais para ser convertida. Salve-a como ${smallerFormat} e envie novamente.`,
   );
 
-export const oldWorkbookTooLarge = (file: string) =>
-  makeFileProblem(
-    'WORKBOOK_TOO_LARGE',
-    file,
-    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .xlsx e envie novamente.`,
-  );
+/** The packed files that are unpacked for a load. */
+type PackedFormat = 'ZIP' | 'GZIP';
 
-export const archiveDamaged = (file: string) =>
+export const packedFileDamaged = (format: PackedFormat, file: string) =>
   makeFileProblem(
-    'ZIP_CORRUPT',
+    `${format}_CORRUPT`,
     file,
     `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`,
+  );
+
+export const unpackedTooLarge = (format: PackedFormat, file: string) =>
+  makeFileProblem(
+    `${format}_TOO_LARGE`,
+    file,
+    `O conteúdo de "${file}" passa de ${format === 'ZIP' ? 1 : 5} GiB depois de descompactado.`,
+  );
+
+export const unpackedOverRatio = (format: PackedFormat, file: string) =>
+  makeFileProblem(
+    `${format}_RATIO`,
+    file,
+    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
   );
 
 export const archiveEncrypted = (file: string) =>
@@ -258,16 +254,6 @@ export const archiveWithoutFiles = (file: string) =>
 export const archiveOfTooManyFiles = (file: string, limit: number) =>
   makeFileProblem('ZIP_TOO_MANY_FILES', file, `O arquivo "${file}" contém mais de ${limit} arquivos.`);
 
-export const archiveTooLarge = (file: string) =>
-  makeFileProblem('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GiB depois de descompactado.`);
-
-export const archiveOverRatio = (file: string) =>
-  makeFileProblem(
-    'ZIP_RATIO',
-    file,
-    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
-  );
-
 export const archiveWithUnsafeName = (file: string) =>
   makeFileProblem('ZIP_UNSAFE_NAME', file, `O arquivo "${file}" contém um caminho inválido ("..") e foi recusado.`);
 
@@ -276,23 +262,6 @@ export const archiveMethodUnknown = (file: string) =>
     'ZIP_METHOD',
     file,
     `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`,
-  );
-
-export const gzipDamaged = (file: string) =>
-  makeFileProblem(
-    'GZIP_CORRUPT',
-    file,
-    `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`,
-  );
-
-export const gzipTooLarge = (file: string) =>
-  makeFileProblem('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GiB depois de descompactado.`);
-
-export const gzipOverRatio = (file: string) =>
-  makeFileProblem(
-    'GZIP_RATIO',
-    file,
-    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
   );
 
 export const fileWithoutRecords = (file: string) =>

@@ -65,12 +65,6 @@ export function findOptionProblems(options: ReadingOptions, { sources }: Reading
   ];
 }
 
-/** The reason why the files could not be read with the given options. `message` is a sentence in Portuguese. */
-export interface ReadingOptionProblem {
-  field: string;
-  message: string;
-}
-
 /** The options that may be to blame for each code of a failed reading, the likeliest first. */
 const OPTIONS_BY_ERROR: Record<string, OptionName[]> = {
   DELIMITER_NOT_FOUND: ['delimiter'],
@@ -87,8 +81,8 @@ const OPTIONS_BY_ERROR: Record<string, OptionName[]> = {
   COLUMN_MISSING: ['header', 'skip_lines', 'delimiter', 'sheet'],
 };
 
-/** Names the option to blame, without text of any cell: a line that was declared a header may be a row. */
-export function toOptionProblem({ said }: Reanalysis, { code, message, file }: JobError): ReadingOptionProblem {
+/** Names the option to blame and says why in Portuguese, without text of any cell: a line that was declared a header may be a row. */
+export function toOptionProblem({ said }: Reanalysis, { code, message, file }: JobError): FieldProblem {
   const members = (Object.keys(said) as OptionName[]).filter((member) => said[member] !== undefined);
   const field = OPTIONS_BY_ERROR[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';
   const shownMessage =

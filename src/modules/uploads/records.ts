@@ -49,10 +49,7 @@ export interface RecordsStep {
 /** The maximum number of bytes that are read at a time: a whole object must fit, with the bytes before it. */
 const MAX_READ_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
-/**
- * Continues writing the objects of a file as a text, about `bytesPerCall` bytes of the file. @throws JobProblem for a file that is not
- * valid
- */
+/** Continues writing a file's objects as a text, about `bytesPerCall` bytes of the file. @throws JobProblem for an invalid file */
 export async function continueRecords(
   { bucket, newKey, read, bytesPerCall, bytesPerRead }: RecordsEnvironment,
   { name, size }: { name: string; size: number },
@@ -99,7 +96,7 @@ export async function continueRecords(
 
 function toRecordFacts(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
   const { names } = json;
-  if (json.objects === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
-  if (names.length === 0) throw new problems.JobProblem(problems.fileWithoutColumns(file));
+  if (json.objects === 0) throw problems.fileWithoutRecords(file);
+  if (names.length === 0) throw problems.fileWithoutColumns(file);
   return { names, encoding };
 }

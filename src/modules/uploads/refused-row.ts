@@ -4,10 +4,7 @@ import { convertNextChunk, cutValue } from './inference/index.ts';
 import type { JobError, WorkedJob } from './job.ts';
 import { JobProblem } from './problems.ts';
 
-/**
- * Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `keyValues` the values of its
- * key columns.
- */
+/** Thrown for a staged row that the table cannot take: its number in the load, from 1, and the values of its key columns. */
 export class RowRefusedError extends Error {
   readonly row: number;
   readonly keyValues: string[];

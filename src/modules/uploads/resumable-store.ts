@@ -1,4 +1,5 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import { type RowOf, toRecord } from '../../tenant-sql/records.ts';
 import type { EvolveMode, UploadMode } from './job.ts';
 
 /** A resumable upload, whose bytes come in any number of requests, one after the other. */
@@ -38,54 +39,31 @@ export interface UploadKey {
 /** The progress of an upload. */
 export type UploadProgress = Pick<ResumableUpload, 'received' | 'pieces'>;
 
-interface UploadRow {
-  id: string;
-  company_id: string;
-  created_by_user_id: string;
-  file_name: string;
-  mime_type: string;
-  user_table_id: string | null;
-  mode: UploadMode;
-  evolve: EvolveMode;
-  key_columns: string[] | null;
-  metadata: string;
-  length: string;
-  received: string;
-  pieces: string[];
-  is_finished: boolean;
-  updated_at: string;
-}
+/** The members of an upload that its row holds as they are, under the names of the columns. */
+type StoredUpload = Omit<ResumableUpload, 'key' | 'length' | 'received' | 'updatedAt'>;
+
+type UploadRow = RowOf<StoredUpload> &
+  Record<'length' | 'received' | 'updated_at', string> & {
+    key_columns: string[] | null;
+  };
 
 const UPLOAD_COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
   received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 const UPLOAD_KEY_CONDITION = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
 const listKeyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
 
-const toUpload = (row: UploadRow): ResumableUpload => ({
-  id: row.id,
-  companyId: row.company_id,
-  createdByUserId: row.created_by_user_id,
-  fileName: row.file_name,
-  mimeType: row.mime_type,
-  userTableId: row.user_table_id,
-  mode: row.mode,
-  evolve: row.evolve,
-  key: row.key_columns,
-  metadata: row.metadata,
-  length: Number(row.length),
-  received: Number(row.received),
-  pieces: row.pieces,
-  isFinished: row.is_finished,
-  updatedAt: Number(row.updated_at),
+const toUpload = ({ key_columns: key, length, received, updated_at, ...row }: UploadRow): ResumableUpload => ({
+  ...toRecord<StoredUpload>(row),
+  key,
+  length: Number(length),
+  received: Number(received),
+  updatedAt: Number(updated_at),
 });
 
 /** The key of the advisory lock (an arbitrary number) under which the unfinished uploads of the company are counted. */
 const UPLOAD_COUNT_LOCK_ID = 519_204_877;
 
-/**
- * Inserts a new upload, unless the company has `maxUploads` unfinished ones that received a byte after `since`.
- * @returns whether it was inserted
- */
+/** Inserts an upload. @returns false if the company has `maxUploads` unfinished ones that received a byte after `since` */
 export async function insertUpload(
   tx: TenantTx,
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
@@ -182,10 +160,7 @@ export async function endClaim(
   return updatedRowCount === 1;
 }
 
-/**
- * Marks an upload as finished, in the transaction that creates its job. @returns undefined where it was finished already, or is
- * deleted
- */
+/** Marks an upload as finished, with its job. @returns undefined where it was finished already, or is deleted */
 export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<UploadRow>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
@@ -222,9 +197,7 @@ export async function deleteUpload(
   return row && toUpload(row);
 }
 
-/**
- * Deletes up to `maxUploads` uploads that received no byte since `until`, finished or not. @returns the number of deleted uploads
- */
+/** Deletes up to `maxUploads` uploads without a byte since `until`, finished or not. @returns the number of deleted uploads */
 export async function deleteExpiredUploads(
   tx: TenantTx,
   companyId: string,

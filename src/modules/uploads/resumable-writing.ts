@@ -43,17 +43,12 @@ export const toStoredFile = (upload: uploads.ResumableUpload): StoredFile => ({
   pieces: upload.pieces,
 });
 
-/**
- * Makes the name of a piece, which contains the request that wrote it: an object stored late never overwrites one of another
- * request.
- */
+/** Makes the name of a piece. It contains its request, so that one stored late never overwrites that of another request. */
 export const makePieceName = (pieceIndex: number, writer: string): string => `${pieceIndex}.${writer}`;
 
 export const makeWriterId = (): string => crypto.randomUUID().slice(-12);
 
-/**
- * Deletes objects that are no longer needed; those that cannot be deleted now are left to the sweep. @param names names of pieces
- */
+/** Deletes objects that are no longer needed; the sweep deletes those that cannot be deleted now. @param names names of pieces */
 export async function discardPieces(ctx: PrincipalContext, upload: uploads.ResumableUpload, names: string[]) {
   const keys = names.map((name) => makePieceKey(toStoredFile(upload), name));
   await awaitWithinTime(MAX_DISCARD_MS, deleteObjects(ctx.files, keys)).catch((error) =>

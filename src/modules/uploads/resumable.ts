@@ -7,7 +7,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { makeResourceArn } from '../../permissions/arn.ts';
 import { storageUnavailable, waitForStorage } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { deleteByPrefix } from '../../platform/stored-files.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { openDatabaseIfAny, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import { tableBusy, tableNotFound } from '../managed-tables/failures.ts';
@@ -51,7 +51,6 @@ import * as store from './store.ts';
 export const UPLOAD_EXPIRY_MS = DAY_MS;
 /** The maximum number of unfinished resumable uploads per company. */
 const MAX_UNFINISHED_UPLOADS = 20;
-const KEYS_PER_PAGE = 1000;
 
 /** The file and options of a new upload, as the sender declares them. */
 export interface NewUploadRequest {
@@ -218,9 +217,7 @@ async function hasBytes({ bytes, announcedBytes }: SentBytes): Promise<boolean> 
   }
 }
 
-/**
- * Creates the job of an upload whose bytes have all been received, unless it exists. @throws uploadLocked if its table is busy
- */
+/** Creates the job of a completely received upload, unless it exists. @throws uploadLocked if its table is busy */
 async function finishUpload(
   ctx: CompanyContext,
   database: TenantSql,
@@ -298,17 +295,7 @@ export async function endUpload(ctx: PrincipalContext, id: string): Promise<void
   const deletedUpload = await uploads.deleteUpload(database, makeUploadKey(ctx, id), { since: computeExpiry(ctx) });
   if (!deletedUpload) throw uploadNotFound();
   if (!deletedUpload.isFinished)
-    await deleteBytes(ctx, id).catch((error) => logError('files_not_deleted', error, { upload: id }));
-}
-
-async function deleteBytes(ctx: PrincipalContext, id: string): Promise<void> {
-  const prefix = `${makeUploadPrefix(ctx.actor.companyId, id)}/`;
-  for (let hasMore = true; hasMore; ) {
-    const page = await ctx.files.list({ prefix, limit: KEYS_PER_PAGE });
-    await deleteObjects(
-      ctx.files,
-      page.objects.map(({ key }) => key),
+    await deleteByPrefix(ctx.files, `${makeUploadPrefix(ctx.actor.companyId, id)}/`).catch((error) =>
+      logError('files_not_deleted', error, { upload: id }),
     );
-    hasMore = page.truncated;
-  }
 }

@@ -22,8 +22,7 @@ import {
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
-import { confirmationInput, EVOLVE_MODES } from './job.ts';
-import { ACCEPTED_EXTENSIONS } from './kinds.ts';
+import { confirmationInput, EVOLVE_MODES, urlUploadInput } from './job.ts';
 import { readingOptionsInput } from './reading-options.ts';
 import {
   cancelUpload,
@@ -53,44 +52,6 @@ const uploadForm = z
       'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of at most 100 MiB together. A proxy in front ' +
       'of the API may refuse bodies over 100 MB (about 95 MiB) with a 413 of its own.',
   });
-
-const urlUploadInput = z.object({
-  url: z
-    .string()
-    .max(4096)
-    .meta({
-      format: 'uri',
-      description: 'An https address on a public host, without a user name or password.',
-      examples: ['https://files.example.com/sales.csv'],
-    }),
-  filename: z
-    .string()
-    .max(1024)
-    .optional()
-    .meta({
-      description: `With one of the extensions ${ACCEPTED_EXTENSIONS.map((type) => `\`${type}\``).join(', ')}. When not sent, the path of the address says it, else \`Content-Disposition\` or \`Content-Type\` of the answer.`,
-      examples: ['sales.csv'],
-    }),
-  table_id: z
-    .string()
-    .max(64)
-    .optional()
-    .meta({ description: 'The table that the rows go into; a new one when not sent.' }),
-  mode: z.enum(['append', 'replace', 'upsert']).optional().meta({
-    description:
-      'For an existing table: `append` when not sent. `replace` and `upsert` need `managed-tables:data-write` too.',
-  }),
-  key: z
-    .array(z.string().max(64))
-    .min(1)
-    .max(4)
-    .optional()
-    .meta({ description: 'For `upsert`: the columns of the key; `id` for the ids of the rows.' }),
-  evolve: z.enum(EVOLVE_MODES).optional().meta({
-    description:
-      'For an existing table: whether the load may change its columns, as in uploading files into it. Other than `none` needs `managed-tables:update` too.',
-  }),
-});
 
 /** The failures of a route that receives files. */
 const formFailures = [

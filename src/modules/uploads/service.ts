@@ -33,6 +33,7 @@ import {
   type EvolveMode,
   type UploadJob,
   type UploadMode,
+  type UrlUpload,
 } from './job.ts';
 import { uploadCancelled } from './problems.ts';
 import { findOptionProblems, type ReadingOptions } from './reading-options.ts';
@@ -108,18 +109,8 @@ export function toEvolve(sentEvolve: string | null): EvolveMode {
   return evolve;
 }
 
-/** The body of an upload from a URL. */
-export interface UrlUploadBody {
-  url: string;
-  filename?: string | undefined;
-  table_id?: string | undefined;
-  mode?: 'append' | 'replace' | 'upsert' | undefined;
-  key?: string[] | undefined;
-  evolve?: EvolveMode | undefined;
-}
-
 /** Queues a job that first fetches a file from a URL, and continues like a job whose files were sent. @returns the job's id */
-export async function startUploadFromUrl(ctx: PrincipalContext, sentBody: UrlUploadBody): Promise<string> {
+export async function startUploadFromUrl(ctx: PrincipalContext, sentBody: UrlUpload): Promise<string> {
   const { table_id: tableId = null, key: keys = [], evolve = 'none' } = sentBody;
   requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
   if (tableId === null) requireNoTableOptions({ mode: sentBody.mode, key: sentBody.key, evolve: sentBody.evolve });
@@ -152,13 +143,9 @@ async function insertJob(
   ctx: PrincipalContext,
   database: TenantSql,
   job: store.NewJob,
-  {
-    mode,
-    evolve = 'none',
-    keys,
-    tableId,
-  }: { mode: UploadMode; evolve?: EvolveMode; keys: string[]; tableId: string | null },
+  options: { mode: UploadMode; evolve?: EvolveMode; keys: string[]; tableId: string | null },
 ): Promise<void> {
+  const { mode, evolve = 'none', keys, tableId } = options;
   const bytes = sumBytes(job.files);
   if (tableId === null) {
     const newJob = { ...job, mode, evolve, key: null, userTableId: null };
@@ -272,10 +259,7 @@ function requirePermittedJob(ctx: PrincipalContext, action: TableAction, job: Up
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 
-/**
- * Confirms the inferred schema with a person's changes, and queues the load. Of several concurrent confirmations of one
- * job only one succeeds.
- */
+/** Confirms the inferred schema with changes, and queues the load. Of concurrent confirmations of a job only one succeeds. */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = toJobKey(ctx, id);

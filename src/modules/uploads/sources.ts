@@ -9,7 +9,7 @@ import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpackZipEntry, type ZipSource } from '../../formats/zip/unpack.ts';
 import { readSegments, type Segment, SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { deleteObjects, listKeys } from '../../platform/stored-files.ts';
 import { chooseEntries } from './archive.ts';
 import { getBlockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
@@ -17,15 +17,13 @@ import type { Source } from './job.ts';
 import { FORM_EXTENSIONS, findKind, type KindName, removePackedExtension, UNPACKED_TYPES } from './kinds.ts';
 import { beginReading, continueParquet, MAX_PARQUET_MEMORY_BYTES, type ParquetReading } from './parquet.ts';
 import {
-  archiveDamaged,
   archiveOfTooManyFiles,
-  archiveTooLarge,
   contentUnreadable,
   fileMissing,
-  gzipDamaged,
-  JobProblem,
   notWorkbook,
   type OtherContent,
+  packedFileDamaged,
+  unpackedTooLarge,
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
@@ -65,10 +63,12 @@ export type Item =
   | ({ kind: 'records'; reading: RecordsState } & StoredBytes)
   | ({ kind: 'text' } & Source);
 
-type FileItem = Item & { kind: 'file' };
+type ItemOf<Kind extends Item['kind']> = Item & { kind: Kind };
+type FileItem = ItemOf<'file'>;
 
 /** The analysis of a job for which texts are made, and the sheet to read of its workbooks. */
 export interface TextConversion {
+  ctx: CompanyContext;
   jobId: string;
   /** The number of the reanalysis; 0 for the first analysis of a job. */
   analysisNumber: number;
@@ -108,19 +108,14 @@ export const findUnconvertedIndex = (items: Item[]): number => items.findIndex((
  * worth of a workbook. @returns the items, with the results in its place, and about how many bytes were processed @throws
  * JobProblem for an item that cannot become a text
  */
-export async function prepareItem(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  items: Item[],
-  index: number,
-): Promise<{ items: Item[]; bytes: number }> {
-  const stageResult = await runNextStage(ctx, textConversion, items[index] as Item);
+export async function prepareItem(conversion: TextConversion, items: Item[], index: number): Promise<StageResult> {
+  const item = items[index] as Item;
+  const stageResult = await runNextStage(conversion, item);
   const allItems = items.toSpliced(index, 1, ...stageResult.items);
   if (allItems.reduce((sum, item) => sum + countConvertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
-    throw new JobProblem(workbookTooLarge(getName(items[index])));
+    throw workbookTooLarge(item.name);
   }
-  if (allItems.length > MAX_JOB_ITEMS)
-    throw new JobProblem(archiveOfTooManyFiles(getName(items[index]), MAX_JOB_ITEMS));
+  if (allItems.length > MAX_JOB_ITEMS) throw archiveOfTooManyFiles(item.name, MAX_JOB_ITEMS);
   return { items: allItems, bytes: stageResult.bytes };
 }
 
@@ -130,28 +125,26 @@ function countConvertedBytes(item: Item): number {
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
 }
 
-const getName = (item: Item | undefined): string => item?.name ?? '';
-
 /** The results of one stage of an item, and about how many bytes were processed. */
 interface StageResult {
   items: Item[];
   bytes: number;
 }
 
-async function runNextStage(ctx: CompanyContext, textConversion: TextConversion, item: Item): Promise<StageResult> {
+async function runNextStage(conversion: TextConversion, item: Item): Promise<StageResult> {
   switch (item.kind) {
     case 'file':
-      return identifyFile(ctx, textConversion, item);
+      return identifyFile(conversion, item);
     case 'entry':
-      return unpackEntry(ctx, textConversion, item);
+      return unpackEntry(conversion, item);
     case 'workbook':
-      return convertWorkbook(ctx, textConversion, item);
+      return convertWorkbook(conversion, item);
     case 'packed':
-      return unpackFile(ctx, textConversion, item);
+      return unpackFile(conversion, item);
     case 'parquet':
-      return readParquetFile(ctx, textConversion, item);
+      return readParquetFile(conversion, item);
     case 'records':
-      return readRecords(ctx, textConversion, item);
+      return readRecords(conversion, item);
     case 'text':
       return { items: [item], bytes: 0 };
   }
@@ -170,83 +163,74 @@ const OTHER_CONTENT_NAMES: Partial<Record<ContentType, OtherContent>> = {
 };
 
 /** The first stage of each kind of file. */
-const FIRST_STAGES: Record<
-  KindName,
-  (ctx: CompanyContext, textConversion: TextConversion, item: FileItem) => Promise<StageResult>
-> = {
-  csv: identifyText,
-  tsv: async (ctx, textConversion, item) => setDelimiter(await identifyText(ctx, textConversion, item), '\t'),
+const FIRST_STAGES: Record<KindName, (conversion: TextConversion, item: FileItem) => Promise<StageResult>> = {
+  csv: ({ ctx }, item) => identifyText(ctx, item),
+  tsv: ({ ctx }, item) => identifyText(ctx, item, '\t'),
   workbook: identifyWorkbook,
   oldWorkbook: identifyWorkbook,
-  json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
-  ndjson: (ctx, _, item) => identifyRecords(ctx, item, 'lines'),
-  parquet: async (_ctx, _textConversion, item) => ({
+  json: ({ ctx }, item) => identifyRecords(ctx, item, 'array'),
+  ndjson: ({ ctx }, item) => identifyRecords(ctx, item, 'lines'),
+  parquet: async (_, item) => ({
     items: [{ kind: 'parquet', ...toStoredBytes(item), reading: beginReading() }],
     bytes: 0,
   }),
-  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, item), bytes: HEAD_BYTES }),
+  archive: async ({ ctx }, item) => ({ items: await readEntries(ctx, item), bytes: HEAD_BYTES }),
 };
 
-async function identifyFile(ctx: CompanyContext, textConversion: TextConversion, item: FileItem): Promise<StageResult> {
+async function identifyFile(conversion: TextConversion, item: FileItem): Promise<StageResult> {
   const unpackedName = removePackedExtension(item.name);
   if (unpackedName === null || item.isUnpacked)
-    return FIRST_STAGES[findKind(unpackedName ?? item.name) ?? 'csv'](ctx, textConversion, item);
-  const head = await readHead(ctx, item);
+    return FIRST_STAGES[findKind(unpackedName ?? item.name) ?? 'csv'](conversion, item);
+  const head = await readHead(conversion.ctx, item);
   if (isGzip(head)) return { items: [{ kind: 'packed', ...toStoredBytes(item), unpacked: [] }], bytes: 0 };
   // A server that says that it packed the file has given it unpacked.
-  if (['unknown', 'zip', 'biff'].includes(detectContent(head))) throw new JobProblem(gzipDamaged(item.name));
+  if (['unknown', 'zip', 'biff'].includes(detectContent(head))) throw packedFileDamaged('GZIP', item.name);
   return { items: [{ ...item, isUnpacked: true }], bytes: 0 };
 }
 
-const setDelimiter = ({ items, bytes }: StageResult, delimiter: string): StageResult => ({
-  items: items.map((item) => (item.kind === 'text' ? { ...item, delimiter } : item)),
-  bytes,
+const measureSegments = (name: string, segments: Segment[]): StoredBytes => ({
+  name,
+  segments,
+  size_bytes: sumSegmentBytes(segments),
 });
 
 const toStoredBytes = ({ name, segments, size_bytes }: FileItem): StoredBytes => ({ name, segments, size_bytes });
 
-const toTextItem = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...toStoredBytes(item) });
+const toTextItem = (item: FileItem): ItemOf<'text'> => ({ kind: 'text', sheet: null, ...toStoredBytes(item) });
 
-/** Accepts a text without conversion. @throws JobProblem for other content */
-async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileItem): Promise<StageResult> {
+/** Accepts a text without conversion. @param delimiter the usual one of its kind @throws JobProblem for other content */
+async function identifyText(ctx: CompanyContext, item: FileItem, delimiter?: string): Promise<StageResult> {
   const otherContent = OTHER_CONTENT_NAMES[detectContent(await readHead(ctx, item))];
-  if (otherContent) throw new JobProblem(contentUnreadable(item.name, otherContent));
-  return { items: [toTextItem(item)], bytes: 0 };
+  if (otherContent) throw contentUnreadable(item.name, otherContent);
+  return { items: [{ ...toTextItem(item), ...(delimiter && { delimiter }) }], bytes: 0 };
 }
 
-/**
- * Prepares a file of records for reading. An error page may have the name of the requested file. @throws JobProblem for other
- * content
- */
+/** Prepares a file of records for reading. @throws JobProblem for other content: an error page may have the file's name */
 async function identifyRecords(ctx: CompanyContext, item: FileItem, jsonForm: JsonForm): Promise<StageResult> {
   const content = detectContent(await readHead(ctx, item));
   const otherContent = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
-  if (otherContent) throw new JobProblem(contentUnreadable(item.name, otherContent));
+  if (otherContent) throw contentUnreadable(item.name, otherContent);
   return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(jsonForm) }], bytes: 0 };
 }
 
 /** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old workbook. */
-async function identifyWorkbook(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  item: FileItem,
-): Promise<StageResult> {
+async function identifyWorkbook(conversion: TextConversion, item: FileItem): Promise<StageResult> {
   const { name } = item;
   const storedBytes = toStoredBytes(item);
-  const content = detectContent(await readHead(ctx, item));
+  const content = detectContent(await readHead(conversion.ctx, item));
   const isOld = findKind(name) === 'oldWorkbook';
   const otherContent = OTHER_CONTENT_NAMES[content];
   if (content === 'zip')
     return { items: [{ kind: 'workbook', ...storedBytes, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'biff') return (await convertBiffFile(ctx, textConversion, storedBytes)) ?? postponeItem(ctx, item);
+  if (content === 'biff') return (await convertBiffFile(conversion, storedBytes)) ?? postponeItem(conversion, item);
   if (isOld && content === 'text') return { items: [toTextItem(item)], bytes: 0 };
-  if (isOld && content === 'html') return convertAtOnce(ctx, textConversion, storedBytes, convertHtmlWorkbook);
-  if (isOld && content === 'sheets') return convertAtOnce(ctx, textConversion, storedBytes, convertXml2003);
-  if (isOld && otherContent) throw new JobProblem(contentUnreadable(name, otherContent));
-  if (content === 'text') throw new JobProblem(notWorkbook(name, 'texto', '.csv'));
-  if (!otherContent) throw new JobProblem(workbookUnreadable(name));
+  if (isOld && content === 'html') return convertAtOnce(conversion, storedBytes, convertHtmlWorkbook);
+  if (isOld && content === 'sheets') return convertAtOnce(conversion, storedBytes, convertXml2003);
+  if (isOld && otherContent) throw contentUnreadable(name, otherContent);
+  if (content === 'text') throw notWorkbook(name, 'texto', '.csv');
+  if (!otherContent) throw workbookUnreadable(name);
   const isReadAsOld = content === 'html' || content === 'sheets';
-  throw new JobProblem(notWorkbook(name, otherContent, isReadAsOld ? '.xls' : undefined));
+  throw notWorkbook(name, otherContent, isReadAsOld ? '.xls' : undefined);
 }
 
 const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
@@ -268,200 +252,151 @@ async function readEntries(ctx: CompanyContext, item: FileItem): Promise<Item[]>
   }
 }
 
-async function unpackEntry(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  item: Item & { kind: 'entry' },
-): Promise<StageResult> {
-  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, textConversion));
+async function unpackEntry(conversion: TextConversion, item: ItemOf<'entry'>): Promise<StageResult> {
+  const { ctx } = conversion;
+  const writer = new SegmentWriter(ctx.files, () => makeTextKey(conversion));
   try {
     await unpackZipEntry(createStoredZipSource(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
   } catch (error) {
     throw toArchiveProblem(error, item.archive.name);
   }
   await writer.flush();
-  const { segments } = writer;
-  const file: Item = { kind: 'file', name: item.name, segments, size_bytes: sumSegmentBytes(segments) };
-  return { items: [file], bytes: item.entry.size };
+  return { items: [{ kind: 'file', ...measureSegments(item.name, writer.segments) }], bytes: item.entry.size };
 }
 
 function toArchiveProblem(error: unknown, archive: string): unknown {
-  if (error instanceof ZipTooLarge) return new JobProblem(archiveTooLarge(archive));
-  return error instanceof ZipDamaged ? new JobProblem(archiveDamaged(archive)) : error;
+  if (error instanceof ZipTooLarge) return unpackedTooLarge('ZIP', archive);
+  return error instanceof ZipDamaged ? packedFileDamaged('ZIP', archive) : error;
 }
 
-async function convertWorkbook(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  item: Item & { kind: 'workbook' },
-): Promise<StageResult> {
-  const bytesPerCall = ctx.config.UPLOAD_MESSAGE_BYTES;
+async function convertWorkbook(conversion: TextConversion, item: ItemOf<'workbook'>): Promise<StageResult> {
+  const { ctx } = conversion;
   const environment = {
-    bucket: ctx.files,
+    ...makeEnvironment(conversion),
     zip: createStoredZipSource(ctx, item),
-    newKey: () => makeTextKey(ctx, textConversion),
-    sheet: textConversion.sheet,
-    bytesPerCall,
+    sheet: conversion.sheet,
     bytesPerRead: getBlockBytes(ctx.config),
   };
   const file = { name: item.name, size: item.size_bytes };
-  const conversion = await runWithWorkbookLimit((reserveMemory) =>
+  const state = await runWithWorkbookLimit((reserveMemory) =>
     continueConversion({ ...environment, reserveMemory }, file, item.conversion),
   );
-  if (!conversion) return postponeItem(ctx, item);
-  if (!conversion.result) return { items: [{ ...item, conversion }], bytes: bytesPerCall };
-  return { items: [toSheetItem(item.name, conversion.result)], bytes: bytesPerCall };
+  if (!state) return postponeItem(conversion, item);
+  const nextItem: Item = state.result ? toSheetItem(item.name, state.result) : { ...item, conversion: state };
+  return { items: [nextItem], bytes: environment.bytesPerCall };
 }
 
-/**
- * The number of bytes that one message unpacks, as a multiple of those that it reads of other files (`UPLOAD_MESSAGE_BYTES`).
- */
+/** The bytes that one message unpacks, as a multiple of those that it reads of other files (`UPLOAD_MESSAGE_BYTES`). */
 const UNPACKED_BYTES_PER_READ = 16;
 
-async function unpackFile(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  item: Item & { kind: 'packed' },
-): Promise<StageResult> {
+async function unpackFile(conversion: TextConversion, item: ItemOf<'packed'>): Promise<StageResult> {
+  const { ctx } = conversion;
   const { name, size_bytes: size } = item;
   const { stream } = createStoredZipSource(ctx, item);
   const environment = {
-    bucket: ctx.files,
-    newKey: () => makeTextKey(ctx, textConversion),
+    ...makeEnvironment(conversion),
     stream: () => stream(0, size),
     bytesPerCall: UNPACKED_BYTES_PER_READ * ctx.config.UPLOAD_MESSAGE_BYTES,
   };
   const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
   const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   if (!done) return { items: [{ ...item, unpacked: segments }], bytes };
-  const file: Item = { kind: 'file', isUnpacked: true, name, segments, size_bytes: sumSegmentBytes(segments) };
-  return { items: [file], bytes };
+  return { items: [{ kind: 'file', isUnpacked: true, ...measureSegments(name, segments) }], bytes };
 }
 
-async function readRecords(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  item: Item & { kind: 'records' },
-): Promise<StageResult> {
-  const { name, segments, size_bytes } = item;
+async function readRecords(conversion: TextConversion, item: ItemOf<'records'>): Promise<StageResult> {
+  const { ctx } = conversion;
+  const { name, size_bytes: size } = item;
   const environment = {
-    bucket: ctx.files,
-    newKey: () => makeTextKey(ctx, textConversion),
+    ...makeEnvironment(conversion),
     read: createReader(ctx, item),
-    bytesPerCall: ctx.config.UPLOAD_MESSAGE_BYTES,
     bytesPerRead: getBlockBytes(ctx.config),
   };
-  const { state, facts } = await continueRecords(environment, { name, size: size_bytes }, item.reading);
+  const { state, facts } = await continueRecords(environment, { name, size }, item.reading);
   const bytes = Math.max(1, state.offset - item.reading.offset);
-  if (!facts) return { items: [{ kind: 'records', name, segments, size_bytes, reading: state }], bytes };
+  if (!facts) return { items: [{ ...item, reading: state }], bytes };
   return { items: [toRecordsItem(name, state.text, facts)], bytes };
 }
 
-async function readParquetFile(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  item: Item & { kind: 'parquet' },
-): Promise<StageResult> {
+async function readParquetFile(conversion: TextConversion, item: ItemOf<'parquet'>): Promise<StageResult> {
+  const { ctx } = conversion;
   const { name, size_bytes: size } = item;
-  const environment = {
-    bucket: ctx.files,
-    newKey: () => makeTextKey(ctx, textConversion),
-    read: createReader(ctx, item),
-    bytesPerCall: ctx.config.UPLOAD_MESSAGE_BYTES,
-  };
+  const environment = { ...makeEnvironment(conversion), read: createReader(ctx, item) };
   const parquetStep = await runWithWorkbookLimit(async (reserveMemory) => {
     await reserveMemory(Math.min(MAX_PARQUET_MEMORY_BYTES, 32 * size));
     return continueParquet(environment, { name, size }, item.reading);
   });
-  if (!parquetStep) return postponeItem(ctx, item);
+  if (!parquetStep) return postponeItem(conversion, item);
   const { reading, facts } = parquetStep;
   const bytes = Math.max(1, reading.written - item.reading.written);
   if (!facts) return { items: [{ ...item, reading }], bytes };
   return { items: [toRecordsItem(name, reading.text, facts)], bytes };
 }
 
-const toRecordsItem = (name: string, segments: Segment[], records: RecordFacts): Item => ({
+const toSheetItem = (name: string, { text, sheet }: ConvertedSheet<Segment[]>): Item => ({
   kind: 'text',
-  name,
+  sheet,
+  ...measureSegments(name, text),
+});
+
+const toRecordsItem = (name: string, text: Segment[], records: RecordFacts): Item => ({
+  kind: 'text',
   sheet: null,
   records,
-  segments,
-  size_bytes: sumSegmentBytes(segments),
+  ...measureSegments(name, text),
 });
 
 /** Leaves an item unchanged, for the next message. */
-const postponeItem = (ctx: CompanyContext, item: Item): StageResult => ({
+const postponeItem = ({ ctx }: TextConversion, item: Item): StageResult => ({
   items: [item],
   bytes: ctx.config.UPLOAD_MESSAGE_BYTES,
 });
 
 /** Converts a text workbook (HTML or XML) in one message. */
 async function convertAtOnce(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
+  conversion: TextConversion,
   storedBytes: StoredBytes,
-  convert: typeof convertHtmlWorkbook<Segment[]>,
+  convert: (name: string, file: ReturnType<typeof describeWorkbook>) => Promise<ConvertedSheet<Segment[]>>,
 ): Promise<StageResult> {
-  const file = {
-    size: storedBytes.size_bytes,
-    read: createReader(ctx, storedBytes),
-    sheet: textConversion.sheet,
-    beginText: () => createSegmentOutput(ctx, textConversion),
+  const convertedSheet = await convert(storedBytes.name, describeWorkbook(conversion, storedBytes));
+  return {
+    items: [toSheetItem(storedBytes.name, convertedSheet)],
+    bytes: conversion.ctx.config.UPLOAD_MESSAGE_BYTES,
   };
-  const convertedSheets = await convert(storedBytes.name, file);
-  return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
 /** Converts an old workbook. @returns null while other workbooks leave too little memory for its texts */
-async function convertBiffFile(
-  ctx: CompanyContext,
-  textConversion: TextConversion,
-  storedBytes: StoredBytes,
-): Promise<StageResult | null> {
-  return runWithWorkbookLimit(async (reserveMemory) => {
+const convertBiffFile = (conversion: TextConversion, storedBytes: StoredBytes): Promise<StageResult | null> =>
+  runWithWorkbookLimit(async (reserveMemory) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
     await reserveMemory(Math.min(MAX_TEXTS_BYTES, 2 * storedBytes.size_bytes));
-    const convertedSheets = await convertBiffWorkbook(storedBytes.name, {
-      size: storedBytes.size_bytes,
-      read: createReader(ctx, storedBytes),
-      sheet: textConversion.sheet,
-      beginText: () => createSegmentOutput(ctx, textConversion),
-      reserveMemory,
-    });
-    return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+    return convertAtOnce(conversion, storedBytes, (name, file) =>
+      convertBiffWorkbook(name, { ...file, reserveMemory }),
+    );
   });
-}
 
-function createSegmentOutput(ctx: CompanyContext, textConversion: TextConversion): SheetOutput<Segment[]> {
-  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, textConversion));
-  return {
-    write: (text) => writer.write(text),
-    end: async () => {
-      await writer.flush();
-      return writer.segments;
-    },
-  };
-}
-
-const toSheetItem = (name: string, { text: segments, sheet }: ConvertedSheet<Segment[]>): Item => ({
-  kind: 'text',
-  sheet,
-  name,
-  segments,
-  size_bytes: sumSegmentBytes(segments),
+/** Describes a workbook that is converted in one message. */
+const describeWorkbook = (conversion: TextConversion, storedBytes: StoredBytes) => ({
+  size: storedBytes.size_bytes,
+  read: createReader(conversion.ctx, storedBytes),
+  sheet: conversion.sheet,
+  beginText: (): SheetOutput<Segment[]> => {
+    const writer = new SegmentWriter(conversion.ctx.files, () => makeTextKey(conversion));
+    return {
+      write: (text) => writer.write(text),
+      end: async () => {
+        await writer.flush();
+        return writer.segments;
+      },
+    };
+  },
 });
 
-/**
- * Makes the prefix of the objects that conversions of a job write: under the prefix of its files, so that both are deleted
- * together.
- */
+/** Makes the prefix of objects that conversions of a job write: under that of its files, so that both are deleted together. */
 const makeConversionPrefix = (
   companyId: string,
   { jobId, analysisNumber }: Pick<TextConversion, 'jobId' | 'analysisNumber'>,
 ): string => `${makeUploadPrefix(companyId, jobId)}/made${analysisNumber > 0 ? `/${analysisNumber}` : ''}`;
-
-/** The number of objects that are listed, and deleted, at a time. */
-const KEYS_PER_PAGE = 1000;
 
 /**
  * Deletes objects of earlier analyses of a job, or with `onlyThisAnalysis` those of this analysis, except those of the job's
@@ -475,30 +410,27 @@ export async function deleteConvertedTexts(
   const prefix = `${makeConversionPrefix(ctx.actor.companyId, { jobId, analysisNumber: 0 })}/`;
   const keptKeys = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
   const parseAnalysisNumber = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
-  let cursor: string | undefined;
-  do {
-    const page = await ctx.files.list({
-      prefix: onlyThisAnalysis ? `${prefix}${analysisNumber}/` : prefix,
-      limit: KEYS_PER_PAGE,
-      ...(cursor !== undefined && { cursor }),
-    });
-    const keys = page.objects.map(({ key }) => key);
-    await deleteObjects(
-      ctx.files,
-      keys.filter((key) => !keptKeys.has(key) && (onlyThisAnalysis || parseAnalysisNumber(key) < analysisNumber)),
-    );
-    cursor = page.truncated ? page.cursor : undefined;
-  } while (cursor !== undefined);
+  const mayDelete = (key: string) =>
+    !keptKeys.has(key) && (onlyThisAnalysis || parseAnalysisNumber(key) < analysisNumber);
+  for await (const keys of listKeys(ctx.files, onlyThisAnalysis ? `${prefix}${analysisNumber}/` : prefix))
+    await deleteObjects(ctx.files, keys.filter(mayDelete));
 }
 
 /** Makes a new key for a text; every call gives another key. */
-const makeTextKey = (ctx: CompanyContext, textConversion: TextConversion): string =>
-  `${makeConversionPrefix(ctx.actor.companyId, textConversion)}/${crypto.randomUUID()}`;
+const makeTextKey = (conversion: TextConversion): string =>
+  `${makeConversionPrefix(conversion.ctx.actor.companyId, conversion)}/${crypto.randomUUID()}`;
+
+/** Returns the storage for the text of a conversion, and about how many bytes one call converts. */
+const makeEnvironment = (conversion: TextConversion) => ({
+  bucket: conversion.ctx.files,
+  newKey: () => makeTextKey(conversion),
+  bytesPerCall: conversion.ctx.config.UPLOAD_MESSAGE_BYTES,
+});
 
 function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }: StoredBytes): ReadRange {
   return async (offset, length) => {
     const bytes = await readSegments(ctx.files, segments, offset, Math.min(length, size - offset));
-    if (!bytes) throw new JobProblem(fileMissing(name));
+    if (!bytes) throw fileMissing(name);
     return bytes;
   };
 }

@@ -3,10 +3,7 @@ import { quoteIdentifier, quoteLiteral, quoteQualified } from '../../tenant-sql/
 /** Formats the name of a staging table by its id: a table of `console` that holds the rows of a load until all are loaded. */
 export const formatStagingTable = (tableId: string): string => quoteQualified('console', tableId);
 
-/**
- * The SQL that draws the first characters of the ids of rows that are added together: the rest of each id is its counter (see
- * `countRowIds`).
- */
+/** The SQL that draws the beginning of the ids of rows added together; the rest of each is its counter (see `countRowIds`). */
 export const SELECT_ID_PREFIX_SQL = 'SELECT left(uuidv7()::text, 24) AS beginning';
 
 /**

@@ -1,21 +1,10 @@
 import type { Denials } from '../../permissions/denials.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import { type RowOf, toRecord } from '../../tenant-sql/records.ts';
 import { toDatetimeJson } from '../../tenant-sql/values.ts';
 import { listDeniedValues, makeNotDeniedCondition } from '../managed-tables/service.ts';
-import type { InferredSchema } from './inference/index.ts';
-import type {
-  ConfirmedSchema,
-  EvolveMode,
-  JobError,
-  JobProgress,
-  JobStatus,
-  LoadResult,
-  Reading,
-  UploadJob,
-  UploadMode,
-} from './job.ts';
+import type { ConfirmedSchema, EvolveMode, JobError, JobProgress, JobStatus, Reading, UploadJob } from './job.ts';
 import type { ReadingOptions } from './reading-options.ts';
-import type { StoredFile } from './receive.ts';
 
 /** The key of a job: its id and company. Every statement on jobs filters by both. */
 export interface JobKey {
@@ -23,28 +12,11 @@ export interface JobKey {
   companyId: string;
 }
 
+/** The members of a job that its row holds under the names of the columns. */
+type StoredJob = Omit<UploadJob, 'key' | 'progress'>;
+
 /** A row of `console.upload_jobs`, selected by {@link JOB_COLUMNS}. */
-export interface JobRow {
-  id: string;
-  company_id: string;
-  user_table_id: string | null;
-  created_by_user_id: string;
-  files: StoredFile[];
-  mode: UploadMode;
-  evolve: EvolveMode;
-  status: JobStatus;
-  inferred_schema: InferredSchema | null;
-  confirmed_schema: ConfirmedSchema | null;
-  progress: JobProgress;
-  error: JobError | null;
-  key_columns: string[] | null;
-  result: LoadResult | null;
-  undone_at: string | null;
-  undone_by: string | null;
-  source_url: string | null;
-  created_at: string;
-  updated_at: string;
-}
+export type JobRow = RowOf<StoredJob> & { key_columns: UploadJob['key']; progress: JobProgress };
 
 export const JOB_COLUMNS =
   'id, company_id, user_table_id, created_by_user_id, files, mode, evolve, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
@@ -58,29 +30,14 @@ export const ACTIVE_JOB_CONDITION = `status IN ('queued', 'analisando', 'waiting
 /** The maximum number of jobs in a list; expiry keeps the number of waiting jobs low. */
 const MAX_LISTED_JOBS = 500;
 
-export function toJob(row: JobRow): UploadJob {
-  return {
-    id: row.id,
-    companyId: row.company_id,
-    userTableId: row.user_table_id,
-    createdByUserId: row.created_by_user_id,
-    files: row.files,
-    mode: row.mode,
-    evolve: row.evolve,
-    status: row.status,
-    inferredSchema: row.inferred_schema,
-    confirmedSchema: row.confirmed_schema,
-    progress: row.status === 'queued' ? null : { ...row.progress, phase: row.status },
-    error: row.error,
-    key: row.key_columns,
-    result: row.result,
-    undoneAt: row.undone_at && toDatetimeJson(row.undone_at),
-    undoneBy: row.undone_by,
-    sourceUrl: row.source_url,
-    createdAt: toDatetimeJson(row.created_at),
-    updatedAt: toDatetimeJson(row.updated_at),
-  };
-}
+export const toJob = ({ key_columns: key, progress, ...row }: JobRow): UploadJob => ({
+  ...toRecord<StoredJob>(row),
+  key,
+  progress: row.status === 'queued' ? null : { ...progress, phase: row.status },
+  undoneAt: row.undone_at && toDatetimeJson(row.undone_at),
+  createdAt: toDatetimeJson(row.created_at),
+  updatedAt: toDatetimeJson(row.updated_at),
+});
 
 /** A new job, whose files are stored, or are to be fetched according to its `state`. */
 export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
@@ -162,10 +119,7 @@ export async function confirmJob(
   return changedRows === 1;
 }
 
-/**
- * Moves a waiting job to another analysis, with a person's reading options. The previous schema stays.
- * @returns false when it no longer waits
- */
+/** Moves a waiting job to another analysis, with a person's options; its schema stays. @returns false when it no longer waits */
 export async function startReanalysis(
   tx: TenantTx,
   key: JobKey,
@@ -191,16 +145,9 @@ export async function readReading(tx: TenantTx, key: JobKey): Promise<Reading | 
   return row?.reading ?? undefined;
 }
 
-/** The fields of a job that a transaction reads when it locks the job. */
-export interface LockedJob {
-  status: JobStatus;
-  step: number;
-  state: unknown;
-}
-
 /** Locks the job until the transaction ends. */
-export async function lockJob(tx: TenantTx, key: JobKey): Promise<LockedJob | undefined> {
-  const [row] = await tx.query<LockedJob>(
+export async function lockJob(tx: TenantTx, key: JobKey) {
+  const [row] = await tx.query<{ status: JobStatus; step: number; state: unknown }>(
     `SELECT status, step, state FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION} FOR UPDATE`,
     [key.id, key.companyId],
   );

@@ -13,18 +13,12 @@ export interface SweptJob {
 
 const SWEPT_JOB_COLUMNS = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 
-interface SweptRow {
-  id: string;
-  status: JobStatus;
-  step: number;
-  updated_at: string;
-}
+type SweptRow = Pick<SweptJob, 'id' | 'status'> & { step: number; updated_at: string };
 
-const toSweptJob = (row: SweptRow): SweptJob => ({
-  id: row.id,
-  status: row.status,
-  stepNumber: row.step,
-  updatedAt: Number(row.updated_at),
+const toSweptJob = ({ step: stepNumber, updated_at: updatedAt, ...row }: SweptRow): SweptJob => ({
+  ...row,
+  stepNumber,
+  updatedAt: Number(updatedAt),
 });
 
 /** SQL for the day (UTC) on which a finished job was loaded. */
@@ -32,10 +26,7 @@ const LOADED_DAY_SQL = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::da
 /** SQL for the number of rows that a finished job has loaded. */
 const LOADED_ROWS_SQL = "(progress ->> 'rows_processed')::bigint";
 
-/**
- * Reads the number of rows that jobs have loaded on each day (`2026-01-31`) from one day to another, both included; days
- * without a load are left out.
- */
+/** Reads the rows that jobs have loaded on each day (`2026-01-31`) of a range, both ends included; days without any are left out. */
 export async function readLoadedDays(tx: TenantTx, companyId: string, from: string, to: string) {
   const rows = await tx.query<{ day: string; rows: string }>(
     `SELECT day::text, sum(rows) AS rows FROM (

@@ -3,14 +3,14 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { getCreatedAt } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
-import { deleteObjects } from '../../platform/stored-files.ts';
+import { deleteObjects, listKeys } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { type DatabaseSizes, openDatabaseIfAny } from '../managed-database/service.ts';
 import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { FILE_RETENTION_MS, measureCompanySizes } from './file-quota.ts';
-import { type KeptTable, readKeptTables } from './load-store.ts';
+import { readKeptTables } from './load-store.ts';
 import { SupersededError, waitExpired } from './problems.ts';
 import { makeUploadPrefix, parseJobId } from './receive.ts';
 import { finishCompleteUploads, UPLOAD_EXPIRY_MS } from './resumable.ts';
@@ -26,7 +26,6 @@ const CONFIRM_TIMEOUT_MS = DAY_MS;
 /** The time for which the record of an ended job is kept. */
 const JOB_RETENTION_MS = 90 * DAY_MS;
 const JOBS_PER_RUN = 1000;
-const KEYS_PER_PAGE = 1000;
 const TABLES_PER_RUN = 100;
 
 /**
@@ -127,11 +126,10 @@ async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Pro
 
 /** Drops replaced rows that no undo needs any more, up to `TABLES_PER_RUN` tables. */
 async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  const isNeeded = ({ loadedAt }: KeptTable): boolean => loadedAt !== null && loadedAt + UNDO_WINDOW_MS > ctx.now();
   const { companyId } = ctx.actor;
-  for (const keptTable of await readKeptTables(database, companyId, TABLES_PER_RUN)) {
-    if (isNeeded(keptTable)) break;
-    await runLoggingFailure(ctx, { kept: keptTable.jobId }, () => database.execute(buildDropKeptRows(keptTable.jobId)));
+  for (const { jobId, loadedAt } of await readKeptTables(database, companyId, TABLES_PER_RUN)) {
+    if (loadedAt !== null && loadedAt + UNDO_WINDOW_MS > ctx.now()) break;
+    await runLoggingFailure(ctx, { kept: jobId }, () => database.execute(buildDropKeptRows(jobId)));
   }
   const [next] = await readKeptTables(database, companyId, 1);
   return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDO_WINDOW_MS) : Number.POSITIVE_INFINITY;
@@ -162,20 +160,14 @@ async function sweepUnfinishedUploads(ctx: CompanyContext, database: TenantSql):
 async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
   let dueAt = Number.POSITIVE_INFINITY;
-  let cursor: string | undefined;
-  do {
-    const page = await ctx.files.list({
-      prefix: `${makeUploadPrefix(companyId)}/`,
-      limit: KEYS_PER_PAGE,
-      ...(cursor !== undefined && { cursor }),
-    });
-    const ids = new Set(page.objects.map(({ key }) => parseJobId(key)));
+  for await (const keys of listKeys(ctx.files, `${makeUploadPrefix(companyId)}/`)) {
+    const ids = [...new Set(keys.map(parseJobId))];
     // First: one that is finished meanwhile has a job then.
-    const unfinishedIds = await findUnfinishedUploads(database, companyId, [...ids]);
-    const jobs = await store.readJobs(database, companyId, [...ids]);
+    const unfinishedIds = await findUnfinishedUploads(database, companyId, ids);
+    const jobs = await store.readJobs(database, companyId, ids);
     const jobsById = new Map(jobs.map((job) => [job.id, job]));
     const overdueKeys: string[] = [];
-    for (const { key } of page.objects) {
+    for (const key of keys) {
       const id = parseJobId(key);
       if (unfinishedIds.has(id)) continue;
       const deletableAt = computeNeededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
@@ -183,8 +175,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
       else dueAt = Math.min(dueAt, deletableAt);
     }
     await deleteObjects(ctx.files, overdueKeys);
-    cursor = page.truncated ? page.cursor : undefined;
-  } while (cursor !== undefined);
+  }
   return dueAt;
 }
 

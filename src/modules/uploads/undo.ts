@@ -104,10 +104,7 @@ function toUndoState([limit]: UndoLimitRow[], [last]: IdRow[]): { limit: UndoLim
   return { limit: toUndoLimit(limit), lastLoadId: last?.id };
 }
 
-/**
- * Undoes a load, in one transaction under the locks of loads: removes the rows that it added, restores the rows that it replaced,
- * deletes the table that it created.
- */
+/** Undoes a load in one transaction: removes the rows that it added, restores those it replaced, deletes the table it created. */
 export async function undoUpload(ctx: PrincipalContext, id: string): Promise<UndoResult> {
   const database = await requireJobsDatabase(ctx);
   const job = await requireJob(ctx, 'managed-tables:upload', id);

@@ -17,10 +17,7 @@ export const ROW_ID_COLUMN = '$id';
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 
-/**
- * Makes the SQL expression for a key value of a staged row; null for a row id that is not a UUID. @param source the alias of the
- * staged table
- */
+/** Makes the SQL of a staged row's key value; null for a row id that is no UUID. @param source the alias of the staged table */
 function makeKeyValueSql(source: string, name: string): string {
   const value = `${source}.${quoteIdentifier(name)}`;
   return name === ROW_ID_COLUMN
@@ -62,10 +59,7 @@ export const selectFirstNewRow = (upsert: Upsert): string => `
 const makeTextArraySql = (source: string, names: string[]): string =>
   `ARRAY[${names.map((name) => `${source}.${quoteIdentifier(name)}::text`).join(', ')}]`;
 
-/**
- * Builds the statement that updates the table's rows that have a staged row's key but differ in other values. There must be
- * columns that are not in the key.
- */
+/** Builds the statement that updates rows with a staged row's key but other values. There must be columns beside the key. */
 export function buildUpdateExisting(upsert: Upsert): string {
   const { otherColumns } = upsert;
   const assignments = otherColumns

@@ -74,25 +74,17 @@ export async function workOnJob<State>(
 export const failWork = ({ ctx, database, job }: JobWork<unknown>, problem: JobError): Promise<void> =>
   failJobAtStep(database, ctx, job.id, job.stepNumber, problem);
 
-/**
- * Computes the pause of a waiting job's message, so that about two messages of a company return per second, however many wait.
- */
+/** Computes the pause of a waiting job's message: about two messages of a company return per second, however many wait. */
 const computePauseSeconds = (waitingJobCount: number): number =>
   Math.min(Math.ceil(waitingJobCount / 2), MAX_PAUSE_SECONDS);
 
-/**
- * Saves the progress of the work, in its own statement or in the transaction that did the work. @throws SupersededError when another
- * delivery has done this step
- */
-export async function saveProgress<State>(
+/** Saves progress, by itself or in the work's transaction. @throws SupersededError when another delivery has done this step */
+export const saveProgress = <State>(
   { ctx, database, job }: JobWork<State>,
   state: State,
   progress: JobProgress,
   tx: TenantTx = database,
-): Promise<void> {
-  if (!(await advanceJob(tx, job, job.stepNumber, { state, progress }, formatIsoTimestamp(ctx.now()))))
-    throw new SupersededError();
-}
+): Promise<void> => advanceJob(tx, job, job.stepNumber, { state, progress }, formatIsoTimestamp(ctx.now()));
 
 function toJobError(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;

@@ -43,7 +43,6 @@ import { XmlUnreadable } from '../../formats/xml/text.ts';
 import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpackZipEntry, type ZipSource } from '../../formats/zip/unpack.ts';
 import { readSegments, type Segment, SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
-import type { JobError } from './job.ts';
 import * as problems from './problems.ts';
 
 /** The progress of converting an Excel workbook. It can be stored as JSON. */
@@ -74,10 +73,7 @@ export interface ConversionState {
   result: ConvertedSheet<Segment[]> | null;
 }
 
-/**
- * The maximum number of times that a sheet is converted again from a first column further to the left; the next time it is
- * converted from column A.
- */
+/** The maximum number of times that a sheet is converted again from a column further left; then it is from column A. */
 const MAX_SHIFTS = 5;
 const MAX_COLUMN_INDEX = 16_383;
 
@@ -141,7 +137,7 @@ export async function continueConversion(
       // What is hidden counts only where nothing is seen.
       if (!nextSheet || (wantedSheet === undefined && nextSheet.isHidden && choice.first)) {
         const result = getChosenSheet(choice);
-        if (!result) throw new problems.JobProblem(problems.workbookEmpty(file.name));
+        if (!result) throw problems.workbookEmpty(file.name);
         return { ...state, result };
       }
       const { entry } = nextSheet;
@@ -153,8 +149,7 @@ export async function continueConversion(
     }
     return state;
   } catch (error) {
-    if (error instanceof SheetUnknown)
-      throw new problems.JobProblem(problems.sheetUnknown(file.name, environment.sheet));
+    if (error instanceof SheetUnknown) throw problems.sheetUnknown(file.name, environment.sheet);
     throw toWorkbookProblem(error, file.name);
   }
 }
@@ -221,8 +216,7 @@ async function convertSheet(
   const names = toSheetNames(workbook.sheets.map((sheet) => sheet.name));
   const convertedSheet = { text, sheet: { name, width: rows.width, header, ...names } };
   const counts = { filledRowCount: rows.filled - joined, narrowRowCount: rows.narrow };
-  if (environment.sheet !== undefined && counts.filledRowCount === 0)
-    throw new problems.JobProblem(problems.workbookEmpty(file.name));
+  if (environment.sheet !== undefined && counts.filledRowCount === 0) throw problems.workbookEmpty(file.name);
   if (environment.sheet !== undefined || isTable(counts)) return { ...state, written, rows, result: convertedSheet };
   return {
     ...state,
@@ -304,51 +298,40 @@ async function createSegmentReader(
 }
 
 function toWorkbookProblem(error: unknown, file: string): unknown {
-  if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge)
-    return new problems.JobProblem(problems.workbookTooLarge(file));
-  if (error instanceof ZipDamaged || error instanceof XmlUnreadable)
-    return new problems.JobProblem(problems.workbookUnreadable(file));
+  if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge) return problems.workbookTooLarge(file);
+  if (error instanceof ZipDamaged || error instanceof XmlUnreadable) return problems.workbookUnreadable(file);
   return error;
 }
 
-/**
- * Converts a workbook of Excel 2 to 2003.
- * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
- */
+/** Converts a workbook of Excel 2 to 2003. @throws JobProblem when it is encrypted, damaged, too large, or has no rows */
 export const convertBiffWorkbook = <T>(name: string, file: BiffFile<T>): Promise<ConvertedSheet<T>> =>
-  convertAtOnce(name, problems.oldWorkbookTooLarge, convertBiff(file), file.sheet);
+  convertAtOnce(name, convertBiff(file), file.sheet, '.xlsx');
 
-/**
- * Converts a workbook that is HTML, which some programs write. @throws JobProblem when it has no table, is too large, or has no
- * rows
- */
+/** Converts HTML, which some programs write as a workbook. @throws JobProblem when it has no table or rows, or is too large */
 export const convertHtmlWorkbook = <T>(name: string, file: SheetSource<T>): Promise<ConvertedSheet<T>> =>
-  convertAtOnce(name, problems.workbookTooLarge, convertHtml(file));
+  convertAtOnce(name, convertHtml(file));
 
-/**
- * Converts a workbook of XML Spreadsheet 2003.
- * @throws JobProblem when it is damaged, too large, or has no rows
- */
+/** Converts a workbook of XML Spreadsheet 2003. @throws JobProblem when it is damaged, too large, or has no rows */
 export const convertXml2003 = <T>(name: string, file: XmlWorkbookFile<T>): Promise<ConvertedSheet<T>> =>
-  convertAtOnce(name, problems.workbookTooLarge, convertXmlWorkbook(file), file.sheet);
+  convertAtOnce(name, convertXmlWorkbook(file), file.sheet);
 
 async function convertAtOnce<T>(
   name: string,
-  tooLarge: (name: string) => JobError,
   conversion: Promise<ConvertedSheet<T> | null>,
   wantedSheet?: string,
+  smallerFormat: '.csv' | '.xlsx' = '.csv',
 ): Promise<ConvertedSheet<T>> {
   let convertedSheet: ConvertedSheet<T> | null;
   try {
     convertedSheet = await conversion;
   } catch (error) {
-    if (error instanceof SheetUnknown) throw new problems.JobProblem(problems.sheetUnknown(name, wantedSheet));
-    if (error instanceof WorkbookEncrypted) throw new problems.JobProblem(problems.workbookEncrypted(name));
-    if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(tooLarge(name));
-    if (error instanceof HtmlUnreadable) throw new problems.JobProblem(problems.contentUnreadable(name, 'HTML'));
+    if (error instanceof SheetUnknown) throw problems.sheetUnknown(name, wantedSheet);
+    if (error instanceof WorkbookEncrypted) throw problems.workbookEncrypted(name);
+    if (error instanceof WorkbookTooLarge) throw problems.workbookTooLarge(name, smallerFormat);
+    if (error instanceof HtmlUnreadable) throw problems.contentUnreadable(name, 'HTML');
     const isDamaged = error instanceof BiffWorkbookDamaged || error instanceof XmlUnreadable;
-    throw isDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
+    throw isDamaged ? problems.workbookUnreadable(name) : error;
   }
-  if (!convertedSheet) throw new problems.JobProblem(problems.workbookEmpty(name));
+  if (!convertedSheet) throw problems.workbookEmpty(name);
   return convertedSheet;
 }

@@ -17,19 +17,11 @@ const MAX_ROWS_PER_QUERY = 2_000;
 /** The number of characters of rows after which a query returns no further row. */
 const MAX_CHARACTERS_PER_QUERY = 500_000;
 
-/** Exported rows of a company, and the `rowid` of the last one, after which to continue; null at the end. */
-export interface RecordPage {
-  records: Record<string, unknown>[];
-  nextPosition: number | null;
-}
-
-/** Reads rows of a table after a `rowid`, without columns that are not exported. One page fits into memory. */
-export async function readRecords(
-  db: ControlDb,
-  companyId: string,
-  kind: TableKind,
-  afterRowNumber: number,
-): Promise<RecordPage> {
+/**
+ * Reads rows of a table after a `rowid`, without columns that are not exported: as many as fit into memory. @returns them, and the
+ * `rowid` of the last one; null at the end
+ */
+export async function readRecords(db: ControlDb, companyId: string, kind: TableKind, afterRowNumber: number) {
   const exportedColumns = selectColumns(kind.table, (name) => kind.columns[name] === true);
   const names = sql.join(
     exportedColumns.map(({ name }) => sql.identifier(name)),

@@ -124,9 +124,7 @@ function narrowToAgreedForms(formMasks: number[], candidateForms: number[]): num
   return formMasks.map((formMask) => narrowFormsUnlessEmpty(formMask, agreed));
 }
 
-/**
- * Narrows a file's forms to those shared with every file that has one of them: `12,5` is then read in the same form as `1.234,5`.
- */
+/** Narrows a file's forms to those shared with every file that has one of them: `12,5` is then read as `1.234,5` is. */
 function narrowToSharedForms(formMask: number, _file: number, formMasks: number[]): number {
   const relatedForms = formMasks.filter((otherMask) => (otherMask & formMask) !== 0);
   return narrowFormsUnlessEmpty(

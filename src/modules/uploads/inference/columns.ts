@@ -100,10 +100,7 @@ export function narrowColumn(
   if ((previousForms & INTEGER) !== 0 && (remainingForms & INTEGER) === 0) column.notInteger = getDecidingValue();
 }
 
-/**
- * Narrows the possible readings of a text column's numbers and dates to those that one more value allows; a value that allows
- * none of them changes nothing.
- */
+/** Narrows the readings of a text column's numbers and dates to those of one more value; one that allows none changes nothing. */
 export function narrowHints(hints: Hints, formMask: number): void {
   if ((hints.decimals & formMask) !== 0) hints.decimals &= formMask;
   const orders = filterDateOrders(formMask);

@@ -3,17 +3,12 @@ import { BACKSLASHED_FIELD, ESCAPED_FIELD, QUOTED_FIELD, UNQUOTED_FIELD } from '
 import { type Fields, readFieldText, removeBackslashes } from '../../../formats/csv/records.ts';
 import { createDecoder, type Decode } from '../../../formats/text/decode.ts';
 import { isBlank } from '../../../formats/values/classify.ts';
-import {
-  type Conversion,
-  MAX_EXTRA_BYTES,
-  MISFIT_RESULT,
-  NULL_RESULT,
-  type ZoneEdges,
-} from '../../../formats/values/conversion.ts';
+import { type Conversion, MAX_EXTRA_BYTES, MISFIT_RESULT, NULL_RESULT } from '../../../formats/values/conversion.ts';
 import { convertValue } from '../../../formats/values/convert.ts';
 import { POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { ROW_ID_COLUMN } from '../upsert-sql.ts';
 import { cutValue, InferenceError } from './errors.ts';
+import type { LoadPlan } from './load.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { makeConversion } from './values.ts';
 
@@ -31,12 +26,6 @@ export interface WrittenColumn {
 /** A callback for a value that does not fit its column, with the line on which its record starts. */
 export type OnMisfit = (column: WrittenColumn, line: number, value: () => string) => void;
 
-/** The file, and the session's time zone; null for UTC. */
-interface LoadSource {
-  file: FileReading;
-  zone: ZoneEdges | null;
-}
-
 /** Writes the records of a file as rows for COPY. Values that need no conversion are copied as bytes. */
 export class CopyWriter {
   rowCount = 0;
@@ -49,20 +38,14 @@ export class CopyWriter {
   readonly #doubledQuote: number;
   readonly #is1252: boolean;
   readonly #conversions: (Conversion | null)[];
-  /**
-   * The conversions of unquoted values: in a workbook's sheet these are numbers with a decimal point, whatever the
-   * texts use.
-   */
+  /** The conversions of unquoted values: in a sheet these are numbers with a decimal point, whatever the texts use. */
   readonly #bareConversions: (Conversion | null)[];
   readonly #out: CopyText;
   readonly #onMisfit: OnMisfit | undefined;
 
-  /**
-   * Creates a writer of the rows of a file. @param onMisfit makes the writing a trial: values are only checked, nothing is
-   * written, and no value throws
-   */
+  /** @param onMisfit makes the writing a trial: values are only checked, nothing is written, and no value throws */
   constructor(
-    { file, zone }: LoadSource,
+    { file, zone }: Pick<LoadPlan, 'file' | 'zone'>,
     columns: WrittenColumn[],
     bytes: Uint8Array,
     fields: Fields,

@@ -41,9 +41,7 @@ export class InferenceError extends Error {
 }
 
 /** Cuts a value for an error's details. */
-export function cutValue(value: string): string {
-  return shorten(value, 200);
-}
+export const cutValue = (value: string): string => shorten(value, 200);
 
 /** Makes the error of a file with `width` columns, more than a table may have. */
 export function tooManyColumns(file: string, width: number | string): InferenceError {
@@ -51,9 +49,8 @@ export function tooManyColumns(file: string, width: number | string): InferenceE
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
 }
 
-export function fileWithoutRows(file: string): InferenceError {
-  return new InferenceError('NO_ROWS', `O arquivo ${file} não tem nenhuma linha de dados.`, { file });
-}
+export const fileWithoutRows = (file: string) =>
+  new InferenceError('NO_ROWS', `O arquivo ${file} não tem nenhuma linha de dados.`, { file });
 
 /** Makes the error of bytes that are not text in the file's encoding. */
 export function bytesUnreadable(line: number, encoding: string): InferenceError {
@@ -61,15 +58,11 @@ export function bytesUnreadable(line: number, encoding: string): InferenceError 
   return new InferenceError('UNREADABLE_BYTES', message, { line });
 }
 
-export function nulByteFound(line: number): InferenceError {
-  const message = `A linha ${line} contém um byte nulo: o arquivo não é um texto válido.`;
-  return new InferenceError('NUL_BYTE', message, { line });
-}
+export const nulByteFound = (line: number) =>
+  new InferenceError('NUL_BYTE', `A linha ${line} contém um byte nulo: o arquivo não é um texto válido.`, { line });
 
-export function unclosedQuote(line: number): InferenceError {
-  const message = `As aspas abertas no registro da linha ${line} nunca são fechadas.`;
-  return new InferenceError('UNCLOSED_QUOTE', message, { line });
-}
+export const unclosedQuote = (line: number) =>
+  new InferenceError('UNCLOSED_QUOTE', `As aspas abertas no registro da linha ${line} nunca são fechadas.`, { line });
 
 export function recordTooLarge(line: number): InferenceError {
   const message = `O registro que começa na linha ${line} passa de 16 MiB; talvez falte fechar aspas.`;

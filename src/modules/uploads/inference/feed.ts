@@ -4,7 +4,6 @@ import { HEAD_BYTES } from '../../../formats/csv/head.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import { MAX_FIELDS, scanRecords } from '../../../formats/csv/records.ts';
 import { sniffDialect, sniffSheet } from '../../../formats/csv/sniff.ts';
-import type { RecordFacts } from '../../../formats/records/record-facts.ts';
 import {
   createDecoder,
   type Decode,
@@ -20,7 +19,6 @@ import {
   isUtf8,
   takeReadableBytes,
 } from '../../../formats/text/detect.ts';
-import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { concatBytes } from '../../../kernel/bytes.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { makeColumn } from './columns.ts';
@@ -35,7 +33,7 @@ import {
   tooManyColumns,
   unclosedQuote,
 } from './errors.ts';
-import { findLineOffset, type GivenOptions } from './given-options.ts';
+import { findLineOffset } from './given-options.ts';
 import { BrokenQuotesError, DialectDoubtedError, EscapedDelimiterError, RecordFold } from './rows.ts';
 import { UnevenEscapesError } from './sample-rows.ts';
 import { readLinesBefore, toSkippedLines } from './skipped-lines.ts';
@@ -50,13 +48,7 @@ export function beginInference({
   sheet = null,
   records = null,
   said = {},
-}: {
-  fileName: string;
-  sheet?: SheetFacts | null;
-  records?: RecordFacts | null;
-  /** The reading options that a person gave. */
-  said?: GivenOptions;
-}): InferenceState {
+}: Pick<InferenceState, 'fileName'> & Partial<InferenceState>): InferenceState {
   const isConverted = sheet !== null || records !== null;
   return {
     fileName,

@@ -1,6 +1,7 @@
 import type { KnownType } from '../../../formats/records/record-facts.ts';
 import { findFormName, HAS_EDGE_YEAR, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { truncateText } from '../../../kernel/text.ts';
+import type { TableColumnDefinition } from '../../../tenant-sql/columns.ts';
 import {
   chooseDateForms,
   chooseDecimalForms,
@@ -11,7 +12,7 @@ import {
 } from './column-type.ts';
 import { addCell, type ColumnState, type DecidingValue, getHints, makeColumn, mergeColumns } from './columns.ts';
 import { countRows, decideFiles, type FileWithHeaderDecision, matchFields } from './files.ts';
-import { listHeaderNames, matchTable, type TableColumn } from './into-table.ts';
+import { listHeaderNames, matchTable } from './into-table.ts';
 import { toTableName } from './names.ts';
 import { isReadByPostgres, prepareReading } from './reading.ts';
 import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
@@ -32,7 +33,7 @@ const MAX_DISPLAY_NAME_LENGTH = 255;
  */
 export function finishInference(
   states: InferenceState[],
-  tableColumns?: TableColumn[],
+  tableColumns?: TableColumnDefinition[],
   keyColumns: readonly string[] | null = null,
   growth: TableGrowth | null = null,
 ): Inference {
@@ -94,15 +95,12 @@ export interface TableGrowth {
   wideningCandidates: readonly WideningCandidate[] | null;
 }
 
-interface DecidedColumn {
-  column: InferredColumn;
-  foundColumn: FoundColumn;
-  /** The formats by which each file's values of the column are read. */
-  formats: ColumnFormats[];
-}
-
-/** Decides a column of the first file: one type for all files, and a form for each file. */
-function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][], index: number): DecidedColumn {
+/** Decides a column of the first file: one type for all files, and the formats by which each file's values are read. */
+function decideColumn(
+  files: FileWithHeaderDecision[],
+  fieldIndexes: number[][],
+  index: number,
+): { column: InferredColumn; foundColumn: FoundColumn; formats: ColumnFormats[] } {
   const [first] = files as [FileWithHeaderDecision];
   const findFieldIndex = (fileIndex: number) => (fieldIndexes[fileIndex] as number[])[index] as number;
   const states = files.map((file, fileIndex) => getColumn(file, findFieldIndex(fileIndex)));
@@ -142,19 +140,13 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
   };
 }
 
-/**
- * Chooses the type that the files declare for a column: text if any file declares text, another type only if all files
- * declare that type.
- */
+/** Chooses the type that files declare for a column: text if any declares text, another type only if all declare that one. */
 function chooseKnownType(declaredTypes: (KnownType | undefined)[]): KnownType | undefined {
   if (declaredTypes.includes('text')) return 'text';
   return new Set(declaredTypes).size === 1 ? declaredTypes[0] : undefined;
 }
 
-/**
- * Infers the formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number
- * or date.
- */
+/** Infers the formats of each file's values: the decided form, or hints for the case that the type is changed to number or date. */
 function inferFormats(
   type: ColumnType,
   formMasks: number[],

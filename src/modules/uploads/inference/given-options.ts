@@ -6,10 +6,7 @@ export interface GivenOptions extends GivenDialect {
   /** True if the first record holds the names of the columns. */
   header?: boolean | undefined;
   encoding?: Encoding | undefined;
-  /**
-   * Set if the delimiter is not the choice of a person, but the usual one of this kind of file: a file with a single column
-   * does not contain it.
-   */
+  /** Set if the delimiter is the usual one of this kind of file and no choice: a file with a single column lacks it. */
   delimiterOfKind?: true;
 }
 

@@ -55,10 +55,7 @@ function padCells(row: KeptRow, width: number): string[] {
   return cells;
 }
 
-/**
- * Compares the record with the columns below: `unlike` if it differs from some typed column, `alike` if from none,
- * `text` if no column is typed.
- */
+/** Compares a record with the columns below: `unlike` some typed column, `alike` all of them, or `text` if none is typed. */
 function compareWithRowsBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
   let isAnyTyped = false;
   for (const [field, text, forms, traits] of row.cells) {

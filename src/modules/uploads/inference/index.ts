@@ -24,7 +24,7 @@ export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode }
 export { beginInference, inferFromBlock } from './feed.ts';
 export { finishInference, type TableGrowth } from './finish.ts';
 export type { GivenOptions } from './given-options.ts';
-export { isKeyedById, type TableColumn } from './into-table.ts';
+export { isKeyedById } from './into-table.ts';
 export { convertNextChunk, type LoadChunk, type LoadColumn, type LoadPlan, planLoad } from './load.ts';
 export { makeColumnNames, toColumnName, toTableName } from './names.ts';
 export type {

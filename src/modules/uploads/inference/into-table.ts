@@ -1,19 +1,13 @@
+import type { TableColumnDefinition } from '../../../tenant-sql/columns.ts';
 import { InferenceError } from './errors.ts';
 import { makeColumnNames, toColumnName } from './names.ts';
-import type { ColumnType, InferredColumn } from './schema.ts';
-
-export interface TableColumn {
-  name: string;
-  display_name: string;
-  type: ColumnType;
-  nullable: boolean;
-}
+import type { InferredColumn } from './schema.ts';
 
 /**
  * Lists the names by which a header may refer to a column of the table: its name, and its display name as a column name; and
  * the header of row ids in exports.
  */
-export function listHeaderNames(table: TableColumn[]): string[] {
+export function listHeaderNames(table: TableColumnDefinition[]): string[] {
   const names = table.flatMap(({ name, display_name }) => [name, toColumnName(display_name)]);
   return ['id', ...names.filter((name) => name !== '')];
 }
@@ -32,7 +26,7 @@ const isIdColumn = ({ display_name }: InferredColumn): boolean => display_name.t
  * have a column of ids @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
-  table: TableColumn[],
+  table: TableColumnDefinition[],
   inferredColumns: InferredColumn[],
   file: string,
   keyColumns: readonly string[] | null = null,
@@ -42,7 +36,7 @@ export function matchTable(
   if (isKeyedById(keyColumns) && !ids) throw columnMissing(file, 'id');
   if (ids) unmatchedColumns.delete(ids.name);
   const sources = new Map<string, InferredColumn>();
-  const matchColumn = (target: TableColumn, name: string | undefined) => {
+  const matchColumn = (target: TableColumnDefinition, name: string | undefined) => {
     const source = name === undefined ? undefined : unmatchedColumns.get(name);
     if (!source || sources.has(target.name)) return;
     unmatchedColumns.delete(source.name);
@@ -72,11 +66,11 @@ export function matchTable(
  * Tells whether a header that is a column's name is rather another column's display name, as that column has no header of its
  * own name: then the file is like the one that the table was made from.
  */
-const isHeaderOfAnother = (table: TableColumn[], header: string, headers: ReadonlyMap<string, unknown>): boolean =>
+const isHeaderOfAnother = (table: TableColumnDefinition[], header: string, headers: ReadonlyMap<string, unknown>): boolean =>
   table.some(({ name, display_name }) => name !== header && display_name === header && !headers.has(name));
 
 /** Gives file columns that match no column of the table other names where a column of the table has their name. */
-function renameTaken(unmatchedColumns: InferredColumn[], table: TableColumn[]): InferredColumn[] {
+function renameTaken(unmatchedColumns: InferredColumn[], table: TableColumnDefinition[]): InferredColumn[] {
   const tableNames = table.map(({ name }) => name);
   const names = unmatchedColumns.map(({ name }) => name);
   return unmatchedColumns.map((column) => {

@@ -52,10 +52,7 @@ export interface LoadChunk {
   minBlockBytes: number;
 }
 
-/**
- * Plans how to load a file into a table with these columns.
- * @param zone the session's time zone; null for UTC
- */
+/** Plans how to load a file into a table with these columns. @param zone the session's time zone; null for UTC */
 export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdges | null = null): LoadPlan {
   const dateStyle = chooseDateStyle(file, columns);
   const isRaw =
@@ -86,15 +83,19 @@ function getFormats(file: FileReading, column: LoadColumn): ColumnFormats {
   return file.formats[column.source] as ColumnFormats;
 }
 
-/** The types whose values Postgres reads as values of each type. */
-export const COMPATIBLE_TYPES: Record<ColumnType, ColumnType[]> = {
-  text: ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'],
-  integer: ['integer'],
-  decimal: ['decimal', 'integer'],
-  boolean: ['boolean'],
-  date: ['date'],
-  datetime: ['datetime', 'date'],
+/** The types that take every value of a type, for each type, the narrowest first. */
+export const WIDER_TYPES: Record<ColumnType, readonly ColumnType[]> = {
+  integer: ['decimal', 'text'],
+  decimal: ['text'],
+  date: ['datetime', 'text'],
+  datetime: ['text'],
+  boolean: ['text'],
+  text: [],
 };
+
+/** Tells whether a type takes every value of another. */
+export const isCompatible = (type: ColumnType, otherType: ColumnType): boolean =>
+  type === otherType || WIDER_TYPES[otherType].includes(type);
 
 function canBeCopiedRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges | null): boolean {
   if (!column.nullable && column.hasNulls) return false;
@@ -105,7 +106,7 @@ function canBeCopiedRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges |
 function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColumn, zone: ZoneEdges | null): boolean {
   const { asIs, edge } = file.formats[source] as ColumnFormats;
   const mayLeaveYears = type === 'datetime' && zone !== null && edge === true;
-  return asIs && !mayLeaveYears && COMPATIBLE_TYPES[type].includes(inferredType);
+  return asIs && !mayLeaveYears && isCompatible(type, inferredType);
 }
 
 /** Chooses the `DateStyle` under which Postgres reads all date columns; null if they need different ones. */
@@ -168,10 +169,7 @@ export function convertNextChunk(
   };
 }
 
-/**
- * Lists the columns to write. Dates that do not begin with the year are converted, because all columns of a session share one
- * order.
- */
+/** Lists the columns to write; dates that do not begin with the year are converted: a session's columns share one order. */
 function listWrittenColumns(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
     const formats = getFormats(plan.file, column);

@@ -17,10 +17,7 @@ const LIGATURES: Record<string, string> = {
   ı: 'i',
 };
 
-/**
- * Converts a text to snake case without accents, with `_` before a leading digit; empty if it has no Latin letter or
- * digit.
- */
+/** Converts a text to snake case without accents, with `_` before a leading digit; empty without a Latin letter or digit. */
 function toSnakeCase(text: string): string {
   const unaccentedText = truncateText(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
@@ -57,9 +54,7 @@ export function makeColumnNames(headers: string[]): string[] {
   });
 }
 
-/**
- * Makes the table name for a file's name (without folders and extensions); `uploaded_table` if it has no Latin letter or digit.
- */
+/** Makes the table name for a file's name (without folders and extensions); `uploaded_table` without a Latin letter or digit. */
 export function toTableName(fileName: string): string {
   const baseName = fileName
     .replace(/^.*[/\\]/, '')

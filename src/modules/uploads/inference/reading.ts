@@ -57,10 +57,7 @@ export function prepareReading(file: FileWithHeaderDecision, fields: number[], f
   };
 }
 
-/**
- * Tells whether Postgres splits a file into the same records: only if the file is regular, in an encoding that Postgres knows,
- * with one kind of line end.
- */
+/** Tells whether Postgres splits a file into the same records: a regular one, of an encoding it knows, with one kind of line end. */
 function isPlainForPostgres({ state, firstDataRow, width }: FileWithHeaderDecision): boolean {
   const { lineEnds, encoding } = state;
   const hasOneLineEnd = lineEnds === 0 || lineEnds === EOL_LF || lineEnds === EOL_CRLF || lineEnds === EOL_CR;

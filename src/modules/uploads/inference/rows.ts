@@ -13,9 +13,9 @@ import { type Decode, measureEncodedLength } from '../../../formats/text/decode.
 import { classifyValue, isBlank, valueTraits } from '../../../formats/values/classify.ts';
 import { BLANK_FORM, DECIMALS, INTEGER, ONE_ZERO, POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
+import { type ColumnState, isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
-import { isFootnote } from './footnotes.ts';
+import { findTypedForms } from './header.ts';
 import { addSample, addTrailingRows, checkEscapes, listWatchedCells, recordRowPosition } from './sample-rows.ts';
 import { readLineText } from './skipped-lines.ts';
 import {
@@ -59,10 +59,7 @@ interface WatchedCell {
   length: number;
 }
 
-/**
- * Adds the records of one block to a file's state: classifies each as title, header, row or note, and collects the statistics of
- * its values.
- */
+/** Adds the records of a block to a file's state: tells titles, header, rows and notes apart, and collects statistics of values. */
 export class RecordFold {
   readonly fields: Fields;
   readonly #state: InferenceState;
@@ -210,7 +207,7 @@ export class RecordFold {
     const { columns, width, rows } = this.#state;
     const isSampled = rows < FULLY_SAMPLED_ROW_COUNT || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
-      const column = columns[index] as (typeof columns)[number];
+      const column = columns[index] as ColumnState;
       const start = starts[index] as number;
       const end = ends[index] as number;
       if (index >= fieldCount || start === end) {
@@ -246,7 +243,7 @@ export class RecordFold {
   }
 
   #sample(index: number): void {
-    const column = this.#state.columns[index] as InferenceState['columns'][number];
+    const column = this.#state.columns[index] as ColumnState;
     const { maxSamples, maxSampleLength } = this.#bounds;
     if (column.sample.length >= maxSamples) return;
     const text = shorten(this.#readText(index), maxSampleLength);
@@ -259,10 +256,7 @@ export class RecordFold {
     this.#state.manySparse = false;
   }
 
-  /**
-   * Tells whether a record with a single value could be a footnote by its position: below a blank line if the file has one
-   * column.
-   */
+  /** Tells whether a record with a single value could be a footnote by its position: in one column, below a blank line. */
   #mayBeNote(): boolean {
     const { width, blank, trailing } = this.#state;
     return width > 1 || blank || trailing.length > 0;
@@ -329,9 +323,7 @@ export class RecordFold {
     this.#state.irregular = true;
   }
 
-  /**
-   * Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept.
-   */
+  /** Reads the text of a field; of a very long text only the beginning, which has at least the characters that are kept. */
   #readText(index: number): string {
     const { starts, ends, quotingKinds } = this.fields;
     const start = starts[index] as number;
@@ -358,18 +350,10 @@ export class RecordFold {
       const presentTraits = kind < ESCAPED_FIELD || kind === BACKSLASHED_FIELD ? valueTraits : 0;
       cells.push([index, shorten(this.#readText(index), this.#bounds.maxCellLength), formMask, presentTraits]);
     }
-    const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
     const width = this.#state.sheet ? Math.max(fieldCount, this.#state.width) : fieldCount;
-    return {
-      line,
-      start: this.#toFileOffset(start),
-      end: this.#toFileOffset(end),
-      width,
-      cells,
-      text: '',
-      blankBefore,
-    };
+    const place = { line, start: this.#toFileOffset(start), end: this.#toFileOffset(end) };
+    return { ...place, width, cells, text: '', blankBefore: this.#state.blank };
   }
 
   /** Converts an offset in the block to the offset in the file. In UTF-16 it counts from the last converted offset. */
@@ -386,6 +370,21 @@ export class RecordFold {
   }
 }
 
+/**
+ * Tells whether a record with a single value, below all rows so far, is a footnote: it has fewer fields than a row, or stands
+ * below a blank line, or its value does not fit its typed column. In a file whose rows all stand below blank lines, blank lines
+ * do not count; in a file of one column, a value that fits a type is a row.
+ */
+function isFootnote(state: InferenceState, row: KeptRow): boolean {
+  if (row.width < state.width) return true;
+  const [field, , forms] = row.cells.find((cell) => cell[2] !== BLANK_FORM) as KeptRow['cells'][number];
+  const column = state.columns[field] as ColumnState;
+  const isTyped = findTypedForms(column, '') !== 0;
+  const doesValueFit = findTypedForms({ ...column, forms: column.forms & forms }, '') !== 0;
+  if (isTyped && !doesValueFit) return state.width > 1 || row.blankBefore;
+  return row.blankBefore && state.dense && !(state.width === 1 && isTyped);
+}
+
 /** Tells whether a line of a text that was converted from records holds a record, though all its values are null. */
 const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceState): boolean =>
   records !== null && (fieldCount > 1 || quotingKinds[0] !== UNQUOTED_FIELD);
@@ -396,10 +395,7 @@ const isRecord = ({ fieldCount, quotingKinds }: Fields, { records }: InferenceSt
  */
 function toUnquotedForms(formMask: number, { sheet, records }: InferenceState): number {
   if (formMask === BLANK_FORM || (sheet === null && records === null)) return formMask;
-  const form = toSheetForms(formMask);
-  return records ? form & ~ONE_ZERO : form;
-}
-
-function toSheetForms(formMask: number): number {
-  return (formMask & DECIMALS) !== 0 && (formMask & INTEGER) === 0 ? formMask & POINT_DECIMAL : formMask;
+  const isFraction = (formMask & DECIMALS) !== 0 && (formMask & INTEGER) === 0;
+  const unquotedForms = isFraction ? formMask & POINT_DECIMAL : formMask;
+  return records ? unquotedForms & ~ONE_ZERO : unquotedForms;
 }

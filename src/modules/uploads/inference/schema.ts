@@ -8,9 +8,7 @@ export type { ColumnType };
 export type RowValue = string | number | boolean | null;
 
 export interface ColumnEvidence {
-  /**
-   * The forms of the values, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; all forms where files differ.
-   */
+  /** The forms of the values, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; all of them where files differ. */
   format: string;
   /** The number of rows in which the column is null. */
   nulls: number;
@@ -29,10 +27,7 @@ export interface InferredColumn {
   /** The text of the header cell, or the name if there is none. */
   display_name: string;
   type: ColumnType;
-  /**
-   * Always true, so that a later file with a gap fits. `evidence.nulls` counts this file's nulls; confirm may set it to
-   * false.
-   */
+  /** Always true, so that a later file with a gap fits (`evidence.nulls` counts this file's); confirm may set it to false. */
   nullable: boolean;
   /** 0-based position in the first file's records; null for a column of an existing table that the files lack. */
   source_index: number | null;

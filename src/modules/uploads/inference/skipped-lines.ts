@@ -38,10 +38,7 @@ export function readLineText(bytes: Uint8Array, start: number, end: number, deco
   return shorten(isSheet ? formatRows(`${text}\n`).join('\n') : text, MAX_SHOWN_LINE_LENGTH);
 }
 
-/**
- * Formats the filled cells of each row of a sheet, separated by tabs: the person who uploaded the sheet has not seen
- * the quotes and commas of its text.
- */
+/** Formats the filled cells of each row of a sheet, separated by tabs: nobody has seen the quotes and commas of its text. */
 const formatRows = (text: string): string[] =>
   readRows(text).map((cells) => cells.filter((cell) => cell.trim() !== '').join('\t'));
 

@@ -1,17 +1,7 @@
 import type { ColumnType } from '../../../tenant-sql/columns.ts';
 import { cutValue } from './errors.ts';
-import { COMPATIBLE_TYPES, convertNextChunk, type LoadColumn, planLoad } from './load.ts';
+import { convertNextChunk, isCompatible, type LoadColumn, planLoad, WIDER_TYPES } from './load.ts';
 import type { FileReading, Inference, InferredColumn, Misfit, Position } from './schema.ts';
-
-/** The types that take every value of a type, for each type, the narrowest first. */
-export const WIDER_TYPES: Record<ColumnType, readonly ColumnType[]> = {
-  integer: ['decimal', 'text'],
-  decimal: ['text'],
-  date: ['datetime', 'text'],
-  datetime: ['text'],
-  boolean: ['text'],
-  text: [],
-};
 
 /** A column of the existing table that perhaps cannot hold all values of the files. Plain data. */
 export interface WideningCandidate {
@@ -28,14 +18,8 @@ export function findWideningCandidates({ schema, found }: Pick<Inference, 'schem
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
     const inferredColumn = source === null ? undefined : found[source];
-    if (
-      source === null ||
-      !inferredColumn ||
-      evidence.nulls === rows ||
-      COMPATIBLE_TYPES[type].includes(inferredColumn.type)
-    )
-      return [];
-    return [{ name, type, source, misfits: {} }];
+    if (source === null || !inferredColumn || evidence.nulls === rows) return [];
+    return isCompatible(type, inferredColumn.type) ? [] : [{ name, type, source, misfits: {} }];
   });
 }
 
@@ -47,17 +31,11 @@ const listPossibleTypes = ({ type, misfits }: WideningCandidate): ColumnType[] =
 export const areCandidatesSettled = (candidates: readonly WideningCandidate[]): boolean =>
   candidates.every((candidate) => listPossibleTypes(candidate).length === 0);
 
-/** The candidates after checking some rows of a file, the position of the next row, and the size of the next block. */
-export interface CheckedValues {
-  doubts: WideningCandidate[];
-  position: Position;
-  wants: number;
-}
-
 /**
  * Tries the values of the complete rows that start in `block`, which holds the file's bytes from `position` on, as a load
  * would convert them.
  * @param isLast the block reaches the end of the file
+ * @returns the candidates after that, the position of the next row, and the size of the next block
  */
 export function checkValues(
   file: FileReading,
@@ -66,7 +44,7 @@ export function checkValues(
   position: Position,
   block: Uint8Array,
   isLast: boolean,
-): CheckedValues {
+) {
   const checkedCandidates = candidates.map((candidate) => ({ ...candidate, misfits: { ...candidate.misfits } }));
   const triedTypes = checkedCandidates.flatMap((candidate) =>
     listPossibleTypes(candidate).map((type) => ({ doubt: candidate, type })),
@@ -83,10 +61,7 @@ export function checkValues(
   return { doubts: checkedCandidates, position: chunk.nextPosition, wants: chunk.minBlockBytes };
 }
 
-/**
- * Chooses the wider type that takes all values of a table's column, with a value that its own type does not take; undefined for
- * none.
- */
+/** Chooses the wider type that takes all values of a column, with a value that its own type does not take; undefined for none. */
 export function chooseWiderType({ name, type }: InferredColumn, candidates: readonly WideningCandidate[]) {
   const candidate = candidates.find((otherCandidate) => otherCandidate.name === name && otherCandidate.type === type);
   const misfit = candidate?.misfits[type];
