@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
@@ -11,12 +10,8 @@ import {
   expectSuccess,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 let nameCount = 0;
 const makeAccountName = (): string => `Raced account ${++nameCount}`;

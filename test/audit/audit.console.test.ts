@@ -1,12 +1,9 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const EVENTS_PATH = '/v1/audit-events';
 const events = (query: Record<string, string>, as = company.as): Promise<ApiResponse> =>

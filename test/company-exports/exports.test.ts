@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { settleLog } from '../company-log/support.ts';
 import { createConcept } from '../knowledge/support.ts';
@@ -32,11 +32,8 @@ const ORGANIZATIONS_PATH = '/admin/organizations';
 const setStatus = ({ id }: Company, status: string) =>
   expectSuccess(operator.patch(`${ORGANIZATIONS_PATH}/${id}`, { json: { status } }));
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 afterEach(resetClock);
 
 /** Creates a company with a table of so many rows that its export needs several files within the limits of `SMALL_FILE_LIMITS`. */

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { SystemActor } from '../../src/access/actors.ts';
 import { openContext } from '../../src/context.ts';
 import { readFilterOptions } from '../../src/modules/dashboards/options.ts';
@@ -9,7 +9,7 @@ import { computeBoundValues } from '../../src/sharing/values.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runInCompanyDatabase } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesTable,
   DASHBOARDS_PATH,
@@ -19,13 +19,9 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-let tableId: string;
 const deferredWork: Promise<unknown>[] = [];
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  tableId = await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+const tableId = await createSalesTable(company);
 afterAll(async () => {
   await Promise.all(deferredWork);
 });

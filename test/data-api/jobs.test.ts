@@ -1,30 +1,20 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { JOB_LIMITS, writeResult } from '../../src/modules/data-api/jobs.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
-import {
-  createAllowedAccount,
-  createTokenCaller,
-  expectSuccess,
-  makeAllow,
-  type ServiceAccount,
-} from '../support/signed.ts';
+import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { createTestQueue, deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 
-let company: Company;
-let reader: ServiceAccount;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  reader = await createReader(company, 'data_api:get_job');
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const reader = await createReader(company, 'data_api:get_job');
 afterEach(resetClock);
 
 /** Creates a queue that holds the messages of jobs until the test delivers them. */

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { ENDPOINTS_PATH, publishSql } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const FORMAT_VISUALIZATION = { sql: 'SELECT {{format}} AS form', parameters: [makeParameter('format', 'text')] };
 const publishVisualization = (visualization_id: string, slug: string, env: Record<string, string> = {}) =>

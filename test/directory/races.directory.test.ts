@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import type { ApiResponse } from '../support/api.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
@@ -13,15 +13,10 @@ import {
 } from '../support/signed.ts';
 import { createDirectory, createDirectoryUser, makePatch, USERS_PATH } from './support.ts';
 
-let company: Company;
-let directory: Caller;
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
 /** A caller that may update users, and do nothing else. */
-let limitedCaller: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  limitedCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
-});
+const limitedCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
 
 let addressCount = 0;
 const makeTakenAddress = () => {

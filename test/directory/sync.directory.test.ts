@@ -1,8 +1,7 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -20,13 +19,9 @@ const USER_COUNT = 10_000;
 const TEAM_COUNT = 500;
 const PAGE_SIZE = 1000;
 
-let company: Company;
-let directory: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  await seedDirectory();
-}, 120_000);
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
+await seedDirectory();
 
 /** Stores the result of a first sync in the database: each team has twenty members, and each user is in one team. */
 async function seedDirectory(): Promise<void> {

@@ -1,24 +1,19 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createSalesDashboard, createSalesTable, listDistinctRegions, listRegions } from '../shares/support.ts';
 import { BASE_URL, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { createEmbedClient, createEmbedToken } from './support.ts';
 
-let company: Company;
-let id: string;
-let visualization: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  const sales = await createSalesDashboard(company);
-  id = sales.dashboard._id;
-  visualization = sales.rows._id;
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const sales = await createSalesDashboard(company);
+const id = sales.dashboard._id;
+const visualization = sales.rows._id;
 afterEach(resetClock);
 
 const generateEmbed = (json: Record<string, unknown>, as = company.as) =>

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
@@ -8,15 +8,10 @@ import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { createEmbedClient, createEmbedRecord, REVOCATION_PATH, readStatus } from './support.ts';
 
-let company: Company;
-let dashboard: string;
-let visualization: string;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  const sales = await createSalesDashboard(company);
-  dashboard = sales.dashboard._id;
-  visualization = sales.rows._id;
-});
+const company = await createOwnedCompany();
+const sales = await createSalesDashboard(company);
+const dashboard = sales.dashboard._id;
+const visualization = sales.rows._id;
 afterEach(resetClock);
 
 const makeDashboardToken = (inCompany = company, id = dashboard) => createEmbedRecord(inCompany, 'dashboards', id);

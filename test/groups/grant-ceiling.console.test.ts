@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -25,12 +25,8 @@ import {
 const MANAGER_ACTIONS = ['users:*', 'groups:*', 'permissions:*', 'policies:*'];
 const WIDER_ACTION = 'visualizations:get';
 
-let company: Company;
-let manager: { id: string; as: Caller };
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  manager = await createAllowedUser(company, { can: MANAGER_ACTIONS });
-});
+const company = await createOwnedCompany();
+const manager: { id: string; as: Caller } = await createAllowedUser(company, { can: MANAGER_ACTIONS });
 
 function expectRefused(answer: ApiResponse, action?: string): void {
   expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);

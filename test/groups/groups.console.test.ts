@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -16,10 +16,7 @@ import { createSignedCaller, expectSuccess, makeAllow, storePolicy } from '../su
 const READER_ROLE = { name: 'Reader', target: 'users', actions: ['read' as const] };
 const VIEW_POLICY = getManagedPolicyByName('VisualizationViewer').id;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const postGroup = (json: Record<string, unknown>) => company.as.post('/v1/groups', { json });
 const readGroup = (id: string) => company.as.get(`/v1/groups/${id}`);

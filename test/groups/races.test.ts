@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { createAllowedUser as aColleague, type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser as aColleague, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -21,14 +20,9 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-let ownerCaller: Company['as'];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
+const ownerCaller = company.as;
 
 const createAccount = async (name: string): Promise<string> =>
   (await expectSuccess(admin.post('/accounts', { json: { name } }))).id;

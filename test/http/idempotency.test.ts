@@ -20,12 +20,8 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 afterEach(resetClock);
 
 let createdCount = 0;

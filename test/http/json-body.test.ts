@@ -5,14 +5,11 @@ import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { createDirectory } from '../directory/support.ts';
 import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const nestArrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);

@@ -1,7 +1,7 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
@@ -10,11 +10,8 @@ import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 
-let company: Company;
 let emailCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import {
   createConcept,
@@ -14,13 +14,9 @@ import {
 
 const NODES_PATH = `${KNOWLEDGE_PATH}/ontology/nodes`;
 const RELATIONS_PATH = `${KNOWLEDGE_PATH}/ontology/relations`;
-let company: Company;
-let ownerCaller: Company['as'];
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const postNode = (fields: Record<string, unknown> = {}) =>
   ownerCaller.post(NODES_PATH, { json: { name: makeName('node'), description: 'x', node_type: 'class', ...fields } });

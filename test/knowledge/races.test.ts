@@ -1,19 +1,14 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const rejectSuggestion = (id: string) =>
   expectSuccess(ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {} }));

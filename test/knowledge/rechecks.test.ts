@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
 import {
@@ -12,23 +12,18 @@ import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/ch
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 const UNREACHABLE_ENV = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-let company: Company;
-let ownerCaller: Company['as'];
-let concept: string;
 let tableCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  concept = await createConcept(ownerCaller);
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const concept = await createConcept(ownerCaller);
 
 const makeItem = (fields: Record<string, unknown>) => ({
   kind: 'metric',

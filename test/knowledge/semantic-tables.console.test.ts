@@ -1,18 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
-let company: Company;
-let ownerCaller: Company['as'];
-let concept: string;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  concept = await createConcept(ownerCaller);
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const concept = await createConcept(ownerCaller);
 
 const postItem = (fields: Record<string, unknown>, caller = ownerCaller) =>
   caller.post(ITEMS_PATH, {

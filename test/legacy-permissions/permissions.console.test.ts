@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -12,10 +12,7 @@ import {
 } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const createPermissionFrom = (json: Record<string, unknown>) => company.as.post('/v1/permissions', { json });
 const makeTarget = (targetFields: Record<string, unknown>) => ({ target: { company_id: company.id, ...targetFields } });

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  await expectSuccess(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
-});
+const company = await createOwnedCompany();
+await expectSuccess(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
 
 const expectSpanish = (email: string, subject: RegExp) => {
   const mail = readNewestMail(email);

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openControlDb } from '../../src/db/client.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
 import { DataVersions, type ResultSource, UNKNOWN_TABLES } from '../../src/modules/managed-database/data-versions.ts';
@@ -43,10 +43,7 @@ const PREVIOUS_VERSION = {
       .run(),
 };
 
-let company: string;
-beforeAll(async () => {
-  company = await createDatabase();
-});
+const company = await createDatabase();
 
 describe('a cached result of a company’s data', () => {
   /** A change in the model: its tables, and whether it has ended. */

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import {
   type ColumnInput,
   column,
@@ -9,12 +9,9 @@ import {
   runInCompanyDatabase,
 } from './support.ts';
 
-let company: Company;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
   const table = createTableClient(company.as, await createTable(company.as, `changing_${++createdCount}`, columns));

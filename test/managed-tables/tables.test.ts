@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
-let company: Company;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const postTable = (display_name: unknown, columns: unknown) =>
   company.as.post(TABLES_PATH, { json: { display_name, columns } });

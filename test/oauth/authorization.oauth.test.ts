@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { configureSso, requestSignInStart } from '../single-sign-on/support.ts';
-import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
+import { BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
@@ -23,15 +23,9 @@ import {
   registerClient,
 } from './support.ts';
 
-let company: Company;
-let owner: Caller;
-let client: string;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  owner = createCaller(company.token);
-  client = await registerClient();
-});
+const company = await createOwnedCompany();
+const owner = createCaller(company.token);
+const client = await registerClient();
 
 afterEach(resetClock);
 

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -23,13 +23,8 @@ import {
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-let company: Company;
-let owner: Caller;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  owner = createCaller(company.token);
-});
+const company = await createOwnedCompany();
+const owner = createCaller(company.token);
 
 afterEach(resetClock);
 

@@ -5,18 +5,15 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { AdmissionRequest, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { sendWireRequest, signRequest } from '../signature/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const CLOCK_MARGIN_MS = 15 * 60_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 let gateCount = 0;

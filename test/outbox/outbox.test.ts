@@ -1,21 +1,16 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createQuestion, createSumMetric } from '../knowledge/questions/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
 import { column, createTableClient } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows, sendDuringRace } from '../support/race.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
 
 /** Creates a queue that refuses messages until `comesBack` is called. */
 function createUnavailableQueue() {

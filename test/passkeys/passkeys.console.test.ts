@@ -1,7 +1,7 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import {
@@ -21,10 +21,7 @@ import { expectSuccess } from '../support/signed.ts';
 const INVALID_PASSKEY_ERROR = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 /** Creates a user with a passkey. */

@@ -1,7 +1,7 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { createCaller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
 import {
@@ -19,10 +19,7 @@ import { expectSuccess } from '../support/signed.ts';
 const INVALID_PASSKEY_ERROR = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 async function createPasskeyUser() {

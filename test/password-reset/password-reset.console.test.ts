@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
@@ -10,10 +10,7 @@ import { enrolAuthenticator } from '../support/second-factor.ts';
 const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const request = (email: string, slug?: string, env?: Record<string, string>) =>

@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createPermission, makePolicyInput, readStatusAndCode } from '../support/console.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createPolicyGroup, expectSuccess, makeAllow, storePolicy } from '../support/signed.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 describe('a policy', () => {
   it('does not regain an action that was removed meanwhile, by an editor who may not grant it', async () => {

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -21,12 +21,8 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 interface AllowedPrincipal {
   principal: { type: string; id: string; name: string };

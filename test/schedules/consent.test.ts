@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readLink, readNewestMail, runWhileMailIsRefused } from '../support/mail.ts';
 import { countRows, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -21,14 +21,10 @@ import {
   SCHEDULES_PATH,
 } from './support.ts';
 
-let company: Company;
-let chart: ApiResponse['body'];
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  chart = await postVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
-    name: 'Prizes at https://evil.example/win',
-    chart: { type: 'table' },
-  });
+const company = await createProvisionedCompany();
+const chart = await postVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
+  name: 'Prizes at https://evil.example/win',
+  chart: { type: 'table' },
 });
 afterEach(resetClock);
 

@@ -1,8 +1,8 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
@@ -21,14 +21,9 @@ import {
 
 type CreatedResource = ApiResponse['body'];
 
-let company: Company;
-let oneVisualization: CreatedResource;
-let failingVisualization: CreatedResource;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  oneVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
-  failingVisualization = await postVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
-});
+const company = await createProvisionedCompany();
+const oneVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
+const failingVisualization = await postVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
 afterEach(resetClock);
 
 const MINUTE_MS = 60_000;

@@ -1,15 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createKeyedAccount, createPolicyGroup, createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 const makePath = (id: string): string => `/service-accounts/${id}`;
 const deleteServiceAccount = (id: string) => expectSuccess(admin.delete(makePath(id)));

@@ -4,7 +4,7 @@ import type { Contract } from '../../src/http/endpoint.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createShare } from '../shares/support.ts';
-import { type Caller, createCaller } from '../support/api.ts';
+import { createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
@@ -23,12 +23,8 @@ import {
 import { loadFiles, makeFile } from '../uploads/support.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 afterEach(resetClock);
 
 const LISTED_PATH = '/v1/visualizations';

@@ -1,21 +1,17 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, readPortalCode, requestCode, verifyCode } from '../share-portal/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
 const FOREIGN_ORIGIN = 'https://evil.test';
 
-let company: Company;
-let dashboard: string;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  dashboard = (await createSalesDashboard(company)).dashboard._id;
-});
+const company = await createOwnedCompany();
+const dashboard = (await createSalesDashboard(company)).dashboard._id;
 afterEach(resetClock);
 
 interface EventRecord {

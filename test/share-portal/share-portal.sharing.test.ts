@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   createSalesDashboard,
   createSalesTable,
@@ -8,7 +8,7 @@ import {
   policy,
 } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   addContextMember,
   CONTEXTS_PATH,
@@ -21,14 +21,10 @@ import {
 const PORTAL_PATH = '/api/v1/share-portal';
 const UNKNOWN_ID = '0'.repeat(24);
 
-let company: Company;
-let dashboard: { _id: string; slug: string; name: string };
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  dashboard = (await createSalesDashboard(company)).dashboard;
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const dashboard = (await createSalesDashboard(company)).dashboard;
 
 const makeAddress = () => `viewer-${++createdCount}@partner.test`;
 

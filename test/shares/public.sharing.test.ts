@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newSecretToken } from '../../src/kernel/ids.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
 import {
   createSalesDashboard,
@@ -17,13 +17,9 @@ import {
   policy,
 } from './support.ts';
 
-let company: Company;
-let id: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  id = (await createSalesDashboard(company)).dashboard._id;
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const id = (await createSalesDashboard(company)).dashboard._id;
 afterEach(resetClock);
 
 const createSharedLink = async (...policies: unknown[]) =>

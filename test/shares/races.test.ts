@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedToken } from '../embeds/support.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -9,12 +9,8 @@ import { createShare } from './support.ts';
 
 type TestVariables = Record<string, string>;
 
-let company: Company;
-let ownerCaller: Company['as'];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const createChart = (): Promise<{ _id: string }> => postVisualization(ownerCaller, 'SELECT 1');
 const makeLayout = (...charts: { _id: string }[]) =>

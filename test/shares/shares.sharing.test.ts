@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesDashboard,
   createSalesTable,
@@ -16,13 +16,9 @@ import {
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
 
-let company: Company;
-let id: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  id = (await createSalesDashboard(company)).dashboard._id;
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const id = (await createSalesDashboard(company)).dashboard._id;
 afterEach(resetClock);
 
 describe('the creation of a share', () => {

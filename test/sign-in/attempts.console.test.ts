@@ -1,9 +1,9 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { AttemptLimiter, AttemptPermission } from '../../src/objects/attempt-limiter.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -11,10 +11,7 @@ const WINDOW_MS = 15 * 60 * 1000;
 const HOME_IP = '203.0.113.7';
 const STRANGER_IP = '198.51.100.1';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(() => {
   resetClock();
   vi.restoreAllMocks();

@@ -1,8 +1,8 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
@@ -10,10 +10,7 @@ import worker from '../support/worker.ts';
 
 const MINUTE_MS = 60_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const requestCode = (email: string, slug = company.slug, env?: Record<string, string>) =>

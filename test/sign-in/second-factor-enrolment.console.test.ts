@@ -1,16 +1,13 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { computeCode, makeWrongCode } from '../support/second-factor.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
@@ -12,10 +12,7 @@ import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 type FactorCode = { totp_token?: string; backup_code?: string };

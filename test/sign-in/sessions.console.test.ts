@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { runInContext } from '../support/context.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
@@ -12,10 +12,7 @@ import { isSessionLive } from './support.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const logInAgain = async (email: string) => createCaller((await logIn(company.slug, email, PASSWORD)).body.token);

@@ -1,20 +1,17 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createRacingEnv } from '../support/race.ts';
 
 const DAY_MS = 24 * 3600_000;
 
 const decomposeText = (text: string) => text.normalize('NFD');
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 afterEach(resetClock);
 

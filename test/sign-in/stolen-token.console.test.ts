@@ -1,17 +1,14 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
 import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { createEnrolledUser, isSessionLive, postFactor, readPendingToken } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const listMailSubjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);

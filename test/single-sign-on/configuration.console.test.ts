@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { BASE_URL } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
@@ -18,10 +18,7 @@ const oidcConfiguration = {
   jit_provisioning: true,
 };
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 describe('the configuration of single sign-on', () => {
   it('is answered 404 before it is set', async () => {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
@@ -17,19 +17,16 @@ const makeForgerUrl = (kind: string) => `${inject('forgerUrl')}/${kind}`;
 
 const makePlainProvider = () => ({ issuer: makeForgerUrl('plain'), audience: AUDIENCE });
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  const { status } = await company.as.put(SOCIAL_CONFIG_PATH, {
-    json: {
-      providers: [
-        { issuer: makeForgerUrl('plain'), audience: 'another-app' },
-        { issuer: makeForgerUrl('plain'), audience: AUDIENCE },
-      ],
-    },
-  });
-  expect(status).toBe(200);
+const company = await createOwnedCompany();
+const { status } = await company.as.put(SOCIAL_CONFIG_PATH, {
+  json: {
+    providers: [
+      { issuer: makeForgerUrl('plain'), audience: 'another-app' },
+      { issuer: makeForgerUrl('plain'), audience: AUDIENCE },
+    ],
+  },
 });
+expect(status).toBe(200);
 
 interface TokenChanges {
   claims?: Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { migrateDatabase, TENANT_SCHEMA_VERSION } from '../../src/modules/managed-database/migrations.ts';
 import {
@@ -17,14 +17,11 @@ import { countOpenedConnections, disturbTunnel, runBeforeNextStatement } from '.
 
 const companyId = newId(Date.now());
 const openClients: TenantSql[] = [];
-let url: string;
 
-beforeAll(async () => {
-  const tenant = await createTenant(companyId);
-  url = tenant.connection.ownerConnectionString;
-  const sql = openClient();
-  await sql.query("CREATE TABLE t (n integer PRIMARY KEY, m text NOT NULL DEFAULT '')");
-});
+const tenant = await createTenant(companyId);
+const url = tenant.connection.ownerConnectionString;
+const sql = openClient();
+await sql.query("CREATE TABLE t (n integer PRIMARY KEY, m text NOT NULL DEFAULT '')");
 
 afterEach(async () => {
   for (const sql of openClients.splice(0)) await sql.close();

@@ -1,7 +1,7 @@
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadSource } from './sources.ts';
 import {
   confirmJob,
@@ -21,10 +21,7 @@ import { makeSheetWorkbook, parseCells } from './workbooks.ts';
 type FileBytes = Uint8Array<ArrayBuffer>;
 const makeZip = (files: Zippable): FileBytes => zipSync(files) as FileBytes;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 

@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from './support.ts';
 
 type FileBytes = Uint8Array<ArrayBuffer>;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 

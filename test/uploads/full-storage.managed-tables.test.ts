@@ -1,18 +1,15 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
 import { createTestQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
-let company: Company;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Collects the error lines that the test logs from here on. */
 function collectErrorLines(): Record<string, unknown>[] {

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable as makeTable } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel } from '../support/tunnel.ts';
 import {
   confirmJob,
@@ -28,10 +28,7 @@ const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '12000' };
 const KILL_COUNT = 10;
 const MINUTE_MS = 60_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 

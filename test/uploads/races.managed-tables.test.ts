@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
 import {
@@ -27,10 +27,7 @@ const SELECT_JOB_STATUS_PATTERN = /SELECT status, step, state/;
  */
 const DROP_STAGING_TABLE_PATTERN = /DROP TABLE/;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 

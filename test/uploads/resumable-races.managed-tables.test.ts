@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { finishCompleteUploads } from '../../src/modules/uploads/resumable.ts';
 import { makeArn } from '../contract/access-paths/access-path.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createPrincipals } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -29,10 +29,7 @@ import {
 const createTestQueueEnv = () => createTestQueue().env as never;
 const HOUR_MS = 3_600_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const listOwnFiles = async (path: string) =>
   (await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)));

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { makeFileOf } from './staged-job.ts';
 import {
@@ -17,11 +17,8 @@ import {
 
 const HOUR_MS = 60 * 60_000;
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Creates a table with the numbers 0, 1 and 2. */
 async function createFilledTable() {

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from './staged-job.ts';
 import {
@@ -18,11 +18,8 @@ import {
   waitForAnalysis,
 } from './support.ts';
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const TABLE_COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
 

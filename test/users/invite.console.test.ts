@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt } from 'jose';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, sendDuringRace } from '../support/race.ts';
@@ -12,11 +12,8 @@ import { expectSuccess } from '../support/signed.ts';
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
-let company: Company;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 afterEach(resetClock);
 
 const makeEmail = () => `guest-${++createdCount}@${company.slug}.test`;

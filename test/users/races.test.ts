@@ -1,8 +1,8 @@
 import { env as bindings } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isSessionLive } from '../sign-in/support.ts';
-import { type Caller, callApi } from '../support/api.ts';
-import { createAllowedUser as aColleague, type Company, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { callApi } from '../support/api.ts';
+import { createAllowedUser as aColleague, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
@@ -13,12 +13,8 @@ import {
   expectSuccess,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 const userUpdatePattern = /^update "users"/;
 const makePath = (id: string): string => `/users/${id}`;

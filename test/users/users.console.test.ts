@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -15,10 +15,7 @@ import { readLink, readNewestMail } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { bindUser, createSignedCaller, expectSuccess, createGrouplessUser as unboundUser } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const getUser = (id: string) => company.as.get(`/v1/users/${id}`);
 const readGroupIds = async (id: string): Promise<string[]> => (await expectSuccess(getUser(id))).group_ids;

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from '../uploads/staged-job.ts';
 import { readRows, undoJob } from '../uploads/support.ts';
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Creates a table with a unique key and two rows. */
 async function createKeyedTable() {

@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let createdCount = 0;
 async function createVersionedResource(resourceKind: 'table' | 'row') {

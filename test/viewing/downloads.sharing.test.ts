@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createEmbedToken, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare, policy } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
@@ -13,14 +13,9 @@ const EVENTS_PATH = '/api/v1/share-events';
 const NORTH_POLICIES = { share_filter_policies: [policy('regions', 'locked', ['north'])] };
 const NORTH_ROWS = 'region,amount\r\nnorth,10\r\nnorth,20\r\n';
 
-let company: Company;
-let dashboard: { _id: string; slug: string };
-let rows: { _id: string };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  ({ dashboard, rows } = await createSalesDashboard(company));
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const { dashboard, rows } = await createSalesDashboard(company);
 
 type ExecuteFunction = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
 

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
-import { type Company, createProvisionedCompany } from '../../support/companies.ts';
+import { createProvisionedCompany } from '../../support/companies.ts';
 import { readRecords } from '../../support/log.ts';
 import {
   createAllowedAccount,
@@ -14,15 +14,10 @@ import {
   makeAllow,
   type ServiceAccount,
 } from '../../support/signed.ts';
-import { type Agent, createAgent, readFailure } from './support.ts';
+import { createAgent, readFailure } from './support.ts';
 
-let company: Company;
-let owner: Agent;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  owner = createAgent(`Bearer ${company.token}`);
-});
+const company = await createProvisionedCompany();
+const owner = createAgent(`Bearer ${company.token}`);
 
 const makeInitialize = (protocolVersion: unknown) => ({
   protocolVersion,

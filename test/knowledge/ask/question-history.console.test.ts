@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { advanceClock, resetClock, runScheduled } from '../../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { countRows, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -10,15 +10,10 @@ import { KNOWLEDGE_PATH, makeName, UNKNOWN_ID } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, REFUSAL } from './support.ts';
 
 const ASKED_PATH = `${KNOWLEDGE_PATH}/questions`;
-let company: Company;
-let ownerCaller: Company['as'];
-let orderData: Awaited<ReturnType<typeof createOrders>>;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  orderData = await createOrders(company);
-}, 60_000);
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const orderData = await createOrders(company);
 
 const acceptQuestion = (id: string, env: Record<string, string> = {}) =>
   ownerCaller.post(`${ASKED_PATH}/${id}/accept`, { env });

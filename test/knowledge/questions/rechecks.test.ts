@@ -1,21 +1,16 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
 import { column, createTableClient } from '../../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { selectRow, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { deliverMessage } from '../../uploads/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../support.ts';
 import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
 
 const readQuestion = async (id: string) => await expectSuccess(ownerCaller.get(`${QUESTIONS_PATH}/${id}`));
 const readState = async (id: string) => {

@@ -1,23 +1,17 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeQuestionKey } from '../../../src/modules/knowledge/questions/service.ts';
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-let sum: Awaited<ReturnType<typeof createSumMetric>>;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  sum = await createSumMetric(ownerCaller);
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const sum = await createSumMetric(ownerCaller);
 
 const postQuestion = (fields: Record<string, unknown>, env: Record<string, string> = {}) =>
   ownerCaller.post(QUESTIONS_PATH, { json: { question: `${makeName('What')}?`, query: sum.query, ...fields }, env });
