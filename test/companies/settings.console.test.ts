@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
@@ -19,7 +19,6 @@ let company: Company;
 beforeEach(async () => {
   company = await createOwnedCompany();
 });
-afterEach(resetClock);
 
 const putSettings = (json: unknown, as = company.as) => as.put(SETTINGS_PATH, { json });
 

@@ -14,7 +14,7 @@ import {
 import { createSalesDashboard, createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import {
   type Company,
   createAllowedUser,
@@ -55,8 +55,6 @@ const MACHINE_REFUSAL = [403, 'Forbidden', 'company_suspended'];
 const DIRECTORY_REFUSAL = [403, undefined, 'company_suspended'];
 
 const makeCitiesFile = () => new File(['city,people\nRio,1\nOslo,2\n'], 'cities.csv');
-
-afterEach(resetClock);
 
 describe('an organization that the operator manages', () => {
   it('is listed, found by name, slug and status, and shown', async () => {

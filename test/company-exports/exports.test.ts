@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { settleLog } from '../company-log/support.ts';
 import { createConcept } from '../knowledge/support.ts';
@@ -34,7 +34,6 @@ const setStatus = ({ id }: Company, status: string) =>
 
 const company = await createProvisionedCompany();
 await createSalesTable(company);
-afterEach(resetClock);
 
 /** Creates a company with a table of so many rows that its export needs several files within the limits of `SMALL_FILE_LIMITS`. */
 async function createLargeTable(rows = 45_000) {

@@ -25,11 +25,7 @@ beforeEach(() => {
   createdCount += 1;
   company = `company-${createdCount}`;
 });
-afterEach(() => {
-  resetSizes();
-  resetClock();
-  vi.restoreAllMocks();
-});
+afterEach(resetSizes);
 
 /** Makes the given number of records of one day, a second apart. */
 const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => {

@@ -2,14 +2,11 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { compareKeys, type LogFilter, type LogRecord, toLogKey } from '../../src/logs/log.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import { appendRecords, makeRecord, readPage, resetSizes, setSizes, settleLog } from './support.ts';
 
-afterEach(() => {
-  resetSizes();
-  resetClock();
-});
+afterEach(resetSizes);
 
 const member = fc.constantFrom('a', 'b', 'c');
 const time = fc.tuple(fc.constantFrom(0, 1, 60, 89, 90, 91, 92, 93, 120), fc.integer({ min: 0, max: DAY_MS - 1 }));

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { LogRecord } from '../../src/logs/log.ts';
-import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { advanceClock, stopClockAt } from '../support/clock.ts';
 import { appendRecords, getLog, listFiles, makeRecord, queryLog, resetSizes, setSizes, settleLog } from './support.ts';
 
 /** The time (ms) at which the log is created. */
@@ -17,11 +17,7 @@ beforeEach(async () => {
   stopClockAt(NOON_MS);
   await getLog(company).views([]);
 });
-afterEach(() => {
-  resetSizes();
-  resetClock();
-  vi.restoreAllMocks();
-});
+afterEach(resetSizes);
 
 const makeEvent = (
   occurredAt: number,

@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readGlobalGroups, readInvalidFields } from '../support/console.ts';
 import { selectRow } from '../support/race.ts';
@@ -8,7 +7,6 @@ import { enrolAuthenticator } from '../support/second-factor.ts';
 import { createKeyedAccount, createTokenCaller, expectSuccess } from '../support/signed.ts';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const ME_PATH = '/v1/auth/me';
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { JOB_LIMITS, writeResult } from '../../src/modules/data-api/jobs.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { callApi } from '../support/api.ts';
@@ -15,7 +15,6 @@ import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 const company = await createProvisionedCompany();
 await createSalesTable(company);
 const reader = await createReader(company, 'data_api:get_job');
-afterEach(resetClock);
 
 /** Creates a queue that holds the messages of jobs until the test delivers them. */
 function createJobQueue() {

@@ -5,10 +5,10 @@ import {
   env,
   waitOnExecutionContext,
 } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { deleteObjects } from '../../src/platform/stored-files.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { makeAuditRecord, readRecords } from '../support/log.ts';
 import worker from '../support/worker.ts';
 
@@ -70,10 +70,6 @@ async function requestReplay(id = ''): Promise<void> {
   }
 }
 
-afterEach(() => {
-  resetClock();
-  vi.restoreAllMocks();
-});
 beforeEach(async () => {
   await deleteObjects(env.FILES, await listKeys('dead-letters'));
 });

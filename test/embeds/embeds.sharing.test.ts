@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createSalesDashboard, createSalesTable, listDistinctRegions, listRegions } from '../shares/support.ts';
 import { BASE_URL, callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { postVisualization } from '../visualizations/support.ts';
@@ -14,7 +14,6 @@ await createSalesTable(company);
 const sales = await createSalesDashboard(company);
 const id = sales.dashboard._id;
 const visualization = sales.rows._id;
-afterEach(resetClock);
 
 const generateEmbed = (json: Record<string, unknown>, as = company.as) =>
   as.post(`/api/v1/embed/dashboards/${id}`, { json });

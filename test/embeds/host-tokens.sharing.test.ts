@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard, createSalesTable, listDistinctRegions } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendDuringRace } from '../support/race.ts';
@@ -24,7 +24,6 @@ const sales = await createSalesDashboard(company);
 const dashboard = sales.dashboard._id;
 const visualization = sales.rows._id;
 const key = await createSigningKey(company);
-afterEach(resetClock);
 
 const getEpochSeconds = (offsetSeconds = 0) => Math.floor(Date.now() / 1000) + offsetSeconds;
 const signClaims = (claims: Record<string, unknown> = {}, by = key) =>

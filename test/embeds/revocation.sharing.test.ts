@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
@@ -12,7 +12,6 @@ const company = await createOwnedCompany();
 const sales = await createSalesDashboard(company);
 const dashboard = sales.dashboard._id;
 const visualization = sales.rows._id;
-afterEach(resetClock);
 
 const makeDashboardToken = (inCompany = company, id = dashboard) => createEmbedRecord(inCompany, 'dashboards', id);
 const makeVisualizationToken = () => createEmbedRecord(company, 'visualizations', visualization);

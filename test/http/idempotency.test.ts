@@ -1,5 +1,5 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { column, createTable } from '../managed-tables/support.ts';
@@ -22,7 +22,6 @@ import {
 
 const company = await createOwnedCompany();
 const admin = createSignedCaller(company.apiKey);
-afterEach(resetClock);
 
 let createdCount = 0;
 const makeKey = () => `key-${++createdCount}`;

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { formatTryAgain } from '../../src/texts/errors/translate.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { advanceClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
 
@@ -9,8 +9,6 @@ let company: Company;
 beforeEach(async () => {
   company = await createOwnedCompany();
 });
-
-afterEach(resetClock);
 
 let addressCount = 0;
 const makeAddress = (): string => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
@@ -12,7 +12,6 @@ const PASSWORD = 'chosen-by-the-invited';
 
 let createdCount = 0;
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const createEmail = () => `invited-${++createdCount}@${company.slug}.test`;
 const acceptInvitation = (token: string, extraFields: { password?: string; name?: string } = {}) =>

@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
@@ -12,7 +11,6 @@ const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 
 let emailCount = 0;
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const acceptInvitation = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
@@ -26,7 +26,6 @@ beforeEach(async () => {
   ownerCaller = company.as;
   await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
 });
-afterEach(resetClock);
 
 /** Starts a job, and returns its id and its first message. */
 async function startJob(

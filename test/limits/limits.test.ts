@@ -1,10 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openWithinLimit, runInInvocation } from '../../local/limits/invocation.ts';
 import { LIMITS } from '../../local/limits/limits.ts';
-import { resetClock } from '../support/clock.ts';
-
-afterEach(resetClock);
 
 const makeText = (bytes: number): string => 'x'.repeat(bytes);
 const makeList = <T>(length: number, makeItem: (index: number) => T): T[] =>

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { configureSso, requestSignInStart } from '../single-sign-on/support.ts';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -26,8 +26,6 @@ import {
 const company = await createOwnedCompany();
 const owner = createCaller(company.token);
 const client = await registerClient();
-
-afterEach(resetClock);
 
 describe('the OAuth consent page', () => {
   it('shows the client and the requested scopes, cannot be framed, and has the brand of the company', async () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -12,8 +12,6 @@ const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 const company = await createOwnedCompany();
 const owner = createCaller(company.token);
 const client = await registerClient();
-
-afterEach(resetClock);
 
 const beginDevice = async (extraFields: Record<string, string> = {}, id = client) =>
   expectSuccess(postForm('/oauth/device_authorization', { client_id: id, ...extraFields }));

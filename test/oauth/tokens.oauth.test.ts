@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
@@ -25,8 +25,6 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const company = await createOwnedCompany();
 const owner = createCaller(company.token);
-
-afterEach(resetClock);
 
 const listGrants = async (as: Caller) => (await expectSuccess(as.get('/v1/oauth-grants'))).records;
 const readStatus = async (program: Caller) => (await program.get('/v1/groups')).status;

@@ -5,7 +5,7 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { sendWireRequest, signRequest } from '../signature/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
@@ -14,7 +14,6 @@ import { createOwnedCompany } from '../support/companies.ts';
 const CLOCK_MARGIN_MS = 15 * 60_000;
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 let gateCount = 0;
 /** Creates a gate that belongs to no company, to be called directly. */

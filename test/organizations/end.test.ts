@@ -1,6 +1,6 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { compactVerify, createLocalJWKSet } from 'jose';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { storeInLog } from '../../src/modules/company-log/service.ts';
@@ -17,7 +17,7 @@ import {
 } from '../../src/modules/organizations/end/stores.ts';
 import { OBJECT_BINDING_NAMES } from '../../src/objects/jurisdiction.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import {
   createAllowedUser,
   createCompany,
@@ -57,8 +57,6 @@ const decodeClaims = async (certificate: string) => {
   expect(protectedHeader).toMatchObject({ alg: 'EdDSA', typ: 'erasure-certificate' });
   return JSON.parse(new TextDecoder().decode(payload));
 };
-
-afterEach(resetClock);
 
 describe('an organization that is scheduled for deletion', () => {
   it('is suspended at once, shows when its erasure begins, and is listed as deleting', async () => {

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { listPersonalColumns } from '../../src/db/shown-columns.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
@@ -20,7 +20,6 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import {
   type Company,
   createAllowedUser,
@@ -134,8 +133,6 @@ async function storePerson(company: Company): Promise<StoredPerson> {
   );
   return { company, id, email, outsiderId, name, ip, userAgent: agent };
 }
-
-afterEach(resetClock);
 
 const failToSend = () => Promise.reject(new Error('The queue is away.'));
 

@@ -89,14 +89,11 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     expect([unchangedPut.status, await countWaitingMessages()]).toEqual([200, 1]);
     const queue = createUnavailableQueue();
     queue.comesBack();
-    try {
-      await runScheduled(queue.env);
-      expect(queue.mine()).toEqual([]);
-      advanceClock(60 * 60_000);
-      await runScheduled(queue.env);
-    } finally {
-      resetClock();
-    }
+    await runScheduled(queue.env);
+    expect(queue.mine()).toEqual([]);
+    advanceClock(60 * 60_000);
+    await runScheduled(queue.env);
+    resetClock();
     expect([await countWaitingMessages(), queue.mine().length]).toEqual([0, 1]);
   });
 
@@ -116,12 +113,9 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     const { status, body } = await ownerCaller.post(`${KNOWLEDGE_PATH}/semantic`, { json, env: unreachableDatabase });
     expect([status, body.validation_errors[0]?.code, await countWaitingMessages()]).toEqual([201, 'not_checked', 1]);
     queue.comesBack();
-    try {
-      advanceClock(61_000);
-      await runScheduled(queue.env);
-    } finally {
-      resetClock();
-    }
+    advanceClock(61_000);
+    await runScheduled(queue.env);
+    resetClock();
     expect([await countWaitingMessages(), queue.mine()]).toEqual([
       0,
       [expect.objectContaining({ type: 'knowledge.recheck', companyId: company.id, tables: [table.name] })],

@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
@@ -22,7 +22,6 @@ const INVALID_PASSKEY_ERROR = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 /** Creates a user with a passkey. */
 async function createPasskeyUser(

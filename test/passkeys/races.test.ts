@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { createCaller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
@@ -20,7 +19,6 @@ const INVALID_PASSKEY_ERROR = [400, 'INVALID_PASSKEY'];
 const PASSKEYS_PATH = '/v1/auth/passkeys';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 async function createPasskeyUser() {
   const user = await createAllowedUser(company);

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
@@ -11,7 +11,6 @@ const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const request = (email: string, slug?: string, env?: Record<string, string>) =>
   callApi('POST', '/v1/users/reset-password/request', { json: { email, ...(slug && { company_slug: slug }) }, env });

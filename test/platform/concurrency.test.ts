@@ -1,10 +1,8 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { runConcurrently } from '../../src/platform/concurrency.ts';
 
 const CONCURRENCY_LIMITS = { concurrency: 2, timeoutMs: 50, failureEvent: 'part_failed' };
 const waitForever = () => new Promise<never>(() => undefined);
-
-afterEach(() => vi.restoreAllMocks());
 
 describe('runConcurrently', () => {
   it('works on all items with limited concurrency, and logs the items that fail or hang', async () => {

@@ -5,13 +5,11 @@ import {
   env,
   waitOnExecutionContext,
 } from 'cloudflare:test';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createJobQueue } from '../../src/platform/job-messages.ts';
 import { log, runWithCorrelationId } from '../../src/platform/log.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import worker from '../support/worker.ts';
-
-afterEach(() => vi.restoreAllMocks());
 
 describe('the correlation id', () => {
   it('is on every log line of the work it was set for, and of all work that this work started', async () => {

@@ -1,10 +1,8 @@
 import { env } from 'cloudflare:test';
 import { sql } from 'drizzle-orm';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openControlDb } from '../../src/db/client.ts';
 import { logError } from '../../src/platform/log.ts';
-
-afterEach(() => vi.restoreAllMocks());
 
 describe('the log of a failed query', () => {
   it('has its SQL and stack, without bound values', async () => {

@@ -1,17 +1,15 @@
 import { env } from 'cloudflare:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedClient, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { resetClock, runScheduled } from '../support/clock.ts';
+import { runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { enrolAuthenticator, goToNextStep } from '../support/second-factor.ts';
 import { createSignedCaller } from '../support/signed.ts';
-
-afterEach(resetClock);
 
 const NEW_VERSION = 1795309380;
 const NEW_SECRET = 'a newer secret, as the command for rotation makes it';

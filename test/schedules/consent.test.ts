@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readLink, readNewestMail, runWhileMailIsRefused } from '../support/mail.ts';
 import { countRows, sendDuringRace } from '../support/race.ts';
@@ -26,7 +26,6 @@ const chart = await postVisualization(company.as, `SELECT 'see evil.example now'
   name: 'Prizes at https://evil.example/win',
   chart: { type: 'table' },
 });
-afterEach(resetClock);
 
 const HOUR_MS = 60 * 60 * 1000;
 let addressCount = 0;

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createTestQueue, type TestQueue } from './support.ts';
@@ -48,7 +48,6 @@ async function enqueueDueSchedules(
 const clearSchedules = () => env.CONTROL_DB.prepare('delete from schedules').run();
 beforeAll(clearSchedules);
 afterEach(async () => {
-  resetClock();
   await clearSchedules();
 });
 

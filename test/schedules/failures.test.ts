@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
@@ -24,7 +24,6 @@ type CreatedResource = ApiResponse['body'];
 const company = await createProvisionedCompany();
 const oneVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
 const failingVisualization = await postVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
-afterEach(resetClock);
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
@@ -58,7 +58,6 @@ beforeAll(async () => {
   dashboard = await postDashboard(company.as, [total, salesVisualization], { filters });
   owner = { user_id: company.owner.id };
 });
-afterEach(resetClock);
 
 const HOUR_MS = 60 * 60 * 1000;
 const readSchedule = async ({ _id }: CreatedResource): Promise<CreatedResource> =>

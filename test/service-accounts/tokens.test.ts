@@ -1,11 +1,11 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createShare } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
@@ -25,7 +25,6 @@ import { postDashboard, postVisualization } from '../visualizations/support.ts';
 
 const company = await createOwnedCompany();
 const admin = createSignedCaller(company.apiKey);
-afterEach(resetClock);
 
 const LISTED_PATH = '/v1/visualizations';
 

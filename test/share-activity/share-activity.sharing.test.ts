@@ -1,5 +1,5 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
@@ -15,7 +15,6 @@ import {
   verifyCode,
 } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare, createShareClient } from '../shares/support.ts';
-import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
@@ -54,8 +53,6 @@ const createEvent = (companyId: string, otherFields: Partial<ShareEvent>): Share
   details: {},
   ...otherFields,
 });
-
-afterEach(resetClock);
 
 describe('the list of share events', () => {
   let company: Company;

@@ -1,9 +1,9 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, readPortalCode, requestCode, verifyCode } from '../share-portal/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
@@ -12,7 +12,6 @@ const FOREIGN_ORIGIN = 'https://evil.test';
 let createdCount = 0;
 const company = await createOwnedCompany();
 const dashboard = (await createSalesDashboard(company)).dashboard._id;
-afterEach(resetClock);
 
 interface EventRecord {
   id: string;

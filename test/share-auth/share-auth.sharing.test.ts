@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   CONTEXTS_PATH,
   createShareContext,
@@ -9,7 +9,7 @@ import {
   verifyCode,
 } from '../share-portal/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
@@ -25,7 +25,6 @@ beforeEach(async () => {
   email = `ana-${createdCount}@partner.test`;
   context = await createShareContext(company, [], [email]);
 });
-afterEach(resetClock);
 
 const refreshTokens = (token: string) =>
   callApi('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });

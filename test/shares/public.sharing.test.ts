@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newSecretToken } from '../../src/kernel/ids.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
 import {
@@ -20,7 +20,6 @@ import {
 const company = await createProvisionedCompany();
 await createSalesTable(company);
 const id = (await createSalesDashboard(company)).dashboard._id;
-afterEach(resetClock);
 
 const createSharedLink = async (...policies: unknown[]) =>
   createShareClient((await createShare(company, id, { share_filter_policies: policies })).token);

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesDashboard,
@@ -19,7 +19,6 @@ const SHARES_PATH = '/api/v1/dashboard-shares';
 const company = await createProvisionedCompany();
 await createSalesTable(company);
 const id = (await createSalesDashboard(company)).dashboard._id;
-afterEach(resetClock);
 
 describe('the creation of a share', () => {
   it('returns the share with its token once, and stores only a hash of the token', async () => {

@@ -2,7 +2,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { AttemptLimiter, AttemptPermission } from '../../src/objects/attempt-limiter.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
 
@@ -12,11 +12,7 @@ const HOME_IP = '203.0.113.7';
 const STRANGER_IP = '198.51.100.1';
 
 const company = await createOwnedCompany();
-afterEach(() => {
-  resetClock();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => vi.useRealTimers());
 
 const logInFrom = (
   ip: string,

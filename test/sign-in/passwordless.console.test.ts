@@ -1,7 +1,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
@@ -11,7 +11,6 @@ import worker from '../support/worker.ts';
 const MINUTE_MS = 60_000;
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const requestCode = (email: string, slug = company.slug, env?: Record<string, string>) =>
   callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: slug, email }, env });

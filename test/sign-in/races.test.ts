@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
@@ -12,7 +12,6 @@ const NEXT_PASSWORD = 'a-brand-new-passphrase';
 const MINUTE_MS = 60_000;
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const signInAs = async (email: string, password: string): Promise<Caller> =>
   createCaller((await expectSuccess(logIn(company.slug, email, password))).token);

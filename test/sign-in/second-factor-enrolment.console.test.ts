@@ -1,14 +1,12 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { computeCode, makeWrongCode } from '../support/second-factor.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from './support.ts';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
 const WRONG_CODE_ERROR = [400, 'INVALID_2FA_CODE'];

@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
@@ -17,7 +16,6 @@ const ALREADY_ENABLED_ERROR = [409, '2FA_ALREADY_ENABLED'];
 const REAUTHENTICATION_ERROR = [403, 'REAUTHENTICATION_REQUIRED'];
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const readState = async (userId: string) => ({
   ...(await selectRow<{ mfa_enabled: number; session_epoch: number }>(

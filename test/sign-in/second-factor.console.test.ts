@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
+import { runScheduled, stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
@@ -13,7 +13,6 @@ import { makePastedCodes } from '../support/typed-codes.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 type FactorCode = { totp_token?: string; backup_code?: string };
 /** Finishes a sign-in with a code; `concurrentChange` runs just before the code is checked. */

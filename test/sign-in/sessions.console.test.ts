@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { runInContext } from '../support/context.ts';
@@ -13,7 +13,6 @@ import { isSessionLive } from './support.ts';
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const logInAgain = async (email: string) => createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
 const readUser = (id: string) =>

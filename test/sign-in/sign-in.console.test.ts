@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createRacingEnv } from '../support/race.ts';
 
@@ -12,8 +12,6 @@ const DAY_MS = 24 * 3600_000;
 const decomposeText = (text: string) => text.normalize('NFD');
 
 const company = await createOwnedCompany();
-
-afterEach(resetClock);
 
 describe('GET /v1/auth/validate-company', () => {
   it('answers whether a company of the slug exists', async () => {

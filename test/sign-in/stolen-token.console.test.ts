@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
@@ -9,7 +9,6 @@ import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/secon
 import { createEnrolledUser, isSessionLive, postFactor, readPendingToken } from './support.ts';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const listMailSubjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);
 const setColumn = (id: string, assignment: string) =>

@@ -1,11 +1,10 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { signRequest, type WireRequest } from './support.ts';
 
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const MINUTE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { Hono } from 'hono';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { makeVectors } from '../../examples/signing/make-vectors.ts';
 import { sign } from '../../examples/signing/sign.ts';
 import type { Vectors } from '../../examples/signing/vectors/vector.ts';
@@ -13,7 +13,7 @@ import { deriveSecret } from '../../src/modules/service-accounts/keys.ts';
 import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { callApi } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { alterRows } from './support.ts';
 
@@ -64,8 +64,6 @@ await alterRows(
 );
 
 beforeEach(() => stopClockAt(Date.parse(now)));
-
-afterEach(resetClock);
 
 describe('the published test vectors', () => {
   it('are equal to the output of their generator', async () => {

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
@@ -21,8 +21,6 @@ import {
   requestSignInStart,
   startSignIn,
 } from './support.ts';
-
-afterEach(resetClock);
 
 /** Registers our client at the provider, as the provider's administrator would. */
 async function registerClient(

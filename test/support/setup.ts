@@ -1,5 +1,5 @@
 import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
-import { vi } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashSettings } from '../../src/platform/passwords.ts';
 import { rememberMainModule, restoreRuntimeTimers } from './cheaper-runner.ts';
@@ -10,6 +10,12 @@ import { endWorkOfEarlierFiles } from './main.ts';
 
 // What the Worker logs without an error would fill the screen.
 console.log = () => undefined;
+
+// What one test does to the clock and to functions ends with it.
+afterEach(() => {
+  resetClock();
+  vi.restoreAllMocks();
+});
 
 /** Empties the isolate's cache of principals when a test changes access directly in the database, which notifies nobody. */
 function forgetOnDirectWrites(): void {

@@ -129,25 +129,22 @@ describe('two requests at once for one resumable upload', () => {
   it('keep the second request out while bytes of the first still arrive slowly', async () => {
     const path = await beginUpload(company.as, 30);
     let refusedCount = 0;
-    try {
-      const body = streamSlowly(makeCsvBytes(30), {
-        chunkSize: 10,
-        beforeChunk: async (at) => {
-          if (at === 10) {
-            await endLease(path);
-            stopClockAt(Date.now() + 4_000);
-          }
-          if (at === 20) {
-            // The chunk before was taken by now, and said that somebody is there.
-            await expect.poll(() => isLeased(path)).toBe(true);
-            refusedCount = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
-          }
-        },
-      });
-      expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
-    } finally {
-      resetClock();
-    }
+    const body = streamSlowly(makeCsvBytes(30), {
+      chunkSize: 10,
+      beforeChunk: async (at) => {
+        if (at === 10) {
+          await endLease(path);
+          stopClockAt(Date.now() + 4_000);
+        }
+        if (at === 20) {
+          // The chunk before was taken by now, and said that somebody is there.
+          await expect.poll(() => isLeased(path)).toBe(true);
+          refusedCount = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
+        }
+      },
+    });
+    expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
+    resetClock();
     expect(refusedCount).toBe(423);
   });
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { storeAuditRecord } from '../../src/jobs/audit-queue.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
@@ -8,7 +8,7 @@ import { publishSql } from '../data-api/support.ts';
 import { createSchedule, runScheduleNow } from '../schedules/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { createTestQueue, loadFiles, makeFile, runSweep } from '../uploads/support.ts';
@@ -37,8 +37,6 @@ const expectGrowth = (company: Company, usageBefore: Record<string, number>, exp
       { timeout: 10_000 },
     )
     .toEqual(expectedGrowth);
-
-afterEach(resetClock);
 
 describe('the usage of an organization', () => {
   it('includes every day of the period, also days without usage', async () => {

@@ -5,7 +5,7 @@ import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
@@ -42,8 +42,6 @@ async function signInAgain(company: Company): Promise<Company> {
   const { body } = await logIn(company.slug, company.owner.email, PASSWORD);
   return { ...company, as: createCaller(body.token) };
 }
-
-afterEach(resetClock);
 
 describe('the quotas of an organization', () => {
   it('are set by the operator, all at once, and shown to the operator', async () => {

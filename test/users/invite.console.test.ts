@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt } from 'jose';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
@@ -14,7 +14,6 @@ const PASSWORD = 'chosen-by-the-invited';
 
 let createdCount = 0;
 const company = await createOwnedCompany();
-afterEach(resetClock);
 
 const makeEmail = () => `guest-${++createdCount}@${company.slug}.test`;
 const inviteUser = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });

@@ -1,10 +1,10 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 
@@ -33,7 +33,6 @@ executeByAccess.portal = (headers) =>
     json: { context_id: context.id, parameters: {} },
     headers,
   });
-afterEach(resetClock);
 
 const isCached = ({ body }: ApiResponse): boolean => (body.result ?? body.results[0]).cached;
 

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { COMPANIES_WITH_EVENTS } from '../../src/db/event-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
@@ -19,7 +19,6 @@ let company: Company;
 beforeAll(async () => {
   company = await createOwnedCompany();
 });
-afterEach(resetClock);
 
 const getSender = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 

@@ -151,18 +151,15 @@ describe('a webhook endpoint', () => {
     await sendTestEvent(_id);
     await expect.poll(async () => (await listDeliveries(_id))[0]?.attempts.length).toBeGreaterThan(0);
     advanceClock(2 * HOUR_MS);
-    try {
-      const sender = env.WEBHOOK_SENDER.getByName(_id);
-      await expect
-        .poll(async () => {
-          await runDurableObjectAlarm(sender);
-          const row = await selectRow<{ reason: string }>(DISABLED_REASON_SQL, _id);
-          return row?.reason;
-        })
-        .toBe('failing');
-    } finally {
-      resetClock();
-    }
+    const sender = env.WEBHOOK_SENDER.getByName(_id);
+    await expect
+      .poll(async () => {
+        await runDurableObjectAlarm(sender);
+        const row = await selectRow<{ reason: string }>(DISABLED_REASON_SQL, _id);
+        return row?.reason;
+      })
+      .toBe('failing');
+    resetClock();
     expect((await listDeliveries(_id))[0].status).toBe('failed');
   });
 

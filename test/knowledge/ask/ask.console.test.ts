@@ -164,11 +164,8 @@ describe('a question that is sent to a model', () => {
     });
     const model = await createModel(REFUSAL);
     stopClockAt(Date.parse('2024-05-06T07:08:09Z'));
-    try {
-      await askQuestion(ownerCaller, 'Receita de Recife?', model.env);
-    } finally {
-      resetClock();
-    }
+    await askQuestion(ownerCaller, 'Receita de Recife?', model.env);
+    resetClock();
     const { system, user, format } = await readPrompt(model);
     for (const expectedText of [
       'Receita de Recife?',
