@@ -257,7 +257,7 @@ describe('the setting sso_only', () => {
     const enableFactor = (env?: Record<string, string>) =>
       callApi('POST', '/v1/auth/2fa/enable', {
         json: { pending_2fa_token, totp_token: computeCode(secret) },
-        ...(env && { env }),
+        env,
       });
     for (const sendRequest of [loginWithFactor, enableFactor]) {
       const lateAnswer = await sendDuringRace(

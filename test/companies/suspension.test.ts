@@ -385,7 +385,7 @@ describe('a suspension', () => {
     await expectSuccess(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
     const pending_2fa_token = await readPendingToken(company, other);
     const postEnrolment = (step: string, json = {}, env?: Record<string, string>) =>
-      callApi('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, ...(env && { env }) });
+      callApi('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, env });
     const { secret } = await expectSuccess(postEnrolment('setup'));
     const loginWithFactor = (env?: Record<string, string>) =>
       finishSignIn(pendingToken, { backup_code: backupCodes[0] as string }, env);

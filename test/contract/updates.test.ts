@@ -281,7 +281,7 @@ const sendChange = (
   change: Json,
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
-  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: toBody?.(change) ?? change, ...(env && { env }) });
+  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: toBody?.(change) ?? change, env });
 
 const readRecord = async ({ as, readPath, findRecord = (body) => body }: UpdateCase): Promise<Json> =>
   findRecord(await expectSuccess(as.get(readPath)));

@@ -193,7 +193,7 @@ describe('a request under an idempotency key', () => {
   ])('is refused with the error codes and the language of the %s', async (surface, by, path) => {
     const [kept, lost] = [makeKey(), makeKey()];
     const postGroup = (key: string, json: object = {}, env?: Record<string, string>) =>
-      by().post(path, { ...makeKeyedRequest(key, json), ...(env && { env }) });
+      by().post(path, { ...makeKeyedRequest(key, json), env });
     expect((await postGroup(kept)).status).toBe(422);
     const losingEnv = createLosingEnv({ callNumber: 2, isDone: false });
     void postGroup(lost, { name: 'At work' }, losingEnv.env).catch(() => {});
@@ -315,7 +315,7 @@ describe('copies of a request under one key', () => {
     const createVisualization = (key: string, name: string, env?: Record<string, string>) =>
       company.as.post('/v1/visualizations', {
         ...makeKeyedRequest(key, { name, sql: 'SELECT 1' }),
-        ...(env && { env }),
+        env,
       });
     const countVisualizations = (name: string) =>
       countRows('visualizations where company_id = ? and name = ?', company.id, name);

@@ -14,7 +14,7 @@ const company = await createOwnedCompany();
 
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const acceptInvitation = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
-  callApi('POST', '/v1/users/accept-invitation', { json: { token, password }, ...(env && { env }) });
+  callApi('POST', '/v1/users/accept-invitation', { json: { token, password }, env });
 const inviteNewUser = async (teams?: string[]) => {
   const email = `invited-${++emailCount}@${company.slug}.test`;
   const { user } = await inviteUser(company, email, teams);
@@ -53,7 +53,7 @@ describe('an invitation', () => {
   it('is renewed by another one whose request also finds no user with the email', async () => {
     const email = `invited-${++emailCount}@${company.slug}.test`;
     const sendInvitation = (env?: Record<string, string>) =>
-      company.as.post('/v1/users/invite', { json: { email }, ...(env && { env }) });
+      company.as.post('/v1/users/invite', { json: { email }, env });
     let first: Record<string, string> = {};
     const inviteConcurrently = async () => {
       first = await expectSuccess(sendInvitation());

@@ -44,7 +44,7 @@ const startEnrichment = (runner: JobRunner, target_ids: string[]) =>
   startJob(runner, `${KNOWLEDGE_PATH}/jobs/enrich`, { target_type: 'concept', target_ids });
 
 const cancelJob = (id: string, env?: Record<string, string>) =>
-  ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { ...(env && { env }) });
+  ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { env });
 
 /** Delivers a message after the lease of an earlier delivery has ended. */
 async function deliverMessageLater(runner: JobRunner, message: RunnerMessage): Promise<void> {

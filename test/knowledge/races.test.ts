@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
+import { createRacingEnv, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
@@ -25,7 +25,7 @@ describe('the creation of a concept', () => {
     const json = { name: makeName('race'), description: 'What it is.' };
     const createAgain = (env: Record<string, string> = {}) =>
       ownerCaller.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await sendDuringRace(RESOURCE_INSERT_PATTERN, () => expectSuccess(createAgain()), createAgain);
+    const answer = await sendTwice(RESOURCE_INSERT_PATTERN, createAgain);
     expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
 });
@@ -101,11 +101,7 @@ describe('a suggestion that somebody else accepts first', () => {
   it('creates one resource', async () => {
     const name = makeName('Once');
     const { id } = await createPromotion(ownerCaller, { name, description: 'x' });
-    const answer = await sendDuringRace(
-      RESOURCE_INSERT_PATTERN,
-      () => expectSuccess(acceptSuggestion(id)),
-      (env) => acceptSuggestion(id, env),
-    );
+    const answer = await sendTwice(RESOURCE_INSERT_PATTERN, (env) => acceptSuggestion(id, env));
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });

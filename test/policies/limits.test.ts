@@ -144,7 +144,7 @@ describe('the policy documents of one principal', () => {
     const { large, small } = await createTwoGroups();
     const user = await createGrouplessUser(company);
     const addToGroup = (id: string, env?: Record<string, string>) =>
-      company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] }, ...(env && { env }) });
+      company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] }, env });
     const racingEnv = createRacingEnv(/^insert into "group_bindings"/, () => expectSuccess(addToGroup(large)));
     expectRefused(await addToGroup(small, racingEnv.env), 'POLICY_LIMIT_EXCEEDED');
     expect(racingEnv.hasRun()).toBe(true);

@@ -12,8 +12,7 @@ import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
-import { expectSuccess } from '../support/signed.ts';
+import { sendDuringRace, sendTwice } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 
 let context: { id: string; members: { id: string }[] };
@@ -80,11 +79,7 @@ describe('a sign-in to the portal', () => {
   it('accepts a code once, also when a concurrent request uses it', async () => {
     await requestCode(company, email);
     const code = readPortalCode(email);
-    const lateSignIn = await sendDuringRace(
-      CODE_UPDATE_PATTERN,
-      () => expectSuccess(verifyCode(company, email, code)),
-      (env) => verifyCode(company, email, code, env),
-    );
+    const lateSignIn = await sendTwice(CODE_UPDATE_PATTERN, (env) => verifyCode(company, email, code, env));
     expect([lateSignIn.status, lateSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 

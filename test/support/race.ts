@@ -1,4 +1,6 @@
 import { env } from 'cloudflare:test';
+import type { ApiResponse } from './api.ts';
+import { expectSuccess } from './signed.ts';
 
 type PreparedQuery = D1PreparedStatement;
 const QUERY_METHODS = ['all', 'raw', 'run', 'first'] as const;
@@ -73,6 +75,15 @@ export async function sendDuringRace<T>(
   if (!hasRun()) throw new Error(`No rival came in between: no query fits ${pattern}, or the rival failed.`);
   return outcome;
 }
+
+/**
+ * Sends a request, and just before its first query that matches `pattern` the same request, which must succeed. @returns the
+ * answer to the slower one
+ */
+export const sendTwice = (
+  pattern: RegExp,
+  request: (env?: Record<string, string>) => Promise<ApiResponse>,
+): Promise<ApiResponse> => sendDuringRace(pattern, () => expectSuccess(request()), request);
 
 /** Reads a row of the control database directly, without the API. */
 export const selectRow = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>

@@ -92,8 +92,7 @@ const VISUALIZATION_CHANGES: Record<string, (it: ExposedDashboard) => object> = 
   'a parameter without its viewer attribute': () => ({ parameters: [regionsFilter, makeParameter('held', 'text')] }),
 };
 
-const putChange = (as: Caller, path: string, json: object, env?: Record<string, string>) =>
-  as.put(path, { json, ...(env && { env }) });
+const putChange = (as: Caller, path: string, json: object, env?: Record<string, string>) => as.put(path, { json, env });
 
 describe.each([
   [

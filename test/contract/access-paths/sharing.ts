@@ -173,7 +173,7 @@ const makeShareEventPath = (
       const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
       return makeRequest(events[0] as never);
     },
-    ...(isReached && { isReachedBy: isReached }),
+    isReachedBy: isReached,
   });
 
 /** Access paths through sharing, grants, embeds and the portal, in which users of the company can see shared dashboards, too. */
