@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
 import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
@@ -7,7 +6,7 @@ import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 
@@ -280,7 +279,7 @@ describe('the setting sso_only', () => {
     const { as } = await createAllowedUser(company);
     await putSettings({ sso_only: true });
     expect((await as.get('/v1/auth/me')).status).toBe(200);
-    const row = await env.CONTROL_DB.prepare('SELECT sso_only FROM companies WHERE id = ?').bind(company.id).first();
+    const row = await selectRow('SELECT sso_only FROM companies WHERE id = ?', company.id);
     expect(row).toEqual({ sso_only: 1 });
   });
 });

@@ -9,7 +9,7 @@ import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
   createPolicyGroup,
@@ -178,9 +178,7 @@ describe('a request under an idempotency key', () => {
     const other = await createAllowedUser(company, { can: ['groups:create'] });
     const repeatRequest = () => other.as.post('/v1/groups', makeKeyedRequest(key, makeConsoleGroup(`${name} too`)));
     expect((await repeatRequest()).status).toBe(201);
-    await env.CONTROL_DB.prepare('delete from group_bindings where company_id = ?1 and principal_id = ?2')
-      .bind(company.id, other.id)
-      .run();
+    await runSql('delete from group_bindings where company_id = ?1 and principal_id = ?2', company.id, other.id);
     expect((await repeatRequest()).status).toBe(403);
   });
 

@@ -6,6 +6,7 @@ import { createAllowedUser, createOwnedCompany, logIn } from '../support/compani
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
+import { selectRow } from '../support/race.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
@@ -18,7 +19,7 @@ const acceptInvitation = (token: string, extraFields: { password?: string; name?
   callApi('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD, ...extraFields } });
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
-const selectUser = (email: string) => env.CONTROL_DB.prepare('SELECT * FROM users WHERE email = ?').bind(email).first();
+const selectUser = (email: string) => selectRow('SELECT * FROM users WHERE email = ?', email);
 
 describe('an invitation', () => {
   it('makes a user who can sign in once it is accepted', async () => {

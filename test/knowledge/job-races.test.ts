@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createJobRunner, listPendingSuggestions, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { makeProposal } from './model.ts';
@@ -125,9 +125,7 @@ describe('a message that is delivered twice', () => {
     const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const takeOverJob = () =>
-      env.CONTROL_DB.prepare('update knowledge_jobs set leased_until = ? where id = ?')
-        .bind(Date.now() + 60 * 60_000, id)
-        .run();
+      runSql('update knowledge_jobs set leased_until = ? where id = ?', Date.now() + 60 * 60_000, id);
     const FILES = { get: async () => Promise.reject(new Error('R2 is away')) };
     const RELEASE_UPDATE_PATTERN = /^update "knowledge_jobs" set "usage"/;
     expect(

@@ -1,8 +1,7 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createRacingEnv, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
+import { createRacingEnv, runSql, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
@@ -51,7 +50,7 @@ describe('a change of a concept whose next version already exists', () => {
     const VERSION_INSERT_SQL = `insert into knowledge_versions
       select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
       from knowledge_versions where resource_id = ?`;
-    await env.CONTROL_DB.prepare(VERSION_INSERT_SQL).bind(id).run();
+    await runSql(VERSION_INSERT_SQL, id);
     expect((await ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
     expect(await selectRow('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
     expect(await readVersions(id)).toBe(2);

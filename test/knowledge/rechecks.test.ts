@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
@@ -14,6 +13,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
@@ -59,9 +59,10 @@ async function createSumMetric(fields: Record<string, unknown> = {}) {
 }
 
 const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
-  const row = await env.CONTROL_DB.prepare('select validation_errors from knowledge_resources where id = ?')
-    .bind(id)
-    .first<{ validation_errors: string }>();
+  const row = await selectRow<{ validation_errors: string }>(
+    'select validation_errors from knowledge_resources where id = ?',
+    id,
+  );
   return JSON.parse(row?.validation_errors ?? 'null');
 };
 
@@ -72,11 +73,10 @@ const expectErrors = (id: string, codes: string[]) => expect.poll(() => readErro
 
 /** Records a wrong error of an item, which only a new check removes. */
 const recordWrongError = (id: string) =>
-  env.CONTROL_DB.prepare(
+  runSql(
     `update knowledge_resources set validation_errors = '[{"field":"formula","code":"not_checked","message":"old"}]' where id = ?`,
-  )
-    .bind(id)
-    .run();
+    id,
+  );
 
 describe('a semantic item', () => {
   it('is checked again when a table is renamed, and when it gets its name back', async () => {

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
@@ -10,6 +9,7 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 const company = await createOwnedCompany();
@@ -133,7 +133,7 @@ describe('a permission', () => {
 
   it('that the operator made for all companies gives access, too', async () => {
     const id = await createPermission(company);
-    await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
+    await runSql(`update permissions set target = '{"company_id":"*"}' where id = ?`, id);
     const { _id: group } = await createConsoleGroup(company, { permissionIds: [id] });
     const user = await createAllowedUser(company);
     await addToGroups(company, user.id, group);

@@ -2,6 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { openWithinLimit, runInInvocation } from '../../local/limits/invocation.ts';
 import { LIMITS } from '../../local/limits/limits.ts';
+import { runSql } from '../support/race.ts';
 
 const makeText = (bytes: number): string => 'x'.repeat(bytes);
 const makeList = <T>(length: number, makeItem: (index: number) => T): T[] =>
@@ -169,7 +170,7 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
     'accepts a use within %s, and refuses a use beyond the limit',
     { timeout: 120_000 },
     async (_, { taken, refused }) => {
-      await env.CONTROL_DB.prepare('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)').run();
+      await runSql('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)');
       for (const makeCall of taken) await makeCall();
       for (const [index, work] of refused.entries()) {
         await expect(Promise.resolve().then(work), `the refusal ${index + 1}`).rejects.toThrow();

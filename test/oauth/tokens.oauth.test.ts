@@ -4,7 +4,7 @@ import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   authorizeOauthClient,
@@ -258,7 +258,7 @@ describe('the company of an OAuth grant', () => {
     const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
     const { status } = await sendDuringRace(
       /set "begun_at"/,
-      () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
+      () => runSql('update companies set suspended_at = 1 where id = ?', other.id),
       (variables) => postForm('/oauth/token', makeExchangeForm(client, code), {}, variables),
     );
     expect(status).toBe(400);
@@ -510,7 +510,7 @@ describe('POST /oauth/token', () => {
 
 it('a refresh does not recreate a client that has been deleted', async () => {
   const { client, tokens } = await authorizeOauthClient(owner);
-  await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
+  await runSql('update oauth_public_clients set expires_at = 1 where client_id = ?', client);
   await expectSuccess(refreshTokens(client, tokens.refresh_token));
   const grantRow = await selectRow<{ expires_at: number }>(
     'select expires_at from oauth_public_clients where client_id = ?',

@@ -30,7 +30,7 @@ import {
 } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { readRecords } from '../support/log.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
@@ -247,7 +247,7 @@ describe('the erasure of a person', () => {
     // Another one, whose address ends alike; and the same address in another company.
     const otherUser = await createAllowedUser(company);
     const similarEmail = `x${email}`;
-    await env.CONTROL_DB.prepare('update users set email = ? where id = ?').bind(similarEmail, otherUser.id).run();
+    await runSql('update users set email = ? where id = ?', similarEmail, otherUser.id);
     await expectSuccess(otherCompany.as.post('/v1/users/invite', { json: { email } }));
 
     const { status, body: refusedBody } = await company.as.delete(makePath(email));

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createQuestion, createSumMetric } from '../knowledge/questions/support.ts';
@@ -7,7 +6,7 @@ import { column, createTableClient } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 
 const company = await createProvisionedCompany();
 const ownerCaller = company.as;
@@ -155,11 +154,13 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     await expect.poll(countWaitingMessages).toBe(0);
     const makeMessage = (tables: string[]) =>
       JSON.stringify({ type: 'knowledge.recheck', companyId: company.id, tables, after: '' });
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into outbox select lower(hex(randomblob(12))), ?, iif(key < 10, ?, ?), 1 from json_each(?)`,
-    )
-      .bind(company.id, makeMessage(['é'.repeat(20_000)]), makeMessage([]), JSON.stringify(Array(350).fill(0)))
-      .run();
+      company.id,
+      makeMessage(['é'.repeat(20_000)]),
+      makeMessage([]),
+      JSON.stringify(Array(350).fill(0)),
+    );
     const batches: { body: JobMessage }[][] = [];
     const sendBatch = async (batch: { body: JobMessage }[]) => void batches.push(batch);
     await runScheduled({ RECHECKS: { sendBatch } });

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
@@ -7,7 +6,7 @@ import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
-import { selectRow } from '../support/race.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
@@ -438,7 +437,7 @@ describe('an occurrence of a schedule', () => {
     const { email, id } = await createAllowedUser(company, { can: ['dashboards:get'] });
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const dueAt = Date.now() - 1000;
-    await env.CONTROL_DB.prepare('update schedules set next_run_at = ? where id = ?').bind(dueAt, schedule._id).run();
+    await runSql('update schedules set next_run_at = ? where id = ?', dueAt, schedule._id);
     const json = { ...toChangeableFields(await readSchedule(schedule)), name: 'Renamed' };
     await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json }));
     await runDueSchedules();

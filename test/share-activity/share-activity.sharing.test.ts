@@ -17,7 +17,7 @@ import {
 import { createSalesDashboard, createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { postDashboard } from '../visualizations/support.ts';
@@ -157,11 +157,11 @@ describe('the list of share events', () => {
     const columns = Object.keys((await selectRow('select * from dashboard_shares where id = ?', share.id)) ?? {});
     const otherColumns = { id: 'lower(hex(randomblob(12)))', token_digest: 'lower(hex(randomblob(32)))' };
     const values = columns.map((column) => otherColumns[column as keyof typeof otherColumns] ?? column);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into dashboard_shares (${columns}) select ${values} from dashboard_shares, (select value as n from json_each(?)) where id = ?`,
-    )
-      .bind(JSON.stringify(Array(1000).fill(0)), share.id)
-      .run();
+      JSON.stringify(Array(1000).fill(0)),
+      share.id,
+    );
     const countRecords = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
     const totalBefore = await countRecords();
     const countingD1 = createCountingD1();

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it, vi } from 'vitest';
 import { newSecretToken } from '../../src/kernel/ids.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
@@ -7,6 +6,7 @@ import { callApi } from '../support/api.ts';
 import { stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
+import { runSql } from '../support/race.ts';
 import {
   createSalesDashboard,
   createSalesTable,
@@ -386,9 +386,7 @@ describe('the token of a share', () => {
   it('still opens a share that was created before tokens named the company', async () => {
     const { id: shareId } = await createShare(company, id);
     const token = newSecretToken();
-    await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?')
-      .bind(await computeSha256Hex(token), shareId)
-      .run();
+    await runSql('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?', await computeSha256Hex(token), shareId);
     expect((await createShareClient(token).resolve()).status).toBe(200);
   });
 

@@ -4,7 +4,7 @@ import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/ap
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
 
@@ -22,9 +22,7 @@ const requestMailedCode = async (email: string) => {
   return readCode(readNewestMail(email));
 };
 const readCodeRow = (email: string) =>
-  env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?')
-    .bind(company.id, email)
-    .first();
+  selectRow('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?', company.id, email);
 
 describe('a mailed code', () => {
   it('signs in and marks the address as verified', async () => {
@@ -35,7 +33,7 @@ describe('a mailed code', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, user: { _id: id, email, company_id: company.id } });
     expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
-    const user = await env.CONTROL_DB.prepare('SELECT * FROM users WHERE id = ?').bind(id).first();
+    const user = await selectRow('SELECT * FROM users WHERE id = ?', id);
     expect(user).toMatchObject({ is_verified: 1, last_login_at: expect.any(Number) });
   });
 
@@ -105,7 +103,7 @@ describe('a mailed code', () => {
   it('does not sign in a user who was deactivated after the code was sent', async () => {
     const { id, email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     expect((await verifyCode(email, code)).body.error).toBe('INVALID_CODE');
   });
 
@@ -131,7 +129,7 @@ describe('a request for a code', () => {
       'an inactive user',
       async () => {
         const { id, email } = await createAllowedUser(company);
-        await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+        await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
         return email;
       },
     ],

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { callApi, createCaller } from '../support/api.ts';
@@ -6,7 +5,7 @@ import { runScheduled, stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, selectRows, sendDuringRace } from '../support/race.ts';
 import { goToNextStep, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
@@ -172,15 +171,14 @@ describe('the pending token of a sign-in with a second factor', () => {
   it('stops working when the user is deactivated', async () => {
     const { id, email, makeCode } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeCode() }))).toEqual(UNAUTHORIZED_ERROR);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
-    const readPendingRows = async () =>
-      (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
+    const readPendingRows = async () => await selectRows<{ digest: string }>('SELECT * FROM pending_second_factors');
     expect((await readPendingRows()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await readPendingRows())).not.toContain(pendingToken);
     stopClockAt(clock.now() + 600_000);

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
@@ -8,6 +7,7 @@ import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../suppo
 import { readStatusAndCode } from '../support/console.ts';
 import { runInContext } from '../support/context.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
+import { runSql } from '../support/race.ts';
 import { isSessionLive } from './support.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
@@ -147,7 +147,7 @@ describe('a change of the password', () => {
 
   it('is refused for a user without a password', async () => {
     const { id, as } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET password_hash = NULL WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET password_hash = NULL WHERE id = ?', id);
     expect(readStatusAndCode(await changePassword(as, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
   });
 });

@@ -5,7 +5,7 @@ import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
-import { createRacingEnv } from '../support/race.ts';
+import { createRacingEnv, runSql, selectRows } from '../support/race.ts';
 
 const DAY_MS = 24 * 3600_000;
 
@@ -85,7 +85,7 @@ describe('POST /v1/auth/login', () => {
 
   it('refuses an inactive user who sends the right password', async () => {
     const { id, slug, owner } = await createOwnedCompany();
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE company_id = ?', id);
     const right = await logIn(slug, owner.email, owner.password);
     expect([right.status, right.body.error]).toEqual([403, 'FORBIDDEN']);
     expect((await logIn(slug, owner.email, 'wrong-password')).status).toBe(400);
@@ -110,9 +110,7 @@ describe('POST /v1/auth/login', () => {
     const longPassword = `${'Çá'.repeat(60)}Straße`;
     const { id, email } = await createAllowedUser(company);
     const readHash = async (password: string) => {
-      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2')
-        .bind(await hashPassword(password), id)
-        .run();
+      await runSql('update users set password_hash = ?1 where id = ?2', await hashPassword(password), id);
     };
     for (const [set, typed] of [
       ['NFC', 'NFD'],
@@ -137,7 +135,7 @@ describe('POST /v1/auth/login', () => {
         return String(this);
       });
       const formerHash = await hashPassword(decomposedPassword).finally(() => normalizeSpy.mockRestore());
-      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2').bind(formerHash, id).run();
+      await runSql('update users set password_hash = ?1 where id = ?2', formerHash, id);
       expect((await logIn(company.slug, email, password.normalize(normalizeTyped))).status).toBe(200);
       const storedHash = await env.CONTROL_DB.prepare('select password_hash from users where id = ?')
         .bind(id)
@@ -276,7 +274,7 @@ describe('POST /v1/auth/refresh', () => {
 
   it('stores refresh tokens only as digests', async () => {
     const { refreshToken } = await createOwnedCompany();
-    const sessionsText = JSON.stringify((await env.CONTROL_DB.prepare('SELECT * FROM sessions').all()).results);
+    const sessionsText = JSON.stringify(await selectRows('SELECT * FROM sessions'));
     expect(sessionsText).not.toContain(decodeJwt(refreshToken).jti as string);
     expect(sessionsText).not.toContain(refreshToken);
   });

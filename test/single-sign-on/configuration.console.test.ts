@@ -4,6 +4,7 @@ import { BASE_URL } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
 import { CONSOLE_RETURN_URL, configureSso, makeCallbackUrl, requestSignInStart, startSignIn } from './support.ts';
@@ -39,9 +40,7 @@ describe('the configuration of single sign-on', () => {
       ...timestamps,
     });
     expect((await company.as.get(SSO_CONFIG_PATH)).body).toEqual(answerToPut.body);
-    const row = await env.CONTROL_DB.prepare('SELECT * FROM sso_configurations WHERE company_id = ?')
-      .bind(company.id)
-      .first();
+    const row = await selectRow('SELECT * FROM sso_configurations WHERE company_id = ?', company.id);
     expect(row?.client_secret).toMatch(/^v1:/);
     expect(JSON.stringify(row)).not.toContain(oidcConfiguration.client_secret);
   });
@@ -102,7 +101,7 @@ describe('the configuration of single sign-on', () => {
       await createAllowedUser(await createOwnedCompany(), { can: ['*'] }),
     ];
     const inactiveUser = await createAllowedUser(notifiedCompany, { can: ['*'] });
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactiveUser.id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', inactiveUser.id);
     expect((await administrator.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration })).status).toBe(200);
     expect((await administrator.as.delete(SSO_CONFIG_PATH)).status).toBe(204);
     for (const address of [notifiedCompany.owner.email, administrator.email]) {

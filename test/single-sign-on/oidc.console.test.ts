@@ -4,7 +4,7 @@ import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, sendDuringRace } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { setQuotas } from '../usage/support.ts';
@@ -147,7 +147,7 @@ describe('a sign-in with an OpenID Provider', () => {
   it('refuses a user who is not active, or was deactivated before the exchange', async () => {
     const { id, email } = await createAllowedUser(company, { can: ['users:list'] });
     const { code } = readRedirect(await signInByProvider(email));
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     const deactivatedExchange = await exchangeCode(code as string);
     expect([deactivatedExchange.status, deactivatedExchange.body.error]).toEqual([403, 'FORBIDDEN']);
     expect(readRedirect(await signInByProvider(email)).error).toBe('user_not_active');
@@ -155,7 +155,7 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('asks a user who has a second factor for a code', async () => {
     const { id, email } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET mfa_enabled = 1 WHERE id = ?', id);
     const { status, body } = await exchangeCode(readRedirect(await signInByProvider(email)).code as string);
     expect(status).toBe(200);
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });

@@ -6,7 +6,7 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { listOtherSpellings } from '../support/spellings.ts';
 
@@ -156,7 +156,7 @@ describe('an ID token of an identity provider', () => {
 
   it('signs in neither an unknown person nor an inactive user', async () => {
     const { id, email } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     for (const address of ['stranger@elsewhere.test', email]) {
       const { status, body } = await signIn(await createIdToken({ claims: { email: address } }));
       expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
@@ -173,7 +173,7 @@ describe('an ID token of an identity provider', () => {
   it('does not sign in a user of a similar address', async () => {
     const { id } = await createAllowedUser(company);
     const email = `kim@${company.slug}.test`;
-    await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
+    await runSql('UPDATE users SET email = ? WHERE id = ?', email, id);
     const { status, body } = await signIn(await createIdToken({ claims: { email: email.replace('k', '\u212A') } }));
     expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
@@ -197,7 +197,7 @@ describe('an ID token of an identity provider', () => {
     const other = await createOwnedCompany();
     expect((await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [makePlainProvider()] } })).status).toBe(200);
     const { id } = await createAllowedUser(other);
-    await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(company.owner.email, id).run();
+    await runSql('UPDATE users SET email = ? WHERE id = ?', company.owner.email, id);
     const token = await createIdToken();
     expect((await signIn(token)).status).toBe(200);
     expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
@@ -220,7 +220,7 @@ describe('an ID token of an identity provider', () => {
 
   it('asks a user who has a second factor for a code', async () => {
     const { id, email } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET mfa_enabled = 1 WHERE id = ?', id);
     const { status, body } = await signIn(await createIdToken({ claims: { email } }));
     expect(status).toBe(200);
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });

@@ -85,11 +85,28 @@ export const sendTwice = (
   request: (env?: Record<string, string>) => Promise<ApiResponse>,
 ): Promise<ApiResponse> => sendDuringRace(pattern, () => expectSuccess(request()), request);
 
-/** Reads a row of the control database directly, without the API. */
-export const selectRow = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>
+/** Runs a statement in the control database directly, without the API. */
+export const runSql = (sql: string, ...values: unknown[]): Promise<unknown> =>
   env.CONTROL_DB.prepare(sql)
     .bind(...values)
-    .first<Row>();
+    .run();
+
+/** Reads rows of the control database directly, without the API. */
+export const selectRows = async <Row extends object = Record<string, unknown>>(
+  sql: string,
+  ...values: unknown[]
+): Promise<Row[]> =>
+  (
+    await env.CONTROL_DB.prepare(sql)
+      .bind(...values)
+      .all<Row>()
+  ).results;
+
+/** Reads the first row of the control database that a query finds. */
+export const selectRow = async <Row extends object = Record<string, unknown>>(
+  sql: string,
+  ...values: unknown[]
+): Promise<Row | null> => (await selectRows<Row>(sql, ...values))[0] ?? null;
 
 /** Counts rows of the control database. */
 export async function countRows(sql: string, ...values: unknown[]): Promise<number> {

@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createTableClient } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeFileOf } from './staged-job.ts';
 import { loadFiles, queryDatabase, readRows, undoJob } from './support.ts';
@@ -50,9 +50,7 @@ describe('uploads that were loaded before uploads could be undone', () => {
     const replacedJob = await loadFiles(company, [makeFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
     earlierJobIds = [createdJob, appendedJob, replacedJob].map(({ _id: id }) => id);
     await queryDatabase(company, (database) => database.query(SCHEMA_3_ROLLBACK_SQL));
-    await env.CONTROL_DB.prepare('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?')
-      .bind(company.id)
-      .run();
+    await runSql('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?', company.id);
   });
 
   it('are listed with their counts and times, and cannot be undone', async () => {

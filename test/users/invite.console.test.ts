@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
@@ -6,7 +5,7 @@ import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -118,7 +117,7 @@ describe('an invitation', () => {
       expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
       expect(answer.body.details.ids).toEqual([unknownGroupId]);
       expect(listMailsTo(email)).toEqual([]);
-      const foundUser = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).first();
+      const foundUser = await selectRow('SELECT id FROM users WHERE email = ?', email);
       expect(foundUser).toBeNull();
     }
   });

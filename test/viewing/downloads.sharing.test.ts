@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { describe, expect, it, vi } from 'vitest';
 import { createEmbedToken, createSigningKey, hostToken } from '../embeds/support.ts';
@@ -6,6 +5,7 @@ import { createShareContext, makeDashboardGrant, signInOutsider } from '../share
 import { createSalesDashboard, createSalesTable, createShare, policy } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
@@ -155,9 +155,7 @@ describe('a download of a shared dashboard', () => {
   it('is refused for a share that was stored before downloads existed', async () => {
     const { share, execute } = await createLinkExecutor();
     const options = '{"allowed_origins":[],"hide_header":false,"hide_controls":false}';
-    await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?')
-      .bind(options, share.id)
-      .run();
+    await runSql('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?', options, share.id);
     expect(readRefusal(await execute(makeCsvQuery()))).toEqual([403, 'DOWNLOADS_DISABLED']);
     const shownShare = await expectSuccess(company.as.get(`/api/v1/dashboard-shares/${share.id}`));
     expect(shownShare.embed_options.allow_downloads).toBe(false);

@@ -9,7 +9,7 @@ import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
-import { countRows } from '../support/race.ts';
+import { countRows, runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
@@ -207,11 +207,11 @@ describe('a webhook event', () => {
     await createEndpoint(own, receiver);
     await createEndpoint(other, theirs);
     await expectSuccess(operator.patch(makePath(own), { json: { status: 'suspended' } }));
-    await env.CONTROL_DB.prepare(
+    await runSql(
       "INSERT INTO events SELECT 'e' || value, ?, 'group.deleted', '{}', 0 FROM json_each(?)",
-    )
-      .bind(own.id, JSON.stringify(Array.from({ length: 500 }, (_, n) => n)))
-      .run();
+      own.id,
+      JSON.stringify(Array.from({ length: 500 }, (_, n) => n)),
+    );
     for (let n = 0; n < 3; n += 1) await expectSuccess(other.as.post('/v1/groups', { json: makeGroupInput() }));
     await waitForArrivals(theirs, 3);
     const { meta, results } = await env.CONTROL_DB.prepare(COMPANIES_WITH_EVENTS).run();

@@ -6,7 +6,7 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/race.ts';
+import { countRows, runSql, selectRow } from '../support/race.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;
@@ -128,9 +128,7 @@ describe('a webhook endpoint', () => {
     const mailRequestsQuery = "mail_requests where kind = 'webhook_disabled' and about = ?";
     await expect.poll(() => countRows(mailRequestsQuery, _id)).toBe(1);
     // The mails of queue messages are not seen here: this one is sent again.
-    await env.CONTROL_DB.prepare(`update ${mailRequestsQuery.replace(' where', ' set due_at = 0 where')}`)
-      .bind(_id)
-      .run();
+    await runSql(`update ${mailRequestsQuery.replace(' where', ' set due_at = 0 where')}`, _id);
     await runScheduled();
     const mail = readNewestMail(company.owner.email);
     expect(mail.subject).toMatch(/^A webhook endpoint of .+ is disabled$/);

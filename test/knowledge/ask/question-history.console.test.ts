@@ -1,9 +1,8 @@
-import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { advanceClock, runScheduled } from '../../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { countRows, sendDuringRace } from '../../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createModel, NO_MODEL_ENV } from '../model.ts';
 import { KNOWLEDGE_PATH, makeName, UNKNOWN_ID } from '../support.ts';
@@ -115,44 +114,43 @@ describe('an asked question', () => {
             json: { question: makeName('One'), query: { metrics: ['Orders'] } },
           }),
         );
-        await env.CONTROL_DB.prepare(
+        await runSql(
           `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
            insert into knowledge_verified_questions
            select id || '-' || i, company_id, question, question_key || ' ' || i, query, status, stale_reason, version,
              verified_by, verified_at, last_checked_at, created_at, updated_at
            from knowledge_verified_questions, n where id = ?`,
-        )
-          .bind(_id)
-          .run();
+          _id,
+        );
       },
       (racingEnv) => acceptQuestion(body.question_id, racingEnv),
     );
     expect(readStatusAndCode(await failedAcceptance)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
     expect((await readNewest()).accepted_as).toBeNull();
-    await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
+    await runSql(`delete from knowledge_verified_questions where id like '%-%'`);
   });
 
   it('is kept while it is among the last ten thousand of its company, and then deleted', async () => {
     const { body } = await askQuestion(ownerCaller, 'The first?', (await createModel(REFUSAL)).env);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
-    )
-      .bind(company.id, body.question_id)
-      .run();
+      company.id,
+      body.question_id,
+    );
     const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
-    await env.CONTROL_DB.prepare(`update knowledge_asked_questions set number = 1 where id = ?`)
-      .bind(body.question_id)
-      .run();
+    await runSql(`update knowledge_asked_questions set number = 1 where id = ?`, body.question_id);
     const insertQuestions = (number: number) =>
-      env.CONTROL_DB.prepare(
+      runSql(
         `insert into knowledge_asked_questions select id || '-', company_id, ?, question, asked_by, asked_at, kind, query,
            explanation, verified_question_id, accepted_as, model, usage from knowledge_asked_questions where id = ?`,
-      )
-        .bind(number, body.question_id)
-        .run();
-    await env.CONTROL_DB.prepare('delete from knowledge_asked_questions where company_id = ? and id <> ?')
-      .bind(company.id, body.question_id)
-      .run();
+        number,
+        body.question_id,
+      );
+    await runSql(
+      'delete from knowledge_asked_questions where company_id = ? and id <> ?',
+      company.id,
+      body.question_id,
+    );
     await insertQuestions(9_999);
     await askQuestion(ownerCaller, 'The last?', (await createModel(REFUSAL)).env);
     expect(await countStored()).toBe(1);
