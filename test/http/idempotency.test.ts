@@ -1,12 +1,12 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, type Caller, callApi, type RequestOptions } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows, runSql, sendDuringRace } from '../support/race.ts';
@@ -574,12 +574,9 @@ describe('an idempotency key in use', () => {
   });
 });
 
-describe('rows of a company’s tables', () => {
-  let owner: Company;
-  beforeAll(async () => {
-    owner = await createProvisionedCompany();
-  });
+const owner = await createProvisionedCompany();
 
+describe('rows of a company’s tables', () => {
   it('are inserted once when the request is repeated under an idempotency key', async () => {
     const id = await createTable(owner.as, 'notes', [column('text')]);
     const insertRow = (key: string) =>

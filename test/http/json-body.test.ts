@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
@@ -219,12 +219,9 @@ const BODILESS_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   ),
 );
 
-describe('JSON that is sent to a route without a body', () => {
-  let directory: Caller;
-  beforeAll(async () => {
-    directory = await createDirectory(company);
-  });
+const directory = await createDirectory(company);
 
+describe('JSON that is sent to a route without a body', () => {
   const chooseCaller = (credential: Credential, access: RouteAccess): Caller =>
     access === 'operator'
       ? createCaller(env.PLATFORM_ADMIN_TOKEN)

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
@@ -20,16 +20,13 @@ const readInvalidFields = async (fields: Record<string, unknown>): Promise<strin
   return body.validation_errors.map(({ field, code }: Record<string, string>) => [field, code]);
 };
 
-describe('the mapping of a semantic item to tables', () => {
-  let ordersTableId: string;
-  beforeAll(async () => {
-    ordersTableId = await createTable(ownerCaller, 'orders', [
-      column('total', 'decimal'),
-      column('customer_id', 'integer'),
-    ]);
-    await createTable(ownerCaller, 'customers', [column('name')]);
-  });
+const ordersTableId = await createTable(ownerCaller, 'orders', [
+  column('total', 'decimal'),
+  column('customer_id', 'integer'),
+]);
+await createTable(ownerCaller, 'customers', [column('name')]);
 
+describe('the mapping of a semantic item to tables', () => {
   it('is valid when tables, by name or id, and columns exist', async () => {
     expect(
       await readInvalidFields({

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listPersonalColumns } from '../../src/db/shown-columns.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
@@ -136,15 +136,11 @@ async function storePerson(company: Company): Promise<StoredPerson> {
 
 const failToSend = () => Promise.reject(new Error('The queue is away.'));
 
-describe('the stored data about a person', () => {
-  let person: StoredPerson;
-  let ownUser: Awaited<ReturnType<typeof createAllowedUser>>;
-  beforeAll(async () => {
-    const company = await createProvisionedCompany();
-    person = await storePerson(company);
-    ownUser = await createAllowedUser(company, { can: ['users:list'] });
-  });
+const company = await createProvisionedCompany();
+const person = await storePerson(company);
+const ownUser = await createAllowedUser(company, { can: ['users:list'] });
 
+describe('the stored data about a person', () => {
   it('is shown to administrators, by kind, in every role, and without secrets', async () => {
     const answer = await person.company.as.get(makePath(person.email.toUpperCase()));
     expect([answer.status, answer.body.email]).toEqual([200, person.email]);

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
@@ -6,7 +6,7 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { createShare } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { readNewestMail } from '../support/mail.ts';
@@ -216,16 +216,12 @@ describe('a service token', () => {
   });
 });
 
-describe('a resource made with a service token', () => {
-  let testCompany: Company;
-  let id: string;
-  beforeAll(async () => {
-    const provisionedCompany = await createProvisionedCompany();
-    const serviceAccount = await createAllowedAccount(provisionedCompany, makeAllow('*'));
-    testCompany = { ...provisionedCompany, as: await createTokenCaller(serviceAccount) };
-    id = serviceAccount.id;
-  });
+const provisionedCompany = await createProvisionedCompany();
+const serviceAccount = await createAllowedAccount(provisionedCompany, makeAllow('*'));
+const testCompany = { ...provisionedCompany, as: await createTokenCaller(serviceAccount) };
+const id = serviceAccount.id;
 
+describe('a resource made with a service token', () => {
   it('names its service account as its creator', async () => {
     const { as } = testCompany;
     const tableId = await createTable(as, 'orders', [column('total', 'decimal')]);

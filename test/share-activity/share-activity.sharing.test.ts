@@ -1,5 +1,5 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
@@ -54,18 +54,13 @@ const createEvent = (companyId: string, otherFields: Partial<ShareEvent>): Share
   ...otherFields,
 });
 
-describe('the list of share events', () => {
-  let company: Company;
-  let id: string;
-  let visualization: string;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    await createSalesTable(company);
-    const salesDashboard = await createSalesDashboard(company);
-    id = salesDashboard.dashboard._id;
-    visualization = salesDashboard.rows._id;
-  });
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const salesDashboard = await createSalesDashboard(company);
+const id = salesDashboard.dashboard._id;
+const visualization = salesDashboard.rows._id;
 
+describe('the list of share events', () => {
   it('shows what happened to a share, who did it and from where', async () => {
     const share = await createShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
     await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });

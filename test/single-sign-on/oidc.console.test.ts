@@ -36,13 +36,10 @@ async function registerClient(
   return { type: 'oidc', issuer: inject('oidcIssuer'), client_id, client_secret };
 }
 
-describe('a sign-in with an OpenID Provider', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createOwnedCompany();
-    await configureSso(company, await registerClient(company));
-  });
+const company = await createOwnedCompany();
+await configureSso(company, await registerClient(company));
 
+describe('a sign-in with an OpenID Provider', () => {
   /** Signs in at the provider as a person would. @returns the answer of our callback */
   async function signInByProvider(as: string, to = company): Promise<ApiResponse> {
     const callbackAddress = await signInAtProvider(await startSignIn(to), {

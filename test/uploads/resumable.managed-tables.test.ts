@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
   createTestQueue,
@@ -36,12 +36,9 @@ const createTestQueueEnv = () => createTestQueue().env as never;
 const formatDigest = (algorithm: string, bytes: Uint8Array) =>
   `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}`;
 
-describe('a resumable upload', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('a resumable upload', () => {
   it('becomes an ordinary upload job once its last byte has arrived', async () => {
     const queue = createTestQueue();
     const text = Buffer.from(csvTable(100));

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storeAuditRecord } from '../../src/jobs/audit-queue.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
@@ -122,13 +122,10 @@ describe('the usage of an organization', () => {
   });
 });
 
-describe('the usage counts of executions and loaded rows', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    await createSalesTable(company);
-  });
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
+describe('the usage counts of executions and loaded rows', () => {
   it('include every execution of SQL for users, viewers and schedules, failed or not', async () => {
     const usageBefore = await readTodaysUsage(company);
     const validChart = await postVisualization(company.as, 'SELECT count(*) FROM sales');

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
@@ -241,17 +241,14 @@ describe('the quota of AI model calls per day', () => {
   });
 });
 
+const company = await createProvisionedCompany();
+const table = await createTable(company.as, 'kept', [column('a')]);
+await createTableClient(company.as, table).insert([{ a: 'first' }]);
+
 describe('the quotas of tables and files', () => {
-  let company: Company;
-  let table: string;
   const makeQuotaRows = (count: number) =>
     makeFile('rows.csv', `a\n${Array.from({ length: count }, (_, row) => `${'x'.repeat(500)}${row}`).join('\n')}\n`);
   const columns = [column('a')];
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    table = await createTable(company.as, 'kept', [column('a')]);
-    await createTableClient(company.as, table).insert([{ a: 'first' }]);
-  });
   afterEach(() => setQuotas(company, {}));
 
   it('are shown with the current usage, which the list of organizations shows too', async () => {

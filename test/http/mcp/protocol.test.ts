@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
@@ -282,11 +282,9 @@ describe('the result of a tool', () => {
   });
 });
 
+const serviceAccount = await createAllowedAccount(company, makeAllow('managed-tables:list'));
+
 describe('a caller of /mcp', () => {
-  let serviceAccount: ServiceAccount;
-  beforeAll(async () => {
-    serviceAccount = await createAllowedAccount(company, makeAllow('managed-tables:list'));
-  });
   const createKeyAgent = ({ key }: ServiceAccount, secret = key.secret_key) =>
     createAgent(`Bearer ${key.access_key}:${secret}`);
 
