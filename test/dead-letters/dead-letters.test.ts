@@ -133,26 +133,24 @@ describe('a dead letter (a queue message that no consumer could handle)', () => 
   });
 });
 
-describe('dead letters whose queue is unknown', () => {
-  it('do not prevent other dead letters from being sent again, however many there are', async () => {
-    const unknownLetters = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
-    await deliverBatch('data-console-nothing-dead', unknownLetters);
-    await requestReplay();
-    vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const validRecord = record('d'.repeat(24));
-    // Behind all of them.
-    await deliverBatch('data-console-share-events-dead', [{ id: 'another', body: 'anything' }]);
-    await deliverBatch('data-console-audit-dead', [{ id: 'good', body: validRecord }]);
-    await requestReplay();
-    await runScheduled();
-    await runScheduled();
-    await vi.waitFor(async () => expect(await listAuditRecords(validRecord.id)).toHaveLength(1), {
-      timeout: 15_000,
-      interval: 100,
-    });
-    expect((await listReplayed()).map(({ id }) => id)).toContain('good');
-    expect(await listLetters()).toHaveLength(101);
+it('dead letters whose queue is unknown do not prevent other dead letters from being sent again, however many there are', async () => {
+  const unknownLetters = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
+  await deliverBatch('data-console-nothing-dead', unknownLetters);
+  await requestReplay();
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const validRecord = record('d'.repeat(24));
+  // Behind all of them.
+  await deliverBatch('data-console-share-events-dead', [{ id: 'another', body: 'anything' }]);
+  await deliverBatch('data-console-audit-dead', [{ id: 'good', body: validRecord }]);
+  await requestReplay();
+  await runScheduled();
+  await runScheduled();
+  await vi.waitFor(async () => expect(await listAuditRecords(validRecord.id)).toHaveLength(1), {
+    timeout: 15_000,
+    interval: 100,
   });
+  expect((await listReplayed()).map(({ id }) => id)).toContain('good');
+  expect(await listLetters()).toHaveLength(101);
 });
 
 describe('dead letters that were sent again', () => {

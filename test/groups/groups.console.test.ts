@@ -197,26 +197,24 @@ describe('a global group', () => {
   });
 });
 
-describe('the list of groups', () => {
-  it('pages through all groups once, with or without the global groups', async () => {
-    const crowdedCompany = await createOwnedCompany();
-    const createdIds: string[] = [];
-    for (let count = 0; count < 3; count += 1) createdIds.push((await createConsoleGroup(crowdedCompany))._id);
-    const { administrators, viewers } = await readGlobalGroups(crowdedCompany);
-    const readIds = async (query: string) => {
-      const seenIds: string[] = [];
-      for (const page of [1, 2, 3]) {
-        const { body } = await crowdedCompany.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
-        seenIds.push(...body.records.map((group: { _id: string }) => group._id));
-        expect([body.quantity, body.records.length]).toEqual([body.records.length, body.quantity]);
-        expect(body.total).toBe(query.endsWith('false') ? 3 : 5);
-      }
-      return seenIds.toSorted();
-    };
-    expect(await readIds('')).toEqual([...createdIds, administrators, viewers].toSorted());
-    expect(await readIds('&include_global=true')).toEqual([...createdIds, administrators, viewers].toSorted());
-    expect(await readIds('&include_global=false')).toEqual(createdIds.toSorted());
-  });
+it('the list of groups pages through all groups once, with or without the global groups', async () => {
+  const crowdedCompany = await createOwnedCompany();
+  const createdIds: string[] = [];
+  for (let count = 0; count < 3; count += 1) createdIds.push((await createConsoleGroup(crowdedCompany))._id);
+  const { administrators, viewers } = await readGlobalGroups(crowdedCompany);
+  const readIds = async (query: string) => {
+    const seenIds: string[] = [];
+    for (const page of [1, 2, 3]) {
+      const { body } = await crowdedCompany.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
+      seenIds.push(...body.records.map((group: { _id: string }) => group._id));
+      expect([body.quantity, body.records.length]).toEqual([body.records.length, body.quantity]);
+      expect(body.total).toBe(query.endsWith('false') ? 3 : 5);
+    }
+    return seenIds.toSorted();
+  };
+  expect(await readIds('')).toEqual([...createdIds, administrators, viewers].toSorted());
+  expect(await readIds('&include_global=true')).toEqual([...createdIds, administrators, viewers].toSorted());
+  expect(await readIds('&include_global=false')).toEqual(createdIds.toSorted());
 });
 
 describe('the permissions of a group', () => {

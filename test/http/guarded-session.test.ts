@@ -156,14 +156,12 @@ describe('the list of tables and columns that decide access', () => {
   });
 });
 
-describe('a change of access that affects no principal', () => {
-  it('does not call the company’s Durable Object', async () => {
-    const gates = { getByName: () => expect.unreachable('The gate was asked.') };
-    const { id } = await createOwnedCompany();
-    await runInContext({ kind: 'anonymous' }, async (ctx) => {
-      Object.assign(ctx.bindings, { ORGANIZATION_GATE: gates });
-      const sessionUpdate = ctx.db.update(sessions).set({ endedAt: 0 }).where(sql`0`);
-      await ctx.changeAccess({ companyId: id, principals: [] }, () => commit(ctx.db, { ended: sessionUpdate }));
-    });
+it('a change of access that affects no principal does not call the company’s Durable Object', async () => {
+  const gates = { getByName: () => expect.unreachable('The gate was asked.') };
+  const { id } = await createOwnedCompany();
+  await runInContext({ kind: 'anonymous' }, async (ctx) => {
+    Object.assign(ctx.bindings, { ORGANIZATION_GATE: gates });
+    const sessionUpdate = ctx.db.update(sessions).set({ endedAt: 0 }).where(sql`0`);
+    await ctx.changeAccess({ companyId: id, principals: [] }, () => commit(ctx.db, { ended: sessionUpdate }));
   });
 });

@@ -63,31 +63,29 @@ describe('a JSON body', () => {
   });
 });
 
-describe('a JSON body that is no UTF-8', () => {
-  it.each<
-    [string, (requestOptions: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]
-  >([
-    [
-      'the organization API',
-      (requestOptions) => createCaller('operator-token-of-the-tests').post('/admin/organizations', requestOptions),
-      '{"name":"Jos\xe9"}',
-    ],
-    ['a sign-in', (requestOptions) => callApi('POST', '/v1/auth/login', requestOptions), '{"password":"\xe9\xe8"}'],
-    ['rows', (requestOptions) => company.as.post(ROWS_PATH, requestOptions), '{"rows":[{"a":"\xe9"}]}'],
-    [
-      'a directory',
-      async (requestOptions) => (await createDirectory(company)).post('/scim/v2/Users', requestOptions),
-      '{"a":"\xff"}',
-    ],
-    [
-      'a tool',
-      (requestOptions) => company.as.post('/mcp', requestOptions),
-      '{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
-    ],
-  ])('is refused as malformed: %s', async (_what, sendBody, text) => {
-    const { status, body } = await sendBody({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
-    expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('JSON')]);
-  });
+it.each<
+  [string, (requestOptions: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]
+>([
+  [
+    'the organization API',
+    (requestOptions) => createCaller('operator-token-of-the-tests').post('/admin/organizations', requestOptions),
+    '{"name":"Jos\xe9"}',
+  ],
+  ['a sign-in', (requestOptions) => callApi('POST', '/v1/auth/login', requestOptions), '{"password":"\xe9\xe8"}'],
+  ['rows', (requestOptions) => company.as.post(ROWS_PATH, requestOptions), '{"rows":[{"a":"\xe9"}]}'],
+  [
+    'a directory',
+    async (requestOptions) => (await createDirectory(company)).post('/scim/v2/Users', requestOptions),
+    '{"a":"\xff"}',
+  ],
+  [
+    'a tool',
+    (requestOptions) => company.as.post('/mcp', requestOptions),
+    '{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
+  ],
+])('a JSON body that is no UTF-8 is refused as malformed: %s', async (_what, sendBody, text) => {
+  const { status, body } = await sendBody({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
+  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('JSON')]);
 });
 
 describe('a JSON body of many values', () => {

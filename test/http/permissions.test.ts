@@ -60,19 +60,17 @@ describe('a route that needs a credential', () => {
   );
 });
 
-describe('a route that a token opens', () => {
-  it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
-    '$route refuses an unknown token',
-    async ({ contract }) => {
-      const { status } = await callApi(
-        contract.method.toUpperCase(),
-        makeAddress(contract),
-        makeInvalidRequest(contract),
-      );
-      expect(status).toBe(401);
-    },
-  );
-});
+it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
+  'a route that a token opens $route refuses an unknown token',
+  async ({ contract }) => {
+    const { status } = await callApi(
+      contract.method.toUpperCase(),
+      makeAddress(contract),
+      makeInvalidRequest(contract),
+    );
+    expect(status).toBe(401);
+  },
+);
 
 describe('a route that asks for a permission (an action)', () => {
   const guardedRoutes = ROUTES.flatMap(({ action, credential, ...rest }) =>

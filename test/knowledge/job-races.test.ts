@@ -177,16 +177,14 @@ describe('a job that is cancelled', () => {
   });
 });
 
-describe('the start of a generation', () => {
-  it('is refused when another generation starts first, and leaves no stored text', async () => {
-    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
-    const postJob = (json: unknown, extraEnv = {}) =>
-      ownerCaller.post(JOBS_PATH, { json, env: { ...runner.env, ...extraEnv } });
-    const startConcurrently = () => expectSuccess(postJob({}));
-    const answer = await sendDuringRace(/^insert into "knowledge_jobs"/, startConcurrently, (env) =>
-      postJob({ text: 'x' }, env),
-    );
-    expect(readStatusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);
-    expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
-  });
+it('the start of a generation is refused when another generation starts first, and leaves no stored text', async () => {
+  const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
+  const postJob = (json: unknown, extraEnv = {}) =>
+    ownerCaller.post(JOBS_PATH, { json, env: { ...runner.env, ...extraEnv } });
+  const startConcurrently = () => expectSuccess(postJob({}));
+  const answer = await sendDuringRace(/^insert into "knowledge_jobs"/, startConcurrently, (env) =>
+    postJob({ text: 'x' }, env),
+  );
+  expect(readStatusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);
+  expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
 });

@@ -19,28 +19,24 @@ const readVersions = async (id: string) =>
 const RESOURCE_INSERT_PATTERN = /^insert into "knowledge_resources"/;
 const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
 
-describe('the creation of a concept', () => {
-  it('is refused when another concept of its name is created first', async () => {
-    const json = { name: makeName('race'), description: 'What it is.' };
-    const createAgain = (env: Record<string, string> = {}) =>
-      ownerCaller.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await sendTwice(RESOURCE_INSERT_PATTERN, createAgain);
-    expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
-  });
+it('the creation of a concept is refused when another concept of its name is created first', async () => {
+  const json = { name: makeName('race'), description: 'What it is.' };
+  const createAgain = (env: Record<string, string> = {}) =>
+    ownerCaller.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
+  const answer = await sendTwice(RESOURCE_INSERT_PATTERN, createAgain);
+  expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
 });
 
-describe('a change of a concept', () => {
-  it('keeps fields that another change sets meanwhile', async () => {
-    const id = await createConcept(ownerCaller);
-    const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
-      ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
-    const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
-    const { status, body } = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
-      changeConcept({ aliases: ['a'] }, env),
-    );
-    expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
-    expect(await readVersions(id)).toBe(3);
-  });
+it('a change of a concept keeps fields that another change sets meanwhile', async () => {
+  const id = await createConcept(ownerCaller);
+  const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
+    ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
+  const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
+  const { status, body } = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
+    changeConcept({ aliases: ['a'] }, env),
+  );
+  expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
+  expect(await readVersions(id)).toBe(3);
 });
 
 describe('a change of a concept whose next version already exists', () => {

@@ -143,18 +143,16 @@ describe('a permission', () => {
   });
 });
 
-describe('the list of permissions', () => {
-  it('contains all permissions of the company, also in pages', async () => {
-    const crowdedCompany = await createOwnedCompany();
-    const createdIds: string[] = [];
-    for (let count = 0; count < 21; count += 1) createdIds.push(await createPermission(crowdedCompany));
-    const wholeList = await expectSuccess(crowdedCompany.as.get('/v1/permissions'));
-    expect([wholeList.total, wholeList.quantity]).toEqual([21, 21]);
-    const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
-    expect(listIds(wholeList).toSorted()).toEqual(createdIds.toSorted());
-    const pages = [];
-    for (const page of [1, 2, 3])
-      pages.push(...listIds(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
-    expect(pages).toEqual(listIds(wholeList));
-  });
+it('the list of permissions contains all permissions of the company, also in pages', async () => {
+  const crowdedCompany = await createOwnedCompany();
+  const createdIds: string[] = [];
+  for (let count = 0; count < 21; count += 1) createdIds.push(await createPermission(crowdedCompany));
+  const wholeList = await expectSuccess(crowdedCompany.as.get('/v1/permissions'));
+  expect([wholeList.total, wholeList.quantity]).toEqual([21, 21]);
+  const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
+  expect(listIds(wholeList).toSorted()).toEqual(createdIds.toSorted());
+  const pages = [];
+  for (const page of [1, 2, 3])
+    pages.push(...listIds(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
+  expect(pages).toEqual(listIds(wholeList));
 });

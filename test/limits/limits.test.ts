@@ -200,9 +200,7 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
   });
 });
 
-describe('the table of the platform’s limits', () => {
-  it('names a document of Cloudflare for each limit', () => {
-    for (const { documentUrl } of Object.values(LIMITS))
-      expect(documentUrl).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
-  });
+it('the table of the platform’s limits names a document of Cloudflare for each limit', () => {
+  for (const { documentUrl } of Object.values(LIMITS))
+    expect(documentUrl).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
 });

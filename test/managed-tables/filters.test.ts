@@ -311,24 +311,20 @@ describe('the parameter search of the list of rows', () => {
   });
 });
 
-describe('the parameter fields of the list of rows', () => {
-  it('selects the fields, and their order, after the id', async () => {
-    const { body } = await table.rows('?fields=i,n,i&per_page=1&sort_by=-n');
-    expect(Object.entries(body.records[0])).toEqual([
-      ['id', ids[6]],
-      ['i', null],
-      ['n', 7],
-    ]);
-    expect((await table.rows('?fields=id&per_page=1')).body.records).toEqual([{ id: ids[0] }]);
-  });
+it('the parameter fields of the list of rows selects the fields, and their order, after the id', async () => {
+  const { body } = await table.rows('?fields=i,n,i&per_page=1&sort_by=-n');
+  expect(Object.entries(body.records[0])).toEqual([
+    ['id', ids[6]],
+    ['i', null],
+    ['n', 7],
+  ]);
+  expect((await table.rows('?fields=id&per_page=1')).body.records).toEqual([{ id: ids[0] }]);
 });
 
-describe('a single row', () => {
-  it('is read by its id', async () => {
-    const { body } = await table.rows('?per_page=1');
-    expect(await table.row(ids[0] as string)).toMatchObject({ status: 200, body: body.records[0] });
-    for (const id of ['00000000-0000-0000-0000-000000000000', 'x', `${ids[0]}0`]) {
-      expect((await table.row(id)).status).toBe(404);
-    }
-  });
+it('a single row is read by its id', async () => {
+  const { body } = await table.rows('?per_page=1');
+  expect(await table.row(ids[0] as string)).toMatchObject({ status: 200, body: body.records[0] });
+  for (const id of ['00000000-0000-0000-0000-000000000000', 'x', `${ids[0]}0`]) {
+    expect((await table.row(id)).status).toBe(404);
+  }
 });

@@ -354,16 +354,14 @@ describe('a refresh token', () => {
   });
 });
 
-describe('POST /oauth/revoke', () => {
-  it('ends the grant of a token, but only for the client that the token belongs to', async () => {
-    const { client, tokens, program } = await authorizeOauthClient(owner);
-    const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await registerClient() });
-    expect(other.body.error).toBe('invalid_grant');
-    expect(await readStatus(program)).toBe(200);
-    expect((await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: client })).status).toBe(200);
-    expect(await readStatus(program)).toBe(401);
-    expect((await postForm('/oauth/revoke', { token: 'nothing', client_id: client })).status).toBe(200);
-  });
+it('POST /oauth/revoke ends the grant of a token, but only for the client that the token belongs to', async () => {
+  const { client, tokens, program } = await authorizeOauthClient(owner);
+  const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await registerClient() });
+  expect(other.body.error).toBe('invalid_grant');
+  expect(await readStatus(program)).toBe(200);
+  expect((await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: client })).status).toBe(200);
+  expect(await readStatus(program)).toBe(401);
+  expect((await postForm('/oauth/revoke', { token: 'nothing', client_id: client })).status).toBe(200);
 });
 
 describe('a change of a password', () => {

@@ -509,13 +509,11 @@ describe('the pseudonym of an erased person', () => {
   });
 });
 
-describe('the list of stores with data about people', () => {
-  it('describes for each store and table which data about people it contains', () => {
-    expect(DATA_STORES.filter(({ personData }) => personData === undefined)).toEqual([]);
-    expect(
-      COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition === undefined).map(
-        ({ table }) => getControlTableName(table),
-      ),
-    ).toEqual([]);
-  });
+it('the list of stores with data about people describes for each store and table which data about people it contains', () => {
+  expect(DATA_STORES.filter(({ personData }) => personData === undefined)).toEqual([]);
+  expect(
+    COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition === undefined).map(
+      ({ table }) => getControlTableName(table),
+    ),
+  ).toEqual([]);
 });

@@ -71,21 +71,19 @@ describe('rotating the encryption key', () => {
   });
 });
 
-describe('rotating the key that API keys are derived from', () => {
-  it('keeps issued keys working until their version is removed, and derives new ones from the new version', async () => {
-    const company = await createOwnedCompany();
-    const bothVersionsOptions = { env: makeRotatedVariables('KEY_DERIVATION_SECRETS') };
-    const newOnlyOptions = { env: makeNewOnlyVariables('KEY_DERIVATION_SECRETS') };
-    const oldCaller = createSignedCaller(company.apiKey);
-    expect((await oldCaller.get('/accounts', bothVersionsOptions)).status).toBe(200);
-    const { results } = (await oldCaller.get('/service-accounts', bothVersionsOptions)).body;
-    const issuedKey = await oldCaller.post(`/service-accounts/${results[0].id}/keys`, {
-      json: {},
-      ...bothVersionsOptions,
-    });
-    expect((await createSignedCaller(issuedKey.body).get('/accounts', newOnlyOptions)).status).toBe(200);
-    expect((await oldCaller.get('/accounts', newOnlyOptions)).body.details.reason).toBe('unknown_key');
+it('rotating the key that API keys are derived from keeps issued keys working until their version is removed, and derives new ones from the new version', async () => {
+  const company = await createOwnedCompany();
+  const bothVersionsOptions = { env: makeRotatedVariables('KEY_DERIVATION_SECRETS') };
+  const newOnlyOptions = { env: makeNewOnlyVariables('KEY_DERIVATION_SECRETS') };
+  const oldCaller = createSignedCaller(company.apiKey);
+  expect((await oldCaller.get('/accounts', bothVersionsOptions)).status).toBe(200);
+  const { results } = (await oldCaller.get('/service-accounts', bothVersionsOptions)).body;
+  const issuedKey = await oldCaller.post(`/service-accounts/${results[0].id}/keys`, {
+    json: {},
+    ...bothVersionsOptions,
   });
+  expect((await createSignedCaller(issuedKey.body).get('/accounts', newOnlyOptions)).status).toBe(200);
+  expect((await oldCaller.get('/accounts', newOnlyOptions)).body.details.reason).toBe('unknown_key');
 });
 
 describe('rotating the key that tokens are signed with', () => {

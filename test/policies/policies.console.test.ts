@@ -224,14 +224,12 @@ describe('the list of policies', () => {
   });
 });
 
-describe('the list of actions', () => {
-  it('is returned to any signed-in caller, by service and as a whole', async () => {
-    const { as } = await createAllowedUser(company);
-    const { status, body } = await as.get('/v1/policies/actions');
-    expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
-    expect(Object.values(body.services).flat()).toEqual(body.all);
-    expect(body.services.company).toEqual(['company:get', 'company:update', 'company:update_sso']);
-  });
+it('the list of actions is returned to any signed-in caller, by service and as a whole', async () => {
+  const { as } = await createAllowedUser(company);
+  const { status, body } = await as.get('/v1/policies/actions');
+  expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
+  expect(Object.values(body.services).flat()).toEqual(body.all);
+  expect(body.services.company).toEqual(['company:get', 'company:update', 'company:update_sso']);
 });
 
 describe('the access to single policies', () => {

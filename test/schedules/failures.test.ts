@@ -176,13 +176,11 @@ describe('a deletion before or during a run', () => {
   });
 });
 
-describe('an empty dashboard', () => {
-  it('is mailed although it has no visualizations', async () => {
-    const schedule = await createSchedule(company.as, await postDashboard(company.as, []), {
-      recipients: [{ user_id: company.owner.id }],
-    });
-    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+it('an empty dashboard is mailed although it has no visualizations', async () => {
+  const schedule = await createSchedule(company.as, await postDashboard(company.as, []), {
+    recipients: [{ user_id: company.owner.id }],
   });
+  expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
 });
 
 describe('a scheduled mail that the mail service', () => {
@@ -379,29 +377,27 @@ describe('an interrupted attempt of a scheduled run', () => {
   });
 });
 
-describe('the record of a scheduled run', () => {
-  it('is kept for a week', async () => {
-    const schedule = await createSchedule(company.as, oneVisualization, {
-      recipients: [{ user_id: company.owner.id }],
-      status: 'paused',
-    });
-    const { last_run: sentRun } = await runScheduleNow(company.as, schedule._id);
-    await createWaitingRun(schedule);
-    const countRecords = async () => [
-      await countRows('schedule_runs where schedule_id = ?', schedule._id),
-      await countRows('schedule_deliveries where run_id = ?', sentRun.id),
-    ];
-    expect(await countRecords()).toEqual([2, 1]);
-    advanceClock(6 * 24 * HOUR_MS);
-    await runScheduled(createTestQueue().env);
-    expect(await countRecords()).toEqual([2, 1]);
-    advanceClock(8 * 24 * HOUR_MS);
-    await runScheduled(createTestQueue().env);
-    // Nobody has done the other one.
-    expect(await countRecords()).toEqual([1, 0]);
-    resetClock();
-    expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 1 });
+it('the record of a scheduled run is kept for a week', async () => {
+  const schedule = await createSchedule(company.as, oneVisualization, {
+    recipients: [{ user_id: company.owner.id }],
+    status: 'paused',
   });
+  const { last_run: sentRun } = await runScheduleNow(company.as, schedule._id);
+  await createWaitingRun(schedule);
+  const countRecords = async () => [
+    await countRows('schedule_runs where schedule_id = ?', schedule._id),
+    await countRows('schedule_deliveries where run_id = ?', sentRun.id),
+  ];
+  expect(await countRecords()).toEqual([2, 1]);
+  advanceClock(6 * 24 * HOUR_MS);
+  await runScheduled(createTestQueue().env);
+  expect(await countRecords()).toEqual([2, 1]);
+  advanceClock(8 * 24 * HOUR_MS);
+  await runScheduled(createTestQueue().env);
+  // Nobody has done the other one.
+  expect(await countRecords()).toEqual([1, 0]);
+  resetClock();
+  expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 1 });
 });
 
 describe('a manual run of a schedule', () => {

@@ -99,14 +99,10 @@ describe('requests of unknown clients', () => {
   });
 });
 
-describe('requests with a valid token', () => {
-  it('leave an event for each refusal, with the token of the request', async () => {
-    const share = await createShare(company, dashboard);
-    const eventsBefore = await listAllEvents();
-    for (let round = 0; round < 3; round++) await createShareClient(share.token).execute({ least: 1 });
-    const storedEvents = await listEventsSince(eventsBefore);
-    expect(storedEvents.map(({ type, share_id }) => [type, share_id])).toEqual(
-      Array(3).fill(['share.denied', share.id]),
-    );
-  });
+it('requests with a valid token leave an event for each refusal, with the token of the request', async () => {
+  const share = await createShare(company, dashboard);
+  const eventsBefore = await listAllEvents();
+  for (let round = 0; round < 3; round++) await createShareClient(share.token).execute({ least: 1 });
+  const storedEvents = await listEventsSince(eventsBefore);
+  expect(storedEvents.map(({ type, share_id }) => [type, share_id])).toEqual(Array(3).fill(['share.denied', share.id]));
 });

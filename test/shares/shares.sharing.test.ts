@@ -211,22 +211,20 @@ describe('a share', () => {
   });
 });
 
-describe('the view count of a share', () => {
-  it('counts executions, also those answered from the cache, but not the opening of the link', async () => {
-    const share = await createShare(company, id);
-    const link = createShareClient(share.token);
-    const readViewCount = async () => {
-      const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
-      return body.records.find((record: { id: string }) => record.id === share.id);
-    };
-    await link.resolve();
-    await expect.poll(async () => (await readViewCount()).last_accessed_at).not.toBeNull();
-    expect((await readViewCount()).view_count).toBe(0);
-    await Promise.all(Array.from({ length: 20 }, () => link.execute()));
-    await link.execute({ regions: ['nowhere'] });
-    expect((await link.execute({ unknown: 1 })).status).toBe(422);
-    await expect.poll(async () => (await readViewCount()).view_count).toBe(21);
-  });
+it('the view count of a share counts executions, also those answered from the cache, but not the opening of the link', async () => {
+  const share = await createShare(company, id);
+  const link = createShareClient(share.token);
+  const readViewCount = async () => {
+    const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
+    return body.records.find((record: { id: string }) => record.id === share.id);
+  };
+  await link.resolve();
+  await expect.poll(async () => (await readViewCount()).last_accessed_at).not.toBeNull();
+  expect((await readViewCount()).view_count).toBe(0);
+  await Promise.all(Array.from({ length: 20 }, () => link.execute()));
+  await link.execute({ regions: ['nowhere'] });
+  expect((await link.execute({ unknown: 1 })).status).toBe(422);
+  await expect.poll(async () => (await readViewCount()).view_count).toBe(21);
 });
 
 describe('the filters that are offered', () => {
@@ -252,12 +250,10 @@ describe('the filters that are offered', () => {
   });
 });
 
-describe('a share that does not exist', () => {
-  it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])(
-    'is refused: %s',
-    async (token) => {
-      const { status, body } = await callApi('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
-      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
-    },
-  );
-});
+it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])(
+  'a share that does not exist is refused: %s',
+  async (token) => {
+    const { status, body } = await callApi('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
+    expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+  },
+);

@@ -100,23 +100,19 @@ describe('a hundred wrong passwords from many networks', () => {
   });
 });
 
-describe('an outage of the control database', () => {
-  it('does not count as a wrong password', async () => {
-    const { email } = await createAllowedUser(company);
-    const outageEnv = { env: createFailingEnv(/insert into "sessions"/) };
-    for (let count = 0; count < 10; count += 1) {
-      expect((await logInFrom(HOME_IP, email, PASSWORD, outageEnv)).status).toBe(500);
-    }
-    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
-  });
+it('an outage of the control database does not count as a wrong password', async () => {
+  const { email } = await createAllowedUser(company);
+  const outageEnv = { env: createFailingEnv(/insert into "sessions"/) };
+  for (let count = 0; count < 10; count += 1) {
+    expect((await logInFrom(HOME_IP, email, PASSWORD, outageEnv)).status).toBe(500);
+  }
+  expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
 });
 
-describe('an outage during authentication', () => {
-  it('is answered 500, not as a missing credential', async () => {
-    const { as } = await createAllowedUser(company);
-    expect((await as.post('/v1/auth/logout', { env: createFailingEnv(/from "sessions"/) })).status).toBe(500);
-    expect((await as.get('/v1/auth/me')).status).toBe(200);
-  });
+it('an outage during authentication is answered 500, not as a missing credential', async () => {
+  const { as } = await createAllowedUser(company);
+  expect((await as.post('/v1/auth/logout', { env: createFailingEnv(/from "sessions"/) })).status).toBe(500);
+  expect((await as.get('/v1/auth/me')).status).toBe(200);
 });
 
 describe('the record of a sign-in attempt', () => {
@@ -167,29 +163,27 @@ describe('the record of a sign-in attempt', () => {
   });
 });
 
-describe('a call of the attempt limiter whose answer is lost', () => {
-  it('is made again and counted once', async () => {
-    const person = await createAllowedUser(company);
-    let callCount = 0;
-    const getByName = (name: string) => {
-      const limiter = getLimiter(name);
-      const loseFirstAnswer = async <T>(callResult: Promise<T>): Promise<T> => {
-        const result = await callResult;
-        callCount += 1;
-        if (callCount % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
-        return result;
-      };
-      return {
-        begin: (...attemptArguments: Parameters<AttemptLimiter['begin']>) =>
-          loseFirstAnswer<AttemptPermission>(limiter.begin(...attemptArguments) as Promise<AttemptPermission>),
-        settle: (...settleArguments: Parameters<AttemptLimiter['settle']>) =>
-          loseFirstAnswer(limiter.settle(...settleArguments)),
-      };
+it('a call of the attempt limiter whose answer is lost is made again and counted once', async () => {
+  const person = await createAllowedUser(company);
+  let callCount = 0;
+  const getByName = (name: string) => {
+    const limiter = getLimiter(name);
+    const loseFirstAnswer = async <T>(callResult: Promise<T>): Promise<T> => {
+      const result = await callResult;
+      callCount += 1;
+      if (callCount % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
+      return result;
     };
-    const losingEnv = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
-    expect((await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv)).status).toBe(200);
-    // Ten may be wrong, and begun twice each would be twenty.
-    for (let count = 0; count < 9; count += 1) await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv);
-    expect((await logInFrom(HOME_IP, person.email, PASSWORD)).status).toBe(200);
-  });
+    return {
+      begin: (...attemptArguments: Parameters<AttemptLimiter['begin']>) =>
+        loseFirstAnswer<AttemptPermission>(limiter.begin(...attemptArguments) as Promise<AttemptPermission>),
+      settle: (...settleArguments: Parameters<AttemptLimiter['settle']>) =>
+        loseFirstAnswer(limiter.settle(...settleArguments)),
+    };
+  };
+  const losingEnv = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
+  expect((await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv)).status).toBe(200);
+  // Ten may be wrong, and begun twice each would be twenty.
+  for (let count = 0; count < 9; count += 1) await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv);
+  expect((await logInFrom(HOME_IP, person.email, PASSWORD)).status).toBe(200);
 });

@@ -223,18 +223,16 @@ describe('a request for a code', () => {
   });
 });
 
-describe('the scheduled run', () => {
-  it('deletes expired codes and requests', async () => {
-    const { email } = await createAllowedUser(company);
-    await requestCode(email);
-    advanceClock(61 * MINUTE_MS);
-    await runScheduled();
-    expect(await readCodeRow(email)).toBeNull();
-    const remainingRequests = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?')
-      .bind(email)
-      .all();
-    expect(remainingRequests.results).toEqual([]);
-  });
+it('the scheduled run deletes expired codes and requests', async () => {
+  const { email } = await createAllowedUser(company);
+  await requestCode(email);
+  advanceClock(61 * MINUTE_MS);
+  await runScheduled();
+  expect(await readCodeRow(email)).toBeNull();
+  const remainingRequests = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?')
+    .bind(email)
+    .all();
+  expect(remainingRequests.results).toEqual([]);
 });
 
 /** Requests a code, and records the text of every statement that the Worker sends to the control database for it. */

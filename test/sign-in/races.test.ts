@@ -54,15 +54,13 @@ describe('a sign-in', () => {
   });
 });
 
-describe('a session', () => {
-  it('is ended once by its user', async () => {
-    const { email, as } = await createAllowedUser(company);
-    await signInAs(email, PASSWORD);
-    const { records } = await expectSuccess(as.get('/v1/auth/sessions'));
-    const { _id } = records.find((session: { current: boolean }) => !session.current);
-    const end = (env?: Record<string, string>) => as.delete(`/v1/auth/sessions/${_id}`, { env });
-    expect((await sendTwice(/^update "sessions" set "ended_at"/, end)).status).toBe(404);
-  });
+it('a session is ended once by its user', async () => {
+  const { email, as } = await createAllowedUser(company);
+  await signInAs(email, PASSWORD);
+  const { records } = await expectSuccess(as.get('/v1/auth/sessions'));
+  const { _id } = records.find((session: { current: boolean }) => !session.current);
+  const end = (env?: Record<string, string>) => as.delete(`/v1/auth/sessions/${_id}`, { env });
+  expect((await sendTwice(/^update "sessions" set "ended_at"/, end)).status).toBe(404);
 });
 
 describe('a change of the password', () => {

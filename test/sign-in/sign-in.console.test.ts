@@ -13,11 +13,9 @@ const decomposeText = (text: string) => text.normalize('NFD');
 
 const company = await createOwnedCompany();
 
-describe('GET /v1/auth/validate-company', () => {
-  it('answers whether a company of the slug exists', async () => {
-    expect((await callApi('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
-    expect((await callApi('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
-  });
+it('GET /v1/auth/validate-company answers whether a company of the slug exists', async () => {
+  expect((await callApi('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
+  expect((await callApi('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
 });
 
 describe('POST /v1/auth/login', () => {

@@ -231,22 +231,20 @@ describe('the address of a provider in production', () => {
   });
 });
 
-describe('the scheduled run', () => {
-  it('deletes sign-ins that were not finished', async () => {
-    const other = await createOwnedCompany();
-    await configureSso(other, { ...oidcConfiguration, issuer: `${inject('forgerUrl')}/plain` });
-    await startSignIn(other);
-    const count = () =>
-      env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
-    const runScheduledHandler = () =>
-      worker.scheduled({ scheduledTime: 0, cron: '* * * * *', noRetry() {} }, env, {
-        waitUntil() {},
-      } as unknown as ExecutionContext);
-    await runScheduledHandler();
-    expect(await count()).toBe(1);
-    advanceClock(10 * 60_000 + 1);
-    await runScheduledHandler();
-    resetClock();
-    expect(await count()).toBe(0);
-  });
+it('the scheduled run deletes sign-ins that were not finished', async () => {
+  const other = await createOwnedCompany();
+  await configureSso(other, { ...oidcConfiguration, issuer: `${inject('forgerUrl')}/plain` });
+  await startSignIn(other);
+  const count = () =>
+    env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
+  const runScheduledHandler = () =>
+    worker.scheduled({ scheduledTime: 0, cron: '* * * * *', noRetry() {} }, env, {
+      waitUntil() {},
+    } as unknown as ExecutionContext);
+  await runScheduledHandler();
+  expect(await count()).toBe(1);
+  advanceClock(10 * 60_000 + 1);
+  await runScheduledHandler();
+  resetClock();
+  expect(await count()).toBe(0);
 });

@@ -296,12 +296,10 @@ describe('the pinned identity of a user with more permissions than the caller', 
   });
 });
 
-describe('a company that signs in by single sign-on alone', () => {
-  it('answers SSO_REQUIRED to an invalid token, as it does to every password', async () => {
-    const other = await createOwnedCompany();
-    await expectSuccess(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
-    expect(readStatusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
-  });
+it('a company that signs in by single sign-on alone answers SSO_REQUIRED to an invalid token, as it does to every password', async () => {
+  const other = await createOwnedCompany();
+  await expectSuccess(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
+  expect(readStatusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
 });
 
 describe('the signing keys of an identity provider', () => {

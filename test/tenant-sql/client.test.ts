@@ -316,18 +316,13 @@ describe('a connection to a company’s Postgres', () => {
   });
 });
 
-describe('the migrations of a company’s Postgres', () => {
-  it('run once, however many calls migrate at the same time', async () => {
-    const company = await createProvisionedCompany();
-    const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runInCompanyDatabase(company.id, work);
-    await runInDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
-    const runMigrations = () => runInDatabase((sql) => migrateDatabase(sql, makeTenantNames(company.id).reader));
-    const concurrentRun = await runBeforeNextStatement(company.id, /INSERT INTO console.migrations/, runMigrations);
-    expect([await runMigrations(), await concurrentRun.outcome]).toEqual([
-      TENANT_SCHEMA_VERSION,
-      TENANT_SCHEMA_VERSION,
-    ]);
-    const appliedVersions = await runInDatabase((sql) => sql.query('SELECT version FROM console.migrations'));
-    expect(appliedVersions).toHaveLength(TENANT_SCHEMA_VERSION);
-  });
+it('the migrations of a company’s Postgres run once, however many calls migrate at the same time', async () => {
+  const company = await createProvisionedCompany();
+  const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runInCompanyDatabase(company.id, work);
+  await runInDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
+  const runMigrations = () => runInDatabase((sql) => migrateDatabase(sql, makeTenantNames(company.id).reader));
+  const concurrentRun = await runBeforeNextStatement(company.id, /INSERT INTO console.migrations/, runMigrations);
+  expect([await runMigrations(), await concurrentRun.outcome]).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);
+  const appliedVersions = await runInDatabase((sql) => sql.query('SELECT version FROM console.migrations'));
+  expect(appliedVersions).toHaveLength(TENANT_SCHEMA_VERSION);
 });

@@ -154,13 +154,11 @@ describe('a zip file', () => {
   });
 });
 
-describe('an upload of several files', () => {
-  it('matches columns by header, and reads each file in its own dialect', async () => {
-    const files = [
-      makeFile('a.csv', 'n,nome\n1,Ana\n'),
-      makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
-      makeFile('c.xlsx', makeSheetWorkbook(parseCells('Nome|n', 'Caio|3'))),
-    ];
-    expect(await loadValues(files)).toEqual([1, 2, 3]);
-  });
+it('an upload of several files matches columns by header, and reads each file in its own dialect', async () => {
+  const files = [
+    makeFile('a.csv', 'n,nome\n1,Ana\n'),
+    makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
+    makeFile('c.xlsx', makeSheetWorkbook(parseCells('Nome|n', 'Caio|3'))),
+  ];
+  expect(await loadValues(files)).toEqual([1, 2, 3]);
 });

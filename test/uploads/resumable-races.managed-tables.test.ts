@@ -436,12 +436,10 @@ describe('the permissions for a resumable upload', () => {
   });
 });
 
-describe('a company with nineteen unfinished resumable uploads', () => {
-  it('can begin only one more upload when two are begun at once', async () => {
-    const other = await createProvisionedCompany();
-    for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
-    const { outcome } = await runBeforeNextStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
-    const statuses = [(await requestUpload(other.as, 10)).status, (await outcome).status];
-    expect(statuses.toSorted()).toEqual([201, 429]);
-  });
+it('a company with nineteen unfinished resumable uploads can begin only one more upload when two are begun at once', async () => {
+  const other = await createProvisionedCompany();
+  for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
+  const { outcome } = await runBeforeNextStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
+  const statuses = [(await requestUpload(other.as, 10)).status, (await outcome).status];
+  expect(statuses.toSorted()).toEqual([201, 429]);
 });

@@ -503,17 +503,15 @@ describe('a resumable upload', () => {
   });
 });
 
-describe('a company', () => {
-  it('has at most twenty unfinished resumable uploads', async () => {
-    const company = await createProvisionedCompany();
-    const paths: string[] = [];
-    for (let count = 0; count < 20; count += 1) paths.push(await beginUpload(company.as, 10));
-    const refusedUpload = await requestUpload(company.as, 10);
-    expect([refusedUpload.status, refusedUpload.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
-    await deleteUpload(company.as, paths[0] as string);
-    paths[0] = await beginUpload(company.as, 10);
-    await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createTestQueueEnv() });
-    await beginUpload(company.as, 10);
-    expect((await requestUpload(company.as, 10)).status).toBe(429);
-  });
+it('a company has at most twenty unfinished resumable uploads', async () => {
+  const company = await createProvisionedCompany();
+  const paths: string[] = [];
+  for (let count = 0; count < 20; count += 1) paths.push(await beginUpload(company.as, 10));
+  const refusedUpload = await requestUpload(company.as, 10);
+  expect([refusedUpload.status, refusedUpload.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
+  await deleteUpload(company.as, paths[0] as string);
+  paths[0] = await beginUpload(company.as, 10);
+  await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createTestQueueEnv() });
+  await beginUpload(company.as, 10);
+  expect((await requestUpload(company.as, 10)).status).toBe(429);
 });

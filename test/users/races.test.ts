@@ -64,28 +64,24 @@ describe('a user who is only invited', () => {
   });
 });
 
-describe('a company', () => {
-  it('is refused a slug that another company takes meanwhile', async () => {
-    const slug = 'founded-twice';
-    const companyInput = {
-      headers: { authorization: `Bearer ${bindings.PLATFORM_ADMIN_TOKEN}` },
-      json: { name: 'Twice', slug, owner: { email: 'owner@twice.test', name: 'Olga', password: PASSWORD } },
-    };
-    const createCompany = (env?: Record<string, string>) =>
-      callApi('POST', '/admin/organizations', { ...companyInput, env });
-    expect((await sendTwice(/^insert into "companies"/, createCompany)).status).toBe(409);
-    expect(await countRows('companies where slug = ?', slug)).toBe(1);
-  });
+it('a company is refused a slug that another company takes meanwhile', async () => {
+  const slug = 'founded-twice';
+  const companyInput = {
+    headers: { authorization: `Bearer ${bindings.PLATFORM_ADMIN_TOKEN}` },
+    json: { name: 'Twice', slug, owner: { email: 'owner@twice.test', name: 'Olga', password: PASSWORD } },
+  };
+  const createCompany = (env?: Record<string, string>) =>
+    callApi('POST', '/admin/organizations', { ...companyInput, env });
+  expect((await sendTwice(/^insert into "companies"/, createCompany)).status).toBe(409);
+  expect(await countRows('companies where slug = ?', slug)).toBe(1);
 });
 
-describe('the owner of a company', () => {
-  it('is neither deactivated nor deleted, and stays in their groups', async () => {
-    const { id } = company.owner;
-    const groupId = await createPolicyGroup(company);
-    await bindUser(company, groupId, id);
-    expect((await admin.patch(makePath(id), { json: { is_active: false } })).status).toBe(409);
-    expect((await admin.delete(makePath(id))).status).toBe(409);
-    expect(await countRows('group_bindings where group_id = ?', groupId)).toBe(1);
-    expect(await isSessionLive(company.as)).toBe(true);
-  });
+it('the owner of a company is neither deactivated nor deleted, and stays in their groups', async () => {
+  const { id } = company.owner;
+  const groupId = await createPolicyGroup(company);
+  await bindUser(company, groupId, id);
+  expect((await admin.patch(makePath(id), { json: { is_active: false } })).status).toBe(409);
+  expect((await admin.delete(makePath(id))).status).toBe(409);
+  expect(await countRows('group_bindings where group_id = ?', groupId)).toBe(1);
+  expect(await isSessionLive(company.as)).toBe(true);
 });

@@ -22,24 +22,22 @@ const readGroupIds = async (id: string): Promise<string[]> => (await expectSucce
 const sendGroups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknown) =>
   company.as[method](`/v1/users/${id}/groups`, { json: { group_ids } });
 
-describe('a user', () => {
-  it('is shown with teams, groups and status', async () => {
-    const { administrators } = await readGlobalGroups(company);
-    const { status, body } = await getUser(company.owner.id);
-    expect([status, body]).toEqual([
-      200,
-      {
-        _id: company.owner.id,
-        email: company.owner.email,
-        name: 'Olga Owner',
-        company_id: company.id,
-        status: 'active',
-        teams: [],
-        group_ids: [administrators],
-        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      },
-    ]);
-  });
+it('a user is shown with teams, groups and status', async () => {
+  const { administrators } = await readGlobalGroups(company);
+  const { status, body } = await getUser(company.owner.id);
+  expect([status, body]).toEqual([
+    200,
+    {
+      _id: company.owner.id,
+      email: company.owner.email,
+      name: 'Olga Owner',
+      company_id: company.id,
+      status: 'active',
+      teams: [],
+      group_ids: [administrators],
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    },
+  ]);
 });
 
 describe('the list of users', () => {

@@ -159,46 +159,42 @@ describe('an asked question', () => {
   });
 });
 
-describe('asking a question', () => {
-  it('is limited per minute and principal if a model is called', async () => {
-    const other = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    const model = await createModel(makeAnswer({}));
-    const limitedEnv = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
-    const question = makeName('Free');
-    await expectSuccess(
-      ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
-    );
-    expect((await askQuestion(other.as, 'One?', limitedEnv)).status).toBe(200);
-    // One that comes in between counts.
-    const lateAnswer = await sendDuringRace(
-      /^insert into "knowledge_asked_questions"/,
-      () => expectSuccess(askQuestion(other.as, 'Two?', limitedEnv)),
-      (racingEnv) => askQuestion(other.as, 'Three?', { ...limitedEnv, ...racingEnv }),
-    );
-    expect([lateAnswer.status, lateAnswer.body.error, lateAnswer.headers.get('retry-after')]).toEqual([
-      429,
-      'RateLimitExceeded',
-      '60',
-    ]);
-    expect((await askQuestion(other.as, question, limitedEnv)).status).toBe(200);
-    const otherUser = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    expect((await askQuestion(otherUser.as, 'One?', limitedEnv)).status).toBe(200);
-    advanceClock(61_000);
-    expect((await askQuestion(other.as, 'Three?', limitedEnv)).status).toBe(200);
-  });
+it('asking a question is limited per minute and principal if a model is called', async () => {
+  const other = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+  const model = await createModel(makeAnswer({}));
+  const limitedEnv = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
+  const question = makeName('Free');
+  await expectSuccess(
+    ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
+  );
+  expect((await askQuestion(other.as, 'One?', limitedEnv)).status).toBe(200);
+  // One that comes in between counts.
+  const lateAnswer = await sendDuringRace(
+    /^insert into "knowledge_asked_questions"/,
+    () => expectSuccess(askQuestion(other.as, 'Two?', limitedEnv)),
+    (racingEnv) => askQuestion(other.as, 'Three?', { ...limitedEnv, ...racingEnv }),
+  );
+  expect([lateAnswer.status, lateAnswer.body.error, lateAnswer.headers.get('retry-after')]).toEqual([
+    429,
+    'RateLimitExceeded',
+    '60',
+  ]);
+  expect((await askQuestion(other.as, question, limitedEnv)).status).toBe(200);
+  const otherUser = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+  expect((await askQuestion(otherUser.as, 'One?', limitedEnv)).status).toBe(200);
+  advanceClock(61_000);
+  expect((await askQuestion(other.as, 'Three?', limitedEnv)).status).toBe(200);
 });
 
-describe('an old question', () => {
-  it('is deleted after 90 days', async () => {
-    // Of a company of its own: sessions end meanwhile.
-    const other = await createProvisionedCompany();
-    const { body } = await askQuestion(other.as, 'How old?', (await createModel(REFUSAL)).env);
-    const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
-    advanceClock(89 * 86_400_000);
-    await runScheduled();
-    expect(await countStored()).toBe(1);
-    advanceClock(91 * 86_400_000);
-    await runScheduled();
-    expect(await countStored()).toBe(0);
-  });
+it('an old question is deleted after 90 days', async () => {
+  // Of a company of its own: sessions end meanwhile.
+  const other = await createProvisionedCompany();
+  const { body } = await askQuestion(other.as, 'How old?', (await createModel(REFUSAL)).env);
+  const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
+  advanceClock(89 * 86_400_000);
+  await runScheduled();
+  expect(await countStored()).toBe(1);
+  advanceClock(91 * 86_400_000);
+  await runScheduled();
+  expect(await countStored()).toBe(0);
 });
