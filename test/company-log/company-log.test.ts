@@ -22,8 +22,7 @@ import {
 let company: string;
 let createdCount = 0;
 beforeEach(() => {
-  createdCount += 1;
-  company = `company-${createdCount}`;
+  company = `company-${++createdCount}`;
 });
 afterEach(resetSizes);
 

@@ -12,8 +12,7 @@ import { makeAuditRecord, readRecords } from '../support/log.ts';
 let company: string;
 let createdCount = 0;
 beforeEach(() => {
-  createdCount += 1;
-  company = `fed-${createdCount}`;
+  company = `fed-${++createdCount}`;
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
 });
 

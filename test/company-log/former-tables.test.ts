@@ -21,8 +21,7 @@ import {
 let company: string;
 let createdCount = 0;
 beforeEach(() => {
-  createdCount += 1;
-  company = `former-${createdCount}`;
+  company = `former-${++createdCount}`;
 });
 
 const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => {

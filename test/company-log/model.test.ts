@@ -31,8 +31,7 @@ it('the log of a company lists each record once, in a single order, with exact t
       fc.array(stepArbitrary, { minLength: 2, maxLength: 10 }),
       fc.array(filter, { minLength: 3, maxLength: 6 }),
       async (steps, filters) => {
-        createdCount += 1;
-        const company = `model-${createdCount}`;
+        const company = `model-${++createdCount}`;
         const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
         const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
         const deliveredRecords: LogRecord<'audit'>[] = [];

@@ -12,8 +12,7 @@ const NOON_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 let company: string;
 let createdCount = 0;
 beforeEach(async () => {
-  createdCount += 1;
-  company = `views-${createdCount}`;
+  company = `views-${++createdCount}`;
   stopClockAt(NOON_MS);
   await getLog(company).views([]);
 });

@@ -46,7 +46,6 @@ async function runScheduled(variables: object = {}): Promise<void> {
   await waitOnExecutionContext(executionContext);
 }
 
-/** Lists the keys with a prefix. */
 const listKeys = async (prefix: string): Promise<string[]> =>
   (await env.FILES.list({ prefix })).objects.map(({ key }) => key);
 

@@ -89,8 +89,7 @@ async function recordEvents(
 const password = 'quiet-harbour-lantern';
 let emailCount = 0;
 const makeEmail = () => {
-  emailCount += 1;
-  return `told-${emailCount}@example.com`;
+  return `told-${++emailCount}@example.com`;
 };
 const toMembers = (user: string) => [{ value: user }];
 const changeUser = (id: string, value: Record<string, unknown>) =>

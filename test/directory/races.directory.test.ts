@@ -20,8 +20,7 @@ const limitedCaller = createSecretCaller(await createAllowedAccount(company, mak
 
 let addressCount = 0;
 const makeTakenAddress = () => {
-  addressCount += 1;
-  return `mine-${addressCount}@example.com`;
+  return `mine-${++addressCount}@example.com`;
 };
 
 interface TestPerson {
@@ -50,7 +49,6 @@ async function createPerson(): Promise<TestPerson> {
   };
 }
 
-/** Creates a group that allows the given actions. */
 async function createGroupWithActions(...actions: Parameters<typeof makeAllow>): Promise<string> {
   const group = (await createConsoleGroup(company))._id;
   await expectSuccess(

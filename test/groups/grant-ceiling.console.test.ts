@@ -33,7 +33,6 @@ function expectRefused(answer: ApiResponse, action?: string): void {
   expect(answer.body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }
 
-/** Creates a group with one policy that has the given statements. */
 async function createGroupWithPolicy(...statements: Parameters<typeof storePolicy>[1]): Promise<string> {
   const { _id } = await createConsoleGroup(company);
   await expectSuccess(company.as.post(`/v1/groups/${_id}/policies/${await storePolicy(company, statements)}`));
@@ -106,8 +105,7 @@ describe('a membership of a group that may do more than the caller', () => {
       as.post('/v1/users/invite', { json: { email, group_ids } });
     let count = 0;
     for (const group of await createWiderGroups()) {
-      count += 1;
-      const email = `climber-${count}@${company.slug}.test`;
+      const email = `climber-${++count}@${company.slug}.test`;
       expectRefused(await invite(manager.as, email, await createGroupWithPolicy(makeAllow('users:list')), group));
       expect(listMailsTo(email)).toEqual([]);
       expect(readStatusAndCode(await invite(manager.as, email))).toEqual([201, undefined]);

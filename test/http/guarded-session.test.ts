@@ -65,7 +65,6 @@ describe('a database write that changes access', () => {
   });
 });
 
-/** Lists the tables that queries read. */
 const listTables = (queries: readonly string[]) =>
   sortDistinct(
     queries.flatMap((text) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string)),

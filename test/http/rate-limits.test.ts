@@ -12,8 +12,7 @@ beforeEach(async () => {
 
 let addressCount = 0;
 const makeAddress = (): string => {
-  addressCount += 1;
-  return `203.0.113.${addressCount}`;
+  return `203.0.113.${++addressCount}`;
 };
 
 interface RateLimits {

@@ -40,8 +40,7 @@ async function createItem(fields: Record<string, unknown>): Promise<string> {
 }
 
 const makeTableName = (): string => {
-  tableCount += 1;
-  return `checked_${tableCount}`;
+  return `checked_${++tableCount}`;
 };
 
 /** Creates a table of one column `a` and an item that sums it, and returns them with functions that change the table. */

@@ -17,8 +17,7 @@ const TABLE_NAMES = ['a', 'b', 'it\'s "c"'];
 let createdCount = 0;
 
 const createDatabase = async (): Promise<string> => {
-  createdCount += 1;
-  const company = `company-${createdCount}`;
+  const company = `company-${++createdCount}`;
   await ensureDatabase(db, { id: company, companyId: company, now: 0 });
   return company;
 };

@@ -20,8 +20,7 @@ let createdCount = 0;
 const company = await createProvisionedCompany();
 
 beforeEach(async () => {
-  createdCount += 1;
-  name = `changed_${createdCount}`;
+  name = `changed_${++createdCount}`;
   table = createTableClient(company.as, await createTable(company.as, name, [column('t'), column('d', 'decimal')]));
   await runSql(`INSERT INTO public.${name} (t, d) SELECT n, n FROM generate_series(1, ${ROW_COUNT}) AS n`);
 });

@@ -30,8 +30,7 @@ let createdCount = 0;
 const company = await createProvisionedCompany();
 
 beforeEach(async () => {
-  createdCount += 1;
-  name = `streamed_${createdCount}`;
+  name = `streamed_${++createdCount}`;
   tableId = await createTable(company.as, name, [column('n', 'integer')]);
   table = createTableClient(company.as, tableId);
   await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROW_COUNT})`);

@@ -23,7 +23,6 @@ const PASSKEYS_PATH = '/v1/auth/passkeys';
 
 const company = await createOwnedCompany();
 
-/** Creates a user with a passkey. */
 async function createPasskeyUser(
   inCompany = company,
   kind: KeyKind = 'ES256',

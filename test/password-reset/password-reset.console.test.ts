@@ -73,7 +73,7 @@ describe('a link to reset a password', () => {
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createAllowedUser(company);
     const token = await requestToken(email);
-    const readResetRows = async () => await selectRows('SELECT * FROM password_resets');
+    const readResetRows = () => selectRows('SELECT * FROM password_resets');
     expect((await readResetRows()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await readResetRows())).not.toContain(token);
     advanceClock(61 * MINUTE_MS);

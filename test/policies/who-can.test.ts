@@ -39,7 +39,6 @@ const listAllowedPrincipals = async (
 const listIds = (allowedPrincipals: AllowedPrincipal[]): string[] =>
   allowedPrincipals.map(({ principal }) => principal.id);
 
-/** Creates a user in a group of each of these policies. */
 async function createUserWithPolicies(...policyIds: string[]): Promise<{ id: string; as: Caller; groupId: string }> {
   const user = await createAllowedUser(company, { can: [] });
   const group = await createConsoleGroup(company);

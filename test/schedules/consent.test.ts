@@ -30,8 +30,7 @@ const HOUR_MS = 60 * 60 * 1000;
 let addressCount = 0;
 /** Returns a new outside address to which a context of the company shows the chart, and that was never asked for consent. */
 async function createStranger(inCompany = company, target = chart): Promise<string> {
-  addressCount += 1;
-  const email = `stranger-${addressCount}@${inCompany.slug}.test`;
+  const email = `stranger-${++addressCount}@${inCompany.slug}.test`;
   await createShareContext(
     inCompany,
     [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }],

@@ -70,8 +70,7 @@ async function createMember(
   attributes: object = {},
   sharedDashboard = dashboard,
 ): Promise<{ email: string; contextId: string; memberId: string }> {
-  addressCount += 1;
-  const email = `address-${addressCount}@${company.slug}.test`;
+  const email = `address-${++addressCount}@${company.slug}.test`;
   await recordConsent(company, email);
   const { id } = await createShareContext(company, [makeDashboardGrant(sharedDashboard._id, policies)]);
   const member = await addContextMember(company.as, id, { member_type: 'external_email', email, attributes });

@@ -20,8 +20,7 @@ let email: string;
 let createdCount = 0;
 const company = await createOwnedCompany();
 beforeEach(async () => {
-  createdCount += 1;
-  email = `ana-${createdCount}@partner.test`;
+  email = `ana-${++createdCount}@partner.test`;
   context = await createShareContext(company, [], [email]);
 });
 

@@ -178,7 +178,7 @@ describe('the pending token of a sign-in with a second factor', () => {
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
-    const readPendingRows = async () => await selectRows<{ digest: string }>('SELECT * FROM pending_second_factors');
+    const readPendingRows = () => selectRows<{ digest: string }>('SELECT * FROM pending_second_factors');
     expect((await readPendingRows()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await readPendingRows())).not.toContain(pendingToken);
     stopClockAt(clock.now() + 600_000);

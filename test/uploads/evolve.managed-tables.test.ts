@@ -74,7 +74,6 @@ async function confirmAndFinish(jobId: string, columns: JsonObject[]) {
   return waitForEnd(company, jobId);
 }
 
-/** Creates a table with these columns and rows. */
 async function createFilledTable(columns = [INTEGER_COLUMN], rows: JsonObject[] = [{ n: 1 }, { n: 2 }]) {
   const name = `cresce_${++tableCount}`;
   const id = await createTable(company.as, name, columns);

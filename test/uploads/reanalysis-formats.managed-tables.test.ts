@@ -40,7 +40,6 @@ const formatXmlSheet = (name: string, rows: unknown[][], sheetOptions = '') => {
   const table = rows.map((row) => `<Row>${row.map(formatCell).join('')}</Row>`).join('');
   return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${sheetOptions}</Worksheet>`;
 };
-/** Formats a workbook of XML Spreadsheet 2003. */
 const formatXmlWorkbook = (...sheets: string[]): string =>
   `<?xml version="1.0"?><Workbook xmlns="${SPREADSHEET_URI}" xmlns:ss="${SPREADSHEET_URI}">${sheets.join('')}</Workbook>`;
 const HIDDEN_OPTIONS =

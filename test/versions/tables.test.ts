@@ -8,8 +8,7 @@ const company = await createProvisionedCompany();
 
 let createdCount = 0;
 async function createVersionedResource(resourceKind: 'table' | 'row') {
-  createdCount += 1;
-  const id = await createTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
+  const id = await createTable(company.as, `versioned_${++createdCount}`, [column('view_count', 'integer')]);
   const table = createTableClient(company.as, id);
   await expectSuccess(table.insert([{ view_count: 1 }]));
   const row = (await table.rows()).body.records[0].id as string;

@@ -36,8 +36,7 @@ function createLaggingD1() {
       const session = env.CONTROL_DB.withSession('first-primary');
       if (constraint === 'first-primary') {
         counts.primary += 1;
-        stateCount += 1;
-        const state = `state ${stateCount}`;
+        const state = `state ${++stateCount}`;
         return {
           prepare: (sql: string) => session.prepare(sql),
           batch: (statements: D1PreparedStatement[]) => session.batch(statements),
