@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { FollowedRecords } from '../../src/logs/followed-records.ts';
@@ -23,9 +23,7 @@ interface AuditRecord {
 
 let company: Company;
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+company = await createOwnedCompany();
 
 const getLog = () => env.COMPANY_LOG.getByName(company.id) as unknown as DurableObjectStub<CompanyLog>;
 

@@ -1,24 +1,20 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { COMPANIES_WITH_EVENTS } from '../../src/db/event-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
 import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { countRows, runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 
-let company: Company;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const getSender = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 

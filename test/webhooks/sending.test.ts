@@ -1,19 +1,15 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, runSql, selectRow } from '../support/race.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
-let company: Company;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const DISABLED_REASON_SQL = 'select disabled_reason as reason from webhook_endpoints where id = ?';
 
