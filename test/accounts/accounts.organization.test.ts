@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -12,14 +11,8 @@ import {
   makeAllow,
 } from '../support/signed.ts';
 
-let company: Company;
-let other: Company;
-let admin: Caller;
-
-beforeAll(async () => {
-  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
-  admin = createSignedCaller(company.apiKey);
-});
+const [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+const admin = createSignedCaller(company.apiKey);
 
 let nameCount = 0;
 const makeAccountName = () => `Account ${nameCount++}`;

@@ -1,13 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
+import { describe, expect, it } from 'vitest';
 import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let admin: Caller;
-
-beforeAll(async () => {
-  admin = createSignedCaller((await createOwnedCompany()).apiKey);
-});
+const admin = createSignedCaller((await createOwnedCompany()).apiKey);
 
 let nameCount = 0;
 const makeAccountName = () => `Account ${nameCount++}`;

@@ -1,12 +1,9 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const EVENTS_PATH = '/v1/audit-events';
 const events = (query: Record<string, string>, as = company.as): Promise<ApiResponse> =>
@@ -23,16 +20,14 @@ const waitForEvents = (query: Record<string, string>, count: number) =>
     { timeout: 15_000, interval: 100 },
   );
 
-describe('the audit trail on the console', () => {
-  it('has the records of the organization API, with the field names of the console', async () => {
-    const { headers } = await company.as.get('/v1/users');
-    const query = { correlation_id: headers.get('x-correlation-id') as string };
-    const { total, quantity, records } = await waitForEvents(query, 1);
-    const of = await expectSuccess(
-      createSignedCaller(company.apiKey).get(`/admin/audit-events?${new URLSearchParams(query)}`),
-    );
-    const { id, organization_id, ...rest } = of.results[0];
-    expect([total, quantity, records]).toEqual([1, 1, [{ _id: id, company_id: organization_id, ...rest }]]);
-    expect(records[0]).toMatchObject({ route: '/v1/users', action: 'users:list', principal_id: company.owner.id });
-  });
+it('the audit trail on the console has the records of the organization API, with the field names of the console', async () => {
+  const { headers } = await company.as.get('/v1/users');
+  const query = { correlation_id: headers.get('x-correlation-id') as string };
+  const { total, quantity, records } = await waitForEvents(query, 1);
+  const of = await expectSuccess(
+    createSignedCaller(company.apiKey).get(`/admin/audit-events?${new URLSearchParams(query)}`),
+  );
+  const { id, organization_id, ...rest } = of.results[0];
+  expect([total, quantity, records]).toEqual([1, 1, [{ _id: id, company_id: organization_id, ...rest }]]);
+  expect(records[0]).toMatchObject({ route: '/v1/users', action: 'users:list', principal_id: company.owner.id });
 });

@@ -1,15 +1,12 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PLATFORM_LOG } from '../../src/logs/log.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
 import { createSignedCaller, storePolicy } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const readCorrelationId = (answer: ApiResponse): string => answer.headers.get('x-correlation-id') as string;
 

@@ -1,38 +1,35 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { LogRecord } from '../../src/logs/log.ts';
 import { appendRecords, getTimeDaysAgo, settleLog } from '../company-log/support.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
 
 const OLD_TIME_MS = getTimeDaysAgo(100);
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  const records: LogRecord<'audit'>[] = Array.from({ length: 2500 }, (_, n) => ({
-    id: newId(OLD_TIME_MS + n * 1000),
-    correlationId: `c-${n}`,
-    occurredAt: OLD_TIME_MS + n * 1000,
-    principalType: 'user',
-    principalId: n % 2 === 0 ? 'p' : null,
-    credential: null,
-    method: n === 7 ? 'a,"b"\r\n' : 'GET',
-    route: '/x',
-    action: null,
-    resourceId: null,
-    status: 200,
-    ip: null,
-    durationMs: 1,
-    count: 1,
-  }));
-  await appendRecords(company.id, records.slice(0, 1300));
-  await settleLog(company.id);
-  await appendRecords(
-    company.id,
-    records.slice(1300).map((record) => ({ ...record, occurredAt: record.occurredAt + 30 * 86_400_000 })),
-  );
-});
+const company = await createOwnedCompany();
+const records: LogRecord<'audit'>[] = Array.from({ length: 2500 }, (_, n) => ({
+  id: newId(OLD_TIME_MS + n * 1000),
+  correlationId: `c-${n}`,
+  occurredAt: OLD_TIME_MS + n * 1000,
+  principalType: 'user',
+  principalId: n % 2 === 0 ? 'p' : null,
+  credential: null,
+  method: n === 7 ? 'a,"b"\r\n' : 'GET',
+  route: '/x',
+  action: null,
+  resourceId: null,
+  status: 200,
+  ip: null,
+  durationMs: 1,
+  count: 1,
+}));
+await appendRecords(company.id, records.slice(0, 1300));
+await settleLog(company.id);
+await appendRecords(
+  company.id,
+  records.slice(1300).map((record) => ({ ...record, occurredAt: record.occurredAt + 30 * 86_400_000 })),
+);
 
 const downloadEvents = (query: string) => createSignedCaller(company.apiKey).get(`/admin/audit-events/export?${query}`);
 const RANGE_QUERY = `to=${new Date(OLD_TIME_MS + 40 * 86_400_000).toISOString()}`;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type ApiError,
   type ClientOptions,
@@ -13,7 +13,7 @@ import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { BASE_URL } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createWorkerFetch } from './worker-fetch.ts';
 
 const createTestClient = (options: Partial<ClientOptions> = {}) =>
@@ -22,10 +22,7 @@ const createTestClient = (options: Partial<ClientOptions> = {}) =>
 /** A method of the client for a route that is known only at run time. */
 type SendMethod = (path: string) => Promise<unknown>;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 describe('the client', () => {
   it('signs in and calls with the token', async () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   createClient,
   type Job,
@@ -10,14 +10,11 @@ import {
 } from '../../client/client.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createTestQueue, deliverMessage, uploadFiles } from '../uploads/support.ts';
 import { createWorkerFetch } from './worker-fetch.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const createTokenClient = (send = createWorkerFetch()) =>
   createClient({ baseUrl: BASE_URL, credential: withToken(company.token), fetch: send });

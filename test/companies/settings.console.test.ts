@@ -1,13 +1,12 @@
-import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { selectRow, sendDuringRace } from '../support/race.ts';
 import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 
@@ -19,7 +18,6 @@ let company: Company;
 beforeEach(async () => {
   company = await createOwnedCompany();
 });
-afterEach(resetClock);
 
 const putSettings = (json: unknown, as = company.as) => as.put(SETTINGS_PATH, { json });
 
@@ -258,7 +256,7 @@ describe('the setting sso_only', () => {
     const enableFactor = (env?: Record<string, string>) =>
       callApi('POST', '/v1/auth/2fa/enable', {
         json: { pending_2fa_token, totp_token: computeCode(secret) },
-        ...(env && { env }),
+        env,
       });
     for (const sendRequest of [loginWithFactor, enableFactor]) {
       const lateAnswer = await sendDuringRace(
@@ -281,7 +279,7 @@ describe('the setting sso_only', () => {
     const { as } = await createAllowedUser(company);
     await putSettings({ sso_only: true });
     expect((await as.get('/v1/auth/me')).status).toBe(200);
-    const row = await env.CONTROL_DB.prepare('SELECT sso_only FROM companies WHERE id = ?').bind(company.id).first();
+    const row = await selectRow('SELECT sso_only FROM companies WHERE id = ?', company.id);
     expect(row).toEqual({ sso_only: 1 });
   });
 });

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { settleLog } from '../company-log/support.ts';
 import { createConcept } from '../knowledge/support.ts';
@@ -8,7 +8,7 @@ import { createSalesDashboard, createShare, createShareClient } from '../shares/
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
-import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, createRacingEnv, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage, queryDatabase } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
@@ -32,12 +32,8 @@ const ORGANIZATIONS_PATH = '/admin/organizations';
 const setStatus = ({ id }: Company, status: string) =>
   expectSuccess(operator.patch(`${ORGANIZATIONS_PATH}/${id}`, { json: { status } }));
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
 /** Creates a company with a table of so many rows that its export needs several files within the limits of `SMALL_FILE_LIMITS`. */
 async function createLargeTable(rows = 45_000) {
@@ -339,7 +335,7 @@ describe('an export of a company that is interrupted', () => {
           },
         });
       const message = { type: 'company.export', companyId: owner.id, exportId: id } as const;
-      await env.CONTROL_DB.prepare('update company_exports set tries = 0 where id = ?').bind(id).run();
+      await runSql('update company_exports set tries = 0 where id = ?', id);
       await deliverMessage(message, { FILES: createDyingBucket(env.FILES) });
       isDone = (await getExport(owner, id)).status === 'succeeded';
       expect(failingCall).toBeLessThan(40);
@@ -387,7 +383,7 @@ describe('an export of a company that is interrupted', () => {
       /from "groups"/,
       async () => {
         // Not even its last try is over.
-        await env.CONTROL_DB.prepare('update company_exports set tries = 8 where id = ?').bind(id).run();
+        await runSql('update company_exports set tries = 8 where id = ?', id);
         concurrentResult = await deliverMessage(message, queue.env);
         expect(await selectRow('select turn from company_exports where id = ?', id)).toEqual({ turn: 1 });
       },
@@ -404,7 +400,7 @@ describe('an export of a company that is interrupted', () => {
       /from "groups"/,
       async () => {
         // The first is taken for dead.
-        await env.CONTROL_DB.prepare('update company_exports set due_at = 0 where id = ?').bind(id).run();
+        await runSql('update company_exports set due_at = 0 where id = ?', id);
         await exportOneFile(owner, id);
       },
       (racingEnv) => deliverMessage(message, { ...queue.env, ...racingEnv }),

@@ -7,7 +7,6 @@ import { listIntervals } from '../../src/kernel/time-zones.ts';
 import type { LogFilter, LogRecord } from '../../src/logs/log.ts';
 import { tallyLimits } from '../../src/logs/view-counter.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
-import { resetClock } from '../support/clock.ts';
 import { createLogReader } from '../support/log.ts';
 import { countStored, getLog, getTimeDaysAgo, listFiles, resetSizes, setSizes, settleLog } from './support.ts';
 
@@ -15,9 +14,7 @@ const STANDARD_TALLY_SIZES = { ...tallyLimits };
 
 afterEach(() => {
   resetSizes();
-  resetClock();
   Object.assign(tallyLimits, STANDARD_TALLY_SIZES);
-  vi.restoreAllMocks();
 });
 
 const makeEvent = (occurredAt: number, overrides: Partial<LogRecord<'share'>> = {}): LogRecord<'share'> => ({

@@ -22,14 +22,9 @@ import {
 let company: string;
 let createdCount = 0;
 beforeEach(() => {
-  createdCount += 1;
-  company = `company-${createdCount}`;
+  company = `company-${++createdCount}`;
 });
-afterEach(() => {
-  resetSizes();
-  resetClock();
-  vi.restoreAllMocks();
-});
+afterEach(resetSizes);
 
 /** Makes the given number of records of one day, a second apart. */
 const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => {

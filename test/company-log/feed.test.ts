@@ -1,5 +1,5 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
@@ -12,12 +12,8 @@ import { makeAuditRecord, readRecords } from '../support/log.ts';
 let company: string;
 let createdCount = 0;
 beforeEach(() => {
-  createdCount += 1;
-  company = `fed-${createdCount}`;
+  company = `fed-${++createdCount}`;
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 const makeRecord = () => makeAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });

@@ -1,9 +1,9 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import type { LogRecord } from '../../src/logs/log.ts';
 import { createTable, listColumns } from '../../src/logs/tables.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import {
   appendRecords,
@@ -21,12 +21,7 @@ import {
 let company: string;
 let createdCount = 0;
 beforeEach(() => {
-  createdCount += 1;
-  company = `former-${createdCount}`;
-});
-afterEach(() => {
-  resetClock();
-  vi.restoreAllMocks();
+  company = `former-${++createdCount}`;
 });
 
 const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { LogRecord } from '../../src/logs/log.ts';
-import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { advanceClock, stopClockAt } from '../support/clock.ts';
 import { appendRecords, getLog, listFiles, makeRecord, queryLog, resetSizes, setSizes, settleLog } from './support.ts';
 
 /** The time (ms) at which the log is created. */
@@ -12,16 +12,11 @@ const NOON_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 let company: string;
 let createdCount = 0;
 beforeEach(async () => {
-  createdCount += 1;
-  company = `views-${createdCount}`;
+  company = `views-${++createdCount}`;
   stopClockAt(NOON_MS);
   await getLog(company).views([]);
 });
-afterEach(() => {
-  resetSizes();
-  resetClock();
-  vi.restoreAllMocks();
-});
+afterEach(resetSizes);
 
 const makeEvent = (
   occurredAt: number,

@@ -109,7 +109,6 @@ const UNREADABLE_ENTRY = new Proxy(
   { get: throwOnRead, has: throwOnRead, ownKeys: throwOnRead, getOwnPropertyDescriptor: throwOnRead },
 );
 
-/** Makes a body with a value at the given path. */
 const placeValue = (path: BodyPath, value: unknown): unknown =>
   path.reduceRight((innerValue, step) => (typeof step === 'number' ? [innerValue] : { [step]: innerValue }), value);
 

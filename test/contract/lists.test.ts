@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createAllowedAccount, expectSuccess, makeAllow } from '../support/signed.ts';
 import { LISTS, LISTS_WITHOUT_DENIALS, type ListCase } from './lists.ts';
 
@@ -12,10 +12,7 @@ const isList = ({ method, returns }: Contract): boolean => {
   return method === 'get' && shape !== undefined && ('records' in shape || 'results' in shape);
 };
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Creates a user or service account that may do everything except one action on some resources. */
 async function createDeniedUser({ isSigned }: ListCase, deniedAction: string, resource: string): Promise<Caller> {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import threatModel from '../../docs/threat-model.md?raw';
 import { SURFACES } from '../../src/app.ts';
@@ -7,7 +7,7 @@ import { fillPath, listParameters } from '../../src/http/paths.ts';
 import { type Action, ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse, Caller, RequestOptions } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { makePolicyInput } from '../support/console.ts';
 import { createPrincipals, type TestPrincipal } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
@@ -43,13 +43,9 @@ const GUARDED_ROUTES = ROUTES.flatMap((route) => {
 });
 type GuardedRoute = (typeof GUARDED_ROUTES)[number];
 
-let company: Company;
-let principals: Awaited<ReturnType<typeof createPrincipals>>;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  principals = await createPrincipals(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const principals = await createPrincipals(company);
 
 /** The service and type in ARNs for the actions of each service, as the documentation lists them. */
 const ARN_PARTS: Record<string, string> = {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
-import { beforeAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { compareSpecificity, matchesPath } from '../../src/http/paths.ts';
 import { createEmbedToken } from '../embeds/support.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
@@ -8,7 +8,7 @@ import { createConcept, createItem, createNode, createRelation } from '../knowle
 import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany, logIn } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany, logIn } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { createKeyedAccount, createPolicyGroup, createSignedCaller } from '../support/signed.ts';
 import {
@@ -28,24 +28,22 @@ const MAX_ANSWER_MS = 20_000;
 /** Documented 5xx errors that are not faults of the API: of the model, the identity provider, or a database being created. */
 const DOCUMENTED_FAILURES_PATTERN = /AI_PROVIDER_|AI_OUTPUT_INVALID|SSO_PROVIDER_UNAVAILABLE/;
 
-let company: Company;
 let owner: Caller;
-let weakCallers: Record<string, Caller>;
-let model: Record<string, string>;
 const knownValues = new KnownValues();
 /** Values that the test itself needs to go on; random requests must not name them. */
 const protectedValues = new Set<string>();
 
-beforeAll(async () => {
-  company = await createProvisionedCompany({ slug: 'acme' });
-  owner = company.as;
-  weakCallers = { bearer: (await createAllowedUser(company)).as, signature: (await createKeyedAccount(company)).as };
-  model = (await createModel(makeProposal({ description: 'What the model says.' }))).env;
-  const admin = createSignedCaller(company.apiKey);
-  for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
-    for (const id of listIds((await admin.get(path)).body)) protectedValues.add(id);
-  await createResources();
-});
+const company = await createProvisionedCompany({ slug: 'acme' });
+owner = company.as;
+const weakCallers: Record<string, Caller> = {
+  bearer: (await createAllowedUser(company)).as,
+  signature: (await createKeyedAccount(company)).as,
+};
+const model: Record<string, string> = (await createModel(makeProposal({ description: 'What the model says.' }))).env;
+const admin = createSignedCaller(company.apiKey);
+for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
+  for (const id of listIds((await admin.get(path)).body)) protectedValues.add(id);
+await createResources();
 
 /** Creates a resource of every kind, and registers its ids. */
 async function createResources(): Promise<void> {

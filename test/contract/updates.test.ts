@@ -1,5 +1,5 @@
 import { env as bindings } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch } from '../directory/support.ts';
 import { createQuestion } from '../knowledge/questions/support.ts';
@@ -7,7 +7,7 @@ import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH }
 import { column, createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
 import { createRacingEnv } from '../support/race.ts';
 import { createGrouplessUser, createSignedCaller, expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
@@ -35,13 +35,9 @@ interface UpdateCase {
   concurrentWrite: { table: string } | { statement: RegExp };
 }
 
-let company: Company;
-let dashboardId: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  dashboardId = (await createSalesDashboard(company)).dashboard._id;
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const dashboardId = (await createSalesDashboard(company)).dashboard._id;
 
 const makeConsoleCase = (path: string, table: string, change: Json, concurrentChange: Json): UpdateCase => ({
   as: company.as,
@@ -285,7 +281,7 @@ const sendChange = (
   change: Json,
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
-  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: toBody?.(change) ?? change, ...(env && { env }) });
+  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: toBody?.(change) ?? change, env });
 
 const readRecord = async ({ as, readPath, findRecord = (body) => body }: UpdateCase): Promise<Json> =>
   findRecord(await expectSuccess(as.get(readPath)));

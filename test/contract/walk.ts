@@ -5,7 +5,6 @@ import { findUnknownMembers } from '../../src/kernel/members.ts';
 import { listOwnFilePrefixes, SHARED_FILE_PREFIXES } from '../../src/modules/organizations/end/stores.ts';
 import { expectNothingLeft, listFileKeys } from '../organizations/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller, type RequestOptions } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createKeyedAccount, createSecretCaller, createSignedCaller } from '../support/signed.ts';
 import { ExampleCollection } from './examples.ts';
@@ -187,7 +186,6 @@ export function walkRoutes(
     });
 
     it('leaves nothing of the company in any store after the company has ended', async () => {
-      resetClock();
       const knownPrefixes = [
         ...listOwnFilePrefixes(state.company.id),
         ...listOwnFilePrefixes(state.otherCompany.id),

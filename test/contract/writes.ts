@@ -37,44 +37,34 @@ const makeCreation = (
   },
 });
 
-/** A change: the kind of the changed resource, and the actions that change and read it. */
-interface ChangeCase {
-  resourceKind: string;
-  writeAction: Action;
-  readAction: Action;
-  method: 'put' | 'patch';
-  path: string;
-  isSigned?: true;
-  /** Creates the resource to change. @returns its id, and its ARN where that does not contain the id */
-  createResource(company: Company): Promise<string | { id: string; arn: string }>;
-  json: Record<string, unknown>;
-}
-
-function makeChange({
-  resourceKind,
-  writeAction,
-  readAction,
-  method,
-  path,
-  isSigned,
-  createResource,
-  json,
-}: ChangeCase): WriteCase {
+/**
+ * Makes a change of a resource. @param change the method and path of the change @param createResource creates the resource to
+ * change, and returns its id, and its ARN where that does not contain the id
+ */
+function makeChange(
+  resourceKind: string,
+  writeAction: Action,
+  readAction: Action,
+  change: `${'PUT' | 'PATCH'} ${string}`,
+  createResource: (company: Company) => Promise<string | { id: string; arn: string }>,
+  json: Record<string, unknown> = { description: 'Changed by a test.' },
+): WriteCase {
+  const [method, path = ''] = change.split(' ');
   const createTarget = async (company: Company): Promise<AccessTarget> => {
     const created = await createResource(company);
     const { id, arn } =
       typeof created === 'string' ? { id: created, arn: makeResourceArn(company, resourceKind, created) } : created;
-    return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
+    return { arn, ask: (as) => as[method === 'PUT' ? 'put' : 'patch'](path.replace('{id}', id), { json }) };
   };
-  const signedOption = isSigned && { isSigned };
+  const signedOption = path.startsWith('/groups/') ? ({ isSigned: true } as const) : {};
   const accessPath: AccessPath = {
     resourceTitle: resourceKind,
     description: 'told by the answer of a change',
-    routes: [`${method.toUpperCase()} ${path}`],
+    routes: [change],
     extraActions: [writeAction],
     neededActions: [readAction],
     closingActions: [readAction],
-    createTarget: createTarget,
+    createTarget,
     // Its id alone tells nothing.
     isReachedBy: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
     ...signedOption,
@@ -90,114 +80,85 @@ function makeChange({
 const makeFieldsCreator = (namePrefix: string) => () => ({ name: makeName(namePrefix), description: 'Text.' });
 const makeTableName = () => makeName('written').replace(' ', '_');
 const createGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
-const CHANGED_FIELDS = { description: 'Changed by a test.' };
 
 export const WRITES: Record<string, WriteCase> = {
   'POST dashboards': makeCreation('dashboards:create', DASHBOARDS_PATH, makeFieldsCreator('Dashboard')),
-  'PUT dashboards': makeChange({
-    resourceKind: 'dashboard',
-    writeAction: 'dashboards:update',
-    readAction: 'dashboards:get',
-    method: 'put',
-    path: `${DASHBOARDS_PATH}/{id}`,
-    createResource: async ({ as }) => (await postDashboard(as, [await postVisualization(as, 'SELECT 1')]))._id,
-    json: CHANGED_FIELDS,
-  }),
+  'PUT dashboards': makeChange(
+    'dashboard',
+    'dashboards:update',
+    'dashboards:get',
+    `PUT ${DASHBOARDS_PATH}/{id}`,
+    async ({ as }) => (await postDashboard(as, [await postVisualization(as, 'SELECT 1')]))._id,
+  ),
   'POST visualizations': makeCreation('visualizations:create', VISUALIZATIONS_PATH, () => ({
     name: makeName('Visualization'),
     sql: 'SELECT 1',
     chart: { type: 'table' },
   })),
-  'PUT visualizations': makeChange({
-    resourceKind: 'visualization',
-    writeAction: 'visualizations:update',
-    readAction: 'visualizations:get',
-    method: 'put',
-    path: `${VISUALIZATIONS_PATH}/{id}`,
-    createResource: async ({ as }) => (await postVisualization(as, 'SELECT 1'))._id,
-    json: CHANGED_FIELDS,
-  }),
-  'PUT endpoints': makeChange({
-    resourceKind: 'endpoint',
-    writeAction: 'viz_api_endpoints:update',
-    readAction: 'viz_api_endpoints:get',
-    method: 'put',
-    path: `${ENDPOINTS_PATH}/{id}`,
-    async createResource({ as }) {
+  'PUT visualizations': makeChange(
+    'visualization',
+    'visualizations:update',
+    'visualizations:get',
+    `PUT ${VISUALIZATIONS_PATH}/{id}`,
+    async ({ as }) => (await postVisualization(as, 'SELECT 1'))._id,
+  ),
+  'PUT endpoints': makeChange(
+    'endpoint',
+    'viz_api_endpoints:update',
+    'viz_api_endpoints:get',
+    `PUT ${ENDPOINTS_PATH}/{id}`,
+    async ({ as }) => {
       const { _id } = await postVisualization(as, 'SELECT 1');
       const json = { name: 'Published', slug: `written-${_id}`, visualization_id: _id };
       return (await expectSuccess(as.post(ENDPOINTS_PATH, { json })))._id;
     },
-    json: CHANGED_FIELDS,
-  }),
+  ),
   'POST tables': makeCreation('managed-tables:create', '/v1/managed-tables', () => ({
     display_name: makeTableName(),
     columns: [column('n', 'integer')],
   })),
-  'PUT tables': makeChange({
-    resourceKind: 'table',
-    writeAction: 'managed-tables:update',
-    readAction: 'managed-tables:list',
-    method: 'put',
-    path: '/v1/managed-tables/{id}',
-    createResource: ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')]),
-    json: { columns: [column('n', 'integer'), column('m', 'integer')] },
-  }),
-  'PUT users': makeChange({
-    resourceKind: 'user',
-    writeAction: 'users:update',
-    readAction: 'users:get',
-    method: 'put',
-    path: '/v1/users/{id}',
-    createResource: async (company) => (await createAllowedUser(company)).id,
-    json: { name: 'Changed' },
-  }),
+  'PUT tables': makeChange(
+    'table',
+    'managed-tables:update',
+    'managed-tables:list',
+    'PUT /v1/managed-tables/{id}',
+    ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')]),
+    { columns: [column('n', 'integer'), column('m', 'integer')] },
+  ),
+  'PUT users': makeChange(
+    'user',
+    'users:update',
+    'users:get',
+    'PUT /v1/users/{id}',
+    async (company) => (await createAllowedUser(company)).id,
+    { name: 'Changed' },
+  ),
   'POST groups': makeCreation('groups:create', '/v1/groups', () => makeGroupInput()),
-  'PUT groups': makeChange({
-    resourceKind: 'group',
-    writeAction: 'groups:update',
-    readAction: 'groups:get',
-    method: 'put',
-    path: '/v1/groups/{id}',
-    createResource: createGroup,
-    json: CHANGED_FIELDS,
-  }),
+  'PUT groups': makeChange('group', 'groups:update', 'groups:get', 'PUT /v1/groups/{id}', createGroup),
   'POST service accounts': makeCreation(
     'users:create_integration_user',
     '/v1/service-accounts',
     makeFieldsCreator('Robot'),
   ),
-  'PUT service accounts': makeChange({
-    resourceKind: 'service account on the console',
-    writeAction: 'users:create_integration_user',
-    readAction: 'users:list_integration_users',
-    method: 'put',
-    path: '/v1/service-accounts/{id}',
-    createResource: async ({ as }) =>
+  'PUT service accounts': makeChange(
+    'service account on the console',
+    'users:create_integration_user',
+    'users:list_integration_users',
+    'PUT /v1/service-accounts/{id}',
+    async ({ as }) =>
       (await expectSuccess(as.post('/v1/service-accounts', { json: makeFieldsCreator('Robot')() })))._id,
-    json: CHANGED_FIELDS,
-  }),
-  'PUT permissions': makeChange({
-    resourceKind: 'permission',
-    writeAction: 'permissions:update',
-    readAction: 'permissions:get',
-    method: 'put',
-    path: '/v1/permissions/{id}',
-    createResource: (company) => createPermission(company, { actions: ['read'] }),
-    json: CHANGED_FIELDS,
-  }),
-  'PUT policies': makeChange({
-    resourceKind: 'policy',
-    writeAction: 'policies:update',
-    readAction: 'policies:get',
-    method: 'put',
-    path: '/v1/policies/{id}',
-    async createResource({ as }) {
-      const statements = [{ effect: 'Allow' as const, actions: ['users:list'], resources: ['*'] }];
-      const { _id, arn } = await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(statements) }));
-      return { id: _id, arn };
-    },
-    json: CHANGED_FIELDS,
+  ),
+  'PUT permissions': makeChange(
+    'permission',
+    'permissions:update',
+    'permissions:get',
+    'PUT /v1/permissions/{id}',
+    (company) => createPermission(company, { actions: ['read'] }),
+  ),
+  'PUT policies': makeChange('policy', 'policies:update', 'policies:get', 'PUT /v1/policies/{id}', async ({ as }) => {
+    const statements = [{ effect: 'Allow' as const, actions: ['users:list'], resources: ['*'] }];
+    const { _id, arn } = await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(statements) }));
+    return { id: _id, arn };
   }),
   'POST an invitation': makeCreation('users:invite', '/v1/users/invite', () => ({
     email: `${makeName('invited').replace(' ', '-')}@written.test`,
@@ -207,60 +168,43 @@ export const WRITES: Record<string, WriteCase> = {
     ...makeFieldsCreator('Concept')(),
     type: 'term',
   })),
-  'PATCH concepts': makeChange({
-    resourceKind: 'concept',
-    writeAction: 'concepts:update',
-    readAction: 'concepts:get',
-    method: 'patch',
-    path: `${KNOWLEDGE_PATH}/concepts/{id}`,
-    createResource: ({ as }) => createConcept(as),
-    json: CHANGED_FIELDS,
-  }),
+  'PATCH concepts': makeChange(
+    'concept',
+    'concepts:update',
+    'concepts:get',
+    `PATCH ${KNOWLEDGE_PATH}/concepts/{id}`,
+    ({ as }) => createConcept(as),
+  ),
   'POST items': makeCreation('semantic:create', `${KNOWLEDGE_PATH}/semantic`, () => ({
     ...makeFieldsCreator('Item')(),
     kind: 'mapping',
   })),
-  'PATCH items': makeChange({
-    resourceKind: 'item',
-    writeAction: 'semantic:update',
-    readAction: 'semantic:list',
-    method: 'patch',
-    path: `${KNOWLEDGE_PATH}/semantic/{id}`,
-    createResource: ({ as }) => createItem(as),
-    json: CHANGED_FIELDS,
-  }),
-  'PATCH nodes': makeChange({
-    resourceKind: 'node',
-    writeAction: 'ontology:update',
-    readAction: 'ontology:list',
-    method: 'patch',
-    path: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
-    createResource: ({ as }) => createNode(as),
-    json: CHANGED_FIELDS,
-  }),
-  'PATCH relations': makeChange({
-    resourceKind: 'relation',
-    writeAction: 'ontology:update',
-    readAction: 'ontology:list',
-    method: 'patch',
-    path: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
-    createResource: async ({ as }) => createRelation(as, await createNode(as), 'has', await createNode(as)),
-    json: CHANGED_FIELDS,
-  }),
+  'PATCH items': makeChange(
+    'item',
+    'semantic:update',
+    'semantic:list',
+    `PATCH ${KNOWLEDGE_PATH}/semantic/{id}`,
+    ({ as }) => createItem(as),
+  ),
+  'PATCH nodes': makeChange(
+    'node',
+    'ontology:update',
+    'ontology:list',
+    `PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
+    ({ as }) => createNode(as),
+  ),
+  'PATCH relations': makeChange(
+    'relation',
+    'ontology:update',
+    'ontology:list',
+    `PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`,
+    async ({ as }) => createRelation(as, await createNode(as), 'has', await createNode(as)),
+  ),
   'POST accounts': {
     ...makeCreation('accounts:CreateAccount', '/accounts', () => ({ name: makeName('Account') })),
     isSigned: true,
   },
-  'PATCH groups': makeChange({
-    resourceKind: 'group',
-    writeAction: 'groups:UpdateGroup',
-    readAction: 'groups:GetGroup',
-    method: 'patch',
-    path: '/groups/{id}',
-    isSigned: true,
-    createResource: createGroup,
-    json: CHANGED_FIELDS,
-  }),
+  'PATCH groups': makeChange('group', 'groups:UpdateGroup', 'groups:GetGroup', 'PATCH /groups/{id}', createGroup),
 };
 
 /** The responses of changes, as access paths to the changed records. */

@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findReadingContracts } from '../../src/http/written-records.ts';
 import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createAllowedAccount, makeAllow } from '../support/signed.ts';
 import { WRITES } from './writes.ts';
 
@@ -35,10 +35,7 @@ const EXEMPT_WRITES = new Set([
 
 const formatRoute = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 describe('a write that answers with a record', () => {
   it('returns only the id to callers who may not read the record, on every route except the listed ones', () => {

@@ -1,17 +1,12 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readGlobalGroups, readInvalidFields } from '../support/console.ts';
 import { selectRow } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { createKeyedAccount, createTokenCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const ME_PATH = '/v1/auth/me';
 

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,
@@ -8,10 +8,7 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const createDashboard = (json: unknown) => company.as.post(DASHBOARDS_PATH, { json });
 const makeLayoutItem = (visualization: { _id: string }) => ({

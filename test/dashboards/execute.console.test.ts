@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { SystemActor } from '../../src/access/actors.ts';
 import { openContext } from '../../src/context.ts';
 import { readFilterOptions } from '../../src/modules/dashboards/options.ts';
@@ -9,7 +9,7 @@ import { computeBoundValues } from '../../src/sharing/values.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runInCompanyDatabase } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesTable,
   DASHBOARDS_PATH,
@@ -19,13 +19,9 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-let tableId: string;
 const deferredWork: Promise<unknown>[] = [];
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  tableId = await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+const tableId = await createSalesTable(company);
 afterAll(async () => {
   await Promise.all(deferredWork);
 });
@@ -220,36 +216,32 @@ describe('the execution of a dashboard', () => {
   });
 });
 
-describe('the row rules of a dashboard', () => {
-  it('return only rows that they allow, even if the SQL inverts the filter', async () => {
-    const [plain, inverted] = await Promise.all([
-      postVisualization(company.as, COUNT_BY_REGION, { parameters: [REGION_PARAMETER] }),
-      postVisualization(company.as, 'SELECT region FROM sales WHERE region <> ALL({{region}})', {
-        parameters: [REGION_PARAMETER],
-      }),
-    ]);
-    const { _id } = await postDashboard(company.as, [plain, inverted], { filters: [REGION_PARAMETER] });
-    const readRows = (policies: string[][]) =>
-      runInContext(async (ctx) => {
-        const loadedDashboard = await loadDashboard(ctx, _id);
-        const policyTerms = policies.map((allowed_values) => ({
-          filter_slug: 'region',
-          filter_kind: 'select' as const,
-          mode: 'locked' as const,
-          allowed_values,
-        }));
-        const rules = makeViewerRules(listDashboardInputs(loadedDashboard.dashboard, loadedDashboard.visualizations), {
-          policies: policyTerms,
-        });
-        const executions = await runDashboard(ctx, loadedDashboard, computeBoundValues(rules, {}));
-        return executions.map((execution) =>
-          'result' in execution ? execution.result.rows : execution.failure.reason,
-        );
+it('the row rules of a dashboard return only rows that they allow, even if the SQL inverts the filter', async () => {
+  const [plain, inverted] = await Promise.all([
+    postVisualization(company.as, COUNT_BY_REGION, { parameters: [REGION_PARAMETER] }),
+    postVisualization(company.as, 'SELECT region FROM sales WHERE region <> ALL({{region}})', {
+      parameters: [REGION_PARAMETER],
+    }),
+  ]);
+  const { _id } = await postDashboard(company.as, [plain, inverted], { filters: [REGION_PARAMETER] });
+  const readRows = (policies: string[][]) =>
+    runInContext(async (ctx) => {
+      const loadedDashboard = await loadDashboard(ctx, _id);
+      const policyTerms = policies.map((allowed_values) => ({
+        filter_slug: 'region',
+        filter_kind: 'select' as const,
+        mode: 'locked' as const,
+        allowed_values,
+      }));
+      const rules = makeViewerRules(listDashboardInputs(loadedDashboard.dashboard, loadedDashboard.visualizations), {
+        policies: policyTerms,
       });
-    expect(await readRows([['north', 'south']])).toEqual([[[5]], [['east']]]);
-    // Nothing in common: even SQL that turns the list round gives nothing.
-    expect(await readRows([['north'], ['south']])).toEqual([[], []]);
-  });
+      const executions = await runDashboard(ctx, loadedDashboard, computeBoundValues(rules, {}));
+      return executions.map((execution) => ('result' in execution ? execution.result.rows : execution.failure.reason));
+    });
+  expect(await readRows([['north', 'south']])).toEqual([[[5]], [['east']]]);
+  // Nothing in common: even SQL that turns the list round gives nothing.
+  expect(await readRows([['north'], ['south']])).toEqual([[], []]);
 });
 
 describe('the options of a filter', () => {
@@ -328,15 +320,13 @@ describe('the options of a filter', () => {
   });
 });
 
-describe('a table that is deleted while a dashboard reads it', () => {
-  it('makes only the visualizations fail that read the table', async () => {
-    const [gone, stays] = [
-      await postVisualization(company.as, 'SELECT count(*) FROM sales'),
-      await postVisualization(company.as, 'SELECT 1'),
-    ];
-    const { _id } = await postDashboard(company.as, [gone, stays]);
-    expect(listCells(await executeDashboard(_id))).toEqual([6, 1]);
-    expect((await company.as.delete(`/v1/managed-tables/${tableId}`)).status).toBe(204);
-    expect(listCells(await executeDashboard(_id))).toEqual(['DB_QUERY_ERROR', 1]);
-  });
+it('a table that is deleted while a dashboard reads it makes only the visualizations fail that read the table', async () => {
+  const [gone, stays] = [
+    await postVisualization(company.as, 'SELECT count(*) FROM sales'),
+    await postVisualization(company.as, 'SELECT 1'),
+  ];
+  const { _id } = await postDashboard(company.as, [gone, stays]);
+  expect(listCells(await executeDashboard(_id))).toEqual([6, 1]);
+  expect((await company.as.delete(`/v1/managed-tables/${tableId}`)).status).toBe(204);
+  expect(listCells(await executeDashboard(_id))).toEqual(['DB_QUERY_ERROR', 1]);
 });

@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesTable,
   DASHBOARDS_PATH,
@@ -11,11 +11,8 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
 const makeRegionFilter = (overrides: Record<string, unknown> = {}) => makeParameter('region', 'select', overrides);
 const sql = 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1';

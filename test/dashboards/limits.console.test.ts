@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listDashboardInputs } from '../../src/modules/dashboards/service.ts';
 import { getTemplate } from '../../src/sql-templates/template.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,
@@ -10,10 +10,7 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const makeLayout = (ids: string[]) => ids.map((id, y) => ({ visualization_id: id, x: 0, y, w: 4, h: 3 }));
 const makeLongSql = (length: number) => `SELECT '${'x'.repeat(length - 9)}'`;

@@ -1,25 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import {
-  createAllowedAccount,
-  createTokenCaller,
-  expectSuccess,
-  makeAllow,
-  type ServiceAccount,
-} from '../support/signed.ts';
+import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { createSalesTable, makeParameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 
-let company: Company;
-let reader: ServiceAccount;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  reader = await createReader(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const reader = await createReader(company);
 
 const data = (slug: string, query = '') => reader.as.get(`/data/${slug}${query}`);
 

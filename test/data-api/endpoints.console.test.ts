@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createTokenCaller, expectSuccess } from '../support/signed.ts';
 import { makeParameter, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createReader, ENDPOINTS_PATH, publishSql } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const postEndpoint = (json: Record<string, unknown>, as = company.as) =>
   as.post(ENDPOINTS_PATH, { json: { name: 'One', ...json } });

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { ENDPOINTS_PATH, publishSql } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const FORMAT_VISUALIZATION = { sql: 'SELECT {{format}} AS form', parameters: [makeParameter('format', 'text')] };
 const publishVisualization = (visualization_id: string, slug: string, env: Record<string, string> = {}) =>
@@ -72,11 +69,7 @@ describe('a Data API endpoint', () => {
 
   it('is not created when another endpoint takes its slug at the same moment', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await sendDuringRace(
-      ENDPOINT_INSERT_PATTERN,
-      () => expectSuccess(publishVisualization(_id, 'both-want-it')),
-      (env) => publishVisualization(_id, 'both-want-it', env),
-    );
+    const answer = await sendTwice(ENDPOINT_INSERT_PATTERN, (env) => publishVisualization(_id, 'both-want-it', env));
     expect([answer.status, answer.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
   });
 });

@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
+import { describe, expect, it } from 'vitest';
 import { createOwnedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createDirectory, GROUPS_PATH, listMemberIds, USERS_PATH } from './support.ts';
 
 /** This file tests requests of SCIM clients, as the clients' vendors document them. */
 
-let directory: Caller;
-beforeAll(async () => {
-  directory = await createDirectory(await createOwnedCompany());
-});
+const directory = await createDirectory(await createOwnedCompany());
 
 const SCIM_HEADERS = { 'content-type': 'application/scim+json; charset=utf-8' };
 const sendRecorded = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>

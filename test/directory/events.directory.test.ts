@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import type { ApiResponse } from '../support/api.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { addToGroups, makeGroupInput } from '../support/console.ts';
 import { countRows } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
-import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver } from '../webhooks/support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH } from '../webhooks/support.ts';
 import {
   createDirectory,
   createDirectoryGroup,
@@ -16,16 +16,10 @@ import {
   USERS_PATH,
 } from './support.ts';
 
-let company: Company;
-let directory: Caller;
-let receiver: WebhookReceiver;
-let endpoint: string;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  receiver = createReceiver();
-  endpoint = (await createEndpoint(company, receiver))._id;
-});
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
+const receiver = createReceiver();
+const endpoint = (await createEndpoint(company, receiver))._id;
 
 /** The user and group that a change is about; an empty id where the change creates one. */
 interface ChangeSubject {
@@ -95,8 +89,7 @@ async function recordEvents(
 const password = 'quiet-harbour-lantern';
 let emailCount = 0;
 const makeEmail = () => {
-  emailCount += 1;
-  return `told-${emailCount}@example.com`;
+  return `told-${++emailCount}@example.com`;
 };
 const toMembers = (user: string) => [{ value: user }];
 const changeUser = (id: string, value: Record<string, unknown>) =>

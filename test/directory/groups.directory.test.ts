@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, type Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { BASE_URL } from '../support/api.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup, readGlobalGroups } from '../support/console.ts';
 import { createRacingEnv } from '../support/race.ts';
 import {
@@ -27,15 +27,10 @@ import {
   USERS_PATH,
 } from './support.ts';
 
-let company: Company;
-let directory: Caller;
-let ids: string[];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  const createdUsers = await Promise.all(Array.from({ length: 4 }, () => createDirectoryUser(directory)));
-  ids = createdUsers.map(({ id }) => id).toSorted();
-});
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
+const createdUsers = await Promise.all(Array.from({ length: 4 }, () => createDirectoryUser(directory)));
+const ids = createdUsers.map(({ id }) => id).toSorted();
 
 const readGroup = (id: string) => expectSuccess(directory.get(`${GROUPS_PATH}/${id}`));
 /** Lists the users whom bindings put into a group, including deleted users. */

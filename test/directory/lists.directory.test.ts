@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createAllowedAccount, createSecretCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import {
   createDirectory,
@@ -14,30 +13,26 @@ import {
 
 const LIST_RESPONSE = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
-let company: Company;
-let directory: Caller;
-let ana: Record<string, string>;
-let bruno: Record<string, string>;
-let zoe: Record<string, string>;
-let sales: Record<string, string>;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  ana = await createDirectoryUser(directory, {
-    userName: 'ana@one.example',
-    displayName: 'Ana Éder',
-    externalId: 'A-1',
-  });
-  bruno = await createDirectoryUser(directory, {
-    userName: 'bruno@two.example',
-    displayName: 'Bruno',
-    externalId: null,
-  });
-  zoe = await createDirectoryUser(directory, { userName: 'zoe@two.example', displayName: 'Zoë "Z" %_', active: false });
-  sales = await createDirectoryGroup(directory, {
-    displayName: 'Sales',
-    members: [{ value: ana.id }, { value: bruno.id }],
-  });
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
+const ana: Record<string, string> = await createDirectoryUser(directory, {
+  userName: 'ana@one.example',
+  displayName: 'Ana Éder',
+  externalId: 'A-1',
+});
+const bruno: Record<string, string> = await createDirectoryUser(directory, {
+  userName: 'bruno@two.example',
+  displayName: 'Bruno',
+  externalId: null,
+});
+const zoe: Record<string, string> = await createDirectoryUser(directory, {
+  userName: 'zoe@two.example',
+  displayName: 'Zoë "Z" %_',
+  active: false,
+});
+const sales: Record<string, string> = await createDirectoryGroup(directory, {
+  displayName: 'Sales',
+  members: [{ value: ana.id }, { value: bruno.id }],
 });
 
 const searchDirectory = (path: string, query: Record<string, string>) =>

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import type { ApiResponse } from '../support/api.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
@@ -13,20 +13,14 @@ import {
 } from '../support/signed.ts';
 import { createDirectory, createDirectoryUser, makePatch, USERS_PATH } from './support.ts';
 
-let company: Company;
-let directory: Caller;
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
 /** A caller that may update users, and do nothing else. */
-let limitedCaller: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  limitedCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
-});
+const limitedCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
 
 let addressCount = 0;
 const makeTakenAddress = () => {
-  addressCount += 1;
-  return `mine-${addressCount}@example.com`;
+  return `mine-${++addressCount}@example.com`;
 };
 
 interface TestPerson {
@@ -55,7 +49,6 @@ async function createPerson(): Promise<TestPerson> {
   };
 }
 
-/** Creates a group that allows the given actions. */
 async function createGroupWithActions(...actions: Parameters<typeof makeAllow>): Promise<string> {
   const group = (await createConsoleGroup(company))._id;
   await expectSuccess(

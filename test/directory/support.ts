@@ -16,8 +16,7 @@ export const createDirectory = async (company: Company): Promise<Caller> =>
 
 let createdCount = 0;
 const makeUniqueNumber = (): number => {
-  createdCount += 1;
-  return createdCount;
+  return ++createdCount;
 };
 
 /** Makes the body with which a SCIM client creates a user. */

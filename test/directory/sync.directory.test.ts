@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows } from '../support/race.ts';
+import { countRows, runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   createDirectory,
@@ -20,13 +19,9 @@ const USER_COUNT = 10_000;
 const TEAM_COUNT = 500;
 const PAGE_SIZE = 1000;
 
-let company: Company;
-let directory: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  await seedDirectory();
-}, 120_000);
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
+await seedDirectory();
 
 /** Stores the result of a first sync in the database: each team has twenty members, and each user is in one team. */
 async function seedDirectory(): Promise<void> {
@@ -200,13 +195,14 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
   it('is refused a page with too many members, but gets the page without members', async () => {
     const newGroups = Array.from({ length: 6 }, () => createDirectoryGroup(directory));
     const groups = await Promise.all(newGroups);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
        select lower(hex(randomblob(12))), ?1, groups.value, 'user', users.id, ?2, 1 from users, json_each(?3) as groups
        where users.company_id = ?1 and users.email like '%@sync.example'`,
-    )
-      .bind(company.id, company.accountId, JSON.stringify(groups.map(({ id }) => id)))
-      .run();
+      company.id,
+      company.accountId,
+      JSON.stringify(groups.map(({ id }) => id)),
+    );
     expect(readRefusal(await directory.get(`${GROUPS_PATH}?count=1000`))).toEqual([400, 'tooMany']);
     expect((await directory.get(`${GROUPS_PATH}?count=1000&excludedAttributes=members`)).status).toBe(200);
     expect((await directory.get(`${GROUPS_PATH}/${groups[0].id}`)).body.members).toHaveLength(USER_COUNT);

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { BASE_URL, callApi, createCaller } from '../support/api.ts';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
 import { createRacingEnv } from '../support/race.ts';
@@ -27,15 +27,10 @@ import {
   USERS_PATH,
 } from './support.ts';
 
-let company: Company;
-let directory: Caller;
-let owner: string;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  directory = await createDirectory(company);
-  const { Resources } = await expectSuccess(directory.get(`${USERS_PATH}?count=1`));
-  owner = Resources[0].id;
-});
+const company = await createOwnedCompany();
+const directory = await createDirectory(company);
+const { Resources } = await expectSuccess(directory.get(`${USERS_PATH}?count=1`));
+const owner: string = Resources[0].id;
 
 const readUser = (id: string) => expectSuccess(directory.get(`${USERS_PATH}/${id}`));
 

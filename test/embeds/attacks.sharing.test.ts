@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { CompactEncrypt, decodeJwt, exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
@@ -25,26 +25,24 @@ interface AttackSetup {
 }
 
 const setup = {} as AttackSetup;
-beforeAll(async () => {
-  setup.company = await createProvisionedCompany();
-  setup.victim = await createProvisionedCompany();
-  await createSalesTable(setup.victim);
-  const victimSales = await createSalesDashboard(setup.victim);
-  setup.dashboardId = victimSales.dashboard._id;
-  setup.visualizationId = victimSales.rows._id;
-  setup.victimToken = await createEmbedToken(setup.victim, 'dashboards', setup.dashboardId, {
-    fixed_params: { regions: ['north'] },
-    allowed_params: ['days'],
-    required_params: ['days'],
-  });
-  setup.visualizationToken = await createEmbedToken(setup.victim, 'visualizations', setup.visualizationId);
-  const ownSales = await createSalesDashboard(setup.company);
-  setup.ownToken = await createEmbedToken(setup.company, 'dashboards', ownSales.dashboard._id);
-  setup.shareToken = (await createShare(setup.victim, setup.dashboardId)).token;
-  const email = 'mallory@x.test';
-  setup.contextId = (await createShareContext(setup.victim, [makeDashboardGrant(setup.dashboardId)], [email])).id;
-  setup.outsiderTokens = (await signInOutsider(setup.victim, email)).tokens;
+setup.company = await createProvisionedCompany();
+setup.victim = await createProvisionedCompany();
+await createSalesTable(setup.victim);
+const victimSales = await createSalesDashboard(setup.victim);
+setup.dashboardId = victimSales.dashboard._id;
+setup.visualizationId = victimSales.rows._id;
+setup.victimToken = await createEmbedToken(setup.victim, 'dashboards', setup.dashboardId, {
+  fixed_params: { regions: ['north'] },
+  allowed_params: ['days'],
+  required_params: ['days'],
 });
+setup.visualizationToken = await createEmbedToken(setup.victim, 'visualizations', setup.visualizationId);
+const ownSales = await createSalesDashboard(setup.company);
+setup.ownToken = await createEmbedToken(setup.company, 'dashboards', ownSales.dashboard._id);
+setup.shareToken = (await createShare(setup.victim, setup.dashboardId)).token;
+const email = 'mallory@x.test';
+setup.contextId = (await createShareContext(setup.victim, [makeDashboardGrant(setup.dashboardId)], [email])).id;
+setup.outsiderTokens = (await signInOutsider(setup.victim, email)).tokens;
 
 const encodeBase64Url = (value: unknown): string =>
   btoa(typeof value === 'string' ? value : JSON.stringify(value))

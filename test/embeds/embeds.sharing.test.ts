@@ -1,25 +1,19 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createSalesDashboard, createSalesTable, listDistinctRegions, listRegions } from '../shares/support.ts';
 import { BASE_URL, callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { createEmbedClient, createEmbedToken } from './support.ts';
 
-let company: Company;
-let id: string;
-let visualization: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  const sales = await createSalesDashboard(company);
-  id = sales.dashboard._id;
-  visualization = sales.rows._id;
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const sales = await createSalesDashboard(company);
+const id = sales.dashboard._id;
+const visualization = sales.rows._id;
 
 const generateEmbed = (json: Record<string, unknown>, as = company.as) =>
   as.post(`/api/v1/embed/dashboards/${id}`, { json });
@@ -180,22 +174,20 @@ describe('an embedded dashboard', () => {
   });
 });
 
-describe('an embedded visualization', () => {
-  it('is described and executed by itself', async () => {
-    const token = await createEmbedToken(company, 'visualizations', visualization, { allowed_params: ['region'] });
-    const embed = createEmbedClient('v', token);
-    const { body } = await embed.info();
-    expect(body.visualization).toMatchObject({ id: visualization, name: 'Rows', filters: [{ slug: 'region' }] });
-    expect(body.visualization.layout).toHaveLength(1);
-    const answer = await embed.execute({ region: 'east' });
-    expect(answer.body.result).toMatchObject({ visualization_id: visualization, rows: [['east', 60]], cached: false });
-    // Cached under our own host: Cloudflare caches nothing for a host outside of the zone.
-    const cacheMatch = vi.spyOn(Cache.prototype, 'match');
-    expect((await embed.execute({ region: 'east' })).body.result.cached).toBe(true);
-    expect(new URL(cacheMatch.mock.calls[0]?.[0] as string).origin).toBe(BASE_URL);
-    cacheMatch.mockRestore();
-    expect((await embed.execute({ regions: ['east'] })).status).toBe(403);
-  });
+it('an embedded visualization is described and executed by itself', async () => {
+  const token = await createEmbedToken(company, 'visualizations', visualization, { allowed_params: ['region'] });
+  const embed = createEmbedClient('v', token);
+  const { body } = await embed.info();
+  expect(body.visualization).toMatchObject({ id: visualization, name: 'Rows', filters: [{ slug: 'region' }] });
+  expect(body.visualization.layout).toHaveLength(1);
+  const answer = await embed.execute({ region: 'east' });
+  expect(answer.body.result).toMatchObject({ visualization_id: visualization, rows: [['east', 60]], cached: false });
+  // Cached under our own host: Cloudflare caches nothing for a host outside of the zone.
+  const cacheMatch = vi.spyOn(Cache.prototype, 'match');
+  expect((await embed.execute({ region: 'east' })).body.result.cached).toBe(true);
+  expect(new URL(cacheMatch.mock.calls[0]?.[0] as string).origin).toBe(BASE_URL);
+  cacheMatch.mockRestore();
+  expect((await embed.execute({ regions: ['east'] })).status).toBe(403);
 });
 
 describe('an embed token', () => {
@@ -264,62 +256,56 @@ describe('an embed token', () => {
   });
 });
 
-describe('the allowed origins of an embed', () => {
-  it("are the origins that its token names, and those of the service's own pages", async () => {
-    const partnerOrigin = 'https://partner.test';
-    const token = await createEmbedToken(company, 'dashboards', id, { allowed_origins: [partnerOrigin] });
-    const allowedAnswer = await createEmbedClient('d', token, { origin: partnerOrigin }).execute();
-    expect([allowedAnswer.status, allowedAnswer.headers.get('access-control-allow-origin')]).toEqual([
-      200,
-      partnerOrigin,
-    ]);
-    expect((await createEmbedClient('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
-    const foreignAnswer = await createEmbedClient('d', token, { origin: 'https://other.test' }).execute();
-    expect([foreignAnswer.status, foreignAnswer.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
-    expect(foreignAnswer.headers.get('access-control-allow-origin')).toBeNull();
-    for (const [origin, answered] of [
-      [partnerOrigin, partnerOrigin],
-      ['https://other.test', null],
-    ] as const) {
-      const headers = { origin, 'access-control-request-method': 'POST' };
-      const preflight = await callApi('OPTIONS', `/api/embed/d/${token}/execute`, { headers });
-      expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, answered]);
-    }
-    const openToken = await createEmbedToken(company, 'visualizations', visualization);
-    const foreignOriginAnswer = await createEmbedClient('v', openToken, { origin: 'https://other.test' }).info();
-    expect([foreignOriginAnswer.status, foreignOriginAnswer.headers.get('access-control-allow-origin')]).toEqual([
-      200,
-      '*',
-    ]);
-  });
+it("the allowed origins of an embed are the origins that its token names, and those of the service's own pages", async () => {
+  const partnerOrigin = 'https://partner.test';
+  const token = await createEmbedToken(company, 'dashboards', id, { allowed_origins: [partnerOrigin] });
+  const allowedAnswer = await createEmbedClient('d', token, { origin: partnerOrigin }).execute();
+  expect([allowedAnswer.status, allowedAnswer.headers.get('access-control-allow-origin')]).toEqual([
+    200,
+    partnerOrigin,
+  ]);
+  expect((await createEmbedClient('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+  const foreignAnswer = await createEmbedClient('d', token, { origin: 'https://other.test' }).execute();
+  expect([foreignAnswer.status, foreignAnswer.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+  expect(foreignAnswer.headers.get('access-control-allow-origin')).toBeNull();
+  for (const [origin, answered] of [
+    [partnerOrigin, partnerOrigin],
+    ['https://other.test', null],
+  ] as const) {
+    const headers = { origin, 'access-control-request-method': 'POST' };
+    const preflight = await callApi('OPTIONS', `/api/embed/d/${token}/execute`, { headers });
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, answered]);
+  }
+  const openToken = await createEmbedToken(company, 'visualizations', visualization);
+  const foreignOriginAnswer = await createEmbedClient('v', openToken, { origin: 'https://other.test' }).info();
+  expect([foreignOriginAnswer.status, foreignOriginAnswer.headers.get('access-control-allow-origin')]).toEqual([
+    200,
+    '*',
+  ]);
 });
 
-describe('the database calls of an embed', () => {
-  it('are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
-    const token = await createEmbedToken(company, 'dashboards', id);
-    const infoDb = createCountingD1();
-    expect((await createEmbedClient('d', token).info({ env: infoDb.env })).status).toBe(200);
-    expect(infoDb.countCalls()).toBe(1);
-    await createEmbedClient('d', token).execute({});
-    const cachedDb = createCountingD1();
-    const { body } = await createEmbedClient('d', token).execute({}, { env: cachedDb.env });
-    expect([body.results?.[0].cached ?? body, cachedDb.countCalls()]).toEqual([true, 1]);
-    const forgedDb = createCountingD1();
-    expect((await createEmbedClient('d', `${token.slice(0, -4)}AAAA`).info({ env: forgedDb.env })).status).toBe(401);
-    expect(forgedDb.countCalls()).toBe(0);
-  });
+it('the database calls of an embed are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
+  const token = await createEmbedToken(company, 'dashboards', id);
+  const infoDb = createCountingD1();
+  expect((await createEmbedClient('d', token).info({ env: infoDb.env })).status).toBe(200);
+  expect(infoDb.countCalls()).toBe(1);
+  await createEmbedClient('d', token).execute({});
+  const cachedDb = createCountingD1();
+  const { body } = await createEmbedClient('d', token).execute({}, { env: cachedDb.env });
+  expect([body.results?.[0].cached ?? body, cachedDb.countCalls()]).toEqual([true, 1]);
+  const forgedDb = createCountingD1();
+  expect((await createEmbedClient('d', `${token.slice(0, -4)}AAAA`).info({ env: forgedDb.env })).status).toBe(401);
+  expect(forgedDb.countCalls()).toBe(0);
 });
 
-describe('the rate limits of an embed', () => {
-  it('are counted per token', async () => {
-    const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
-    const [one, other] = [
-      await createEmbedToken(company, 'dashboards', id),
-      await createEmbedToken(company, 'dashboards', id),
-    ];
-    const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await createEmbedClient('d', one).info(limitedEnv)).status);
-    expect(statuses).toEqual([200, 200, 429]);
-    expect((await createEmbedClient('d', other).info(limitedEnv)).status).toBe(200);
-  });
+it('the rate limits of an embed are counted per token', async () => {
+  const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
+  const [one, other] = [
+    await createEmbedToken(company, 'dashboards', id),
+    await createEmbedToken(company, 'dashboards', id),
+  ];
+  const statuses = [];
+  for (let n = 0; n < 3; n++) statuses.push((await createEmbedClient('d', one).info(limitedEnv)).status);
+  expect(statuses).toEqual([200, 200, 429]);
+  expect((await createEmbedClient('d', other).info(limitedEnv)).status).toBe(200);
 });

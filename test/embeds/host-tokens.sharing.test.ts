@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard, createSalesTable, listDistinctRegions } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
@@ -16,22 +16,14 @@ import {
   REVOCATION_PATH,
   readStatus,
   SIGNING_KEYS_PATH,
-  type SigningKey,
 } from './support.ts';
 
-let company: Company;
-let dashboard: string;
-let visualization: string;
-let key: SigningKey;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  const sales = await createSalesDashboard(company);
-  dashboard = sales.dashboard._id;
-  visualization = sales.rows._id;
-  key = await createSigningKey(company);
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const sales = await createSalesDashboard(company);
+const dashboard = sales.dashboard._id;
+const visualization = sales.rows._id;
+const key = await createSigningKey(company);
 
 const getEpochSeconds = (offsetSeconds = 0) => Math.floor(Date.now() / 1000) + offsetSeconds;
 const signClaims = (claims: Record<string, unknown> = {}, by = key) =>

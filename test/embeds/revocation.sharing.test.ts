@@ -1,23 +1,17 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, sendDuringRace } from '../support/race.ts';
 import { createEmbedClient, createEmbedRecord, REVOCATION_PATH, readStatus } from './support.ts';
 
-let company: Company;
-let dashboard: string;
-let visualization: string;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  const sales = await createSalesDashboard(company);
-  dashboard = sales.dashboard._id;
-  visualization = sales.rows._id;
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const sales = await createSalesDashboard(company);
+const dashboard = sales.dashboard._id;
+const visualization = sales.rows._id;
 
 const makeDashboardToken = (inCompany = company, id = dashboard) => createEmbedRecord(inCompany, 'dashboards', id);
 const makeVisualizationToken = () => createEmbedRecord(company, 'visualizations', visualization);
@@ -116,9 +110,7 @@ describe('a revocation of embed tokens', () => {
       expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
     }
     await revokeAndRead({ viewer_id: 'somebody' });
-    await env.CONTROL_DB.prepare('insert into embed_revocations select ?, ?, ?')
-      .bind(company.id, `token:${token.id}`, Date.now() + 60_000)
-      .run();
+    await runSql('insert into embed_revocations select ?, ?, ?', company.id, `token:${token.id}`, Date.now() + 60_000);
     expect(await readDashboardStatus(token.token)).toBe(200);
   });
 
@@ -202,11 +194,11 @@ describe('the stored revocations of embed tokens', () => {
     for (const { id } of tokens) await revokeAndRead({ token_id: id }, ownCompany.as);
     await revokeAndRead({ token_id: tokens[0]?.id }, ownCompany.as);
     const otherCompany = await createOwnedCompany();
-    await env.CONTROL_DB.prepare(
+    await runSql(
       'insert into embed_revocations select ?, subject, revoked_at from embed_revocations where company_id = ?',
-    )
-      .bind(otherCompany.id, ownCompany.id)
-      .run();
+      otherCompany.id,
+      ownCompany.id,
+    );
     expect(await listRevokedSubjects(ownCompany)).toHaveLength(3);
     await revokeAndRead({ dashboard_id: one.dashboard._id }, ownCompany.as);
     expect(await listRevokedSubjects(ownCompany)).toEqual([`dashboard:${one.dashboard._id}`, `token:${tokens[2]?.id}`]);
@@ -243,12 +235,11 @@ describe('the stored revocations of embed tokens', () => {
     const ownCompany = await createOwnedCompany();
     const ownDashboardId = (await createSalesDashboard(ownCompany)).dashboard._id;
     const { id } = await makeDashboardToken(ownCompany, ownDashboardId);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999)
        insert into embed_revocations select ?, 'viewer:v' || i, 1 from n`,
-    )
-      .bind(ownCompany.id)
-      .run();
+      ownCompany.id,
+    );
     const last = await postRevocation({ token_id: id }, ownCompany.as);
     const refusedAnswer = await postRevocation({ viewer_id: 'one more' }, ownCompany.as);
     const repeatedAnswer = await postRevocation({ viewer_id: 'v1' }, ownCompany.as);

@@ -1,21 +1,15 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSalesDashboard } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { hostToken, type SigningKey } from './support.ts';
 
 const THEME = { name: 'Partner', primary_color: '#063970', radius: 0 };
 
-let company: Company;
-let dashboardId: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  dashboardId = (await createSalesDashboard(company)).dashboard._id;
-  await expectSuccess(
-    company.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', font: 'serif', radius: 8 } }),
-  );
-});
+const company = await createProvisionedCompany();
+const dashboardId = (await createSalesDashboard(company)).dashboard._id;
+await expectSuccess(company.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', font: 'serif', radius: 8 } }));
 
 const generateEmbed = (json: unknown) => company.as.post(`/api/v1/embed/dashboards/${dashboardId}`, { json });
 

@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
@@ -15,14 +15,8 @@ import {
   makeDeny,
 } from '../support/signed.ts';
 
-let company: Company;
-let other: Company;
-let admin: Caller;
-
-beforeAll(async () => {
-  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
-  admin = createSignedCaller(company.apiKey);
-});
+const [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+const admin = createSignedCaller(company.apiKey);
 
 const UNKNOWN_ID = '0'.repeat(24);
 

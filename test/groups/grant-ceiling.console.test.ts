@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -25,19 +25,14 @@ import {
 const MANAGER_ACTIONS = ['users:*', 'groups:*', 'permissions:*', 'policies:*'];
 const WIDER_ACTION = 'visualizations:get';
 
-let company: Company;
-let manager: { id: string; as: Caller };
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  manager = await createAllowedUser(company, { can: MANAGER_ACTIONS });
-});
+const company = await createOwnedCompany();
+const manager: { id: string; as: Caller } = await createAllowedUser(company, { can: MANAGER_ACTIONS });
 
 function expectRefused(answer: ApiResponse, action?: string): void {
   expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
   expect(answer.body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }
 
-/** Creates a group with one policy that has the given statements. */
 async function createGroupWithPolicy(...statements: Parameters<typeof storePolicy>[1]): Promise<string> {
   const { _id } = await createConsoleGroup(company);
   await expectSuccess(company.as.post(`/v1/groups/${_id}/policies/${await storePolicy(company, statements)}`));
@@ -110,8 +105,7 @@ describe('a membership of a group that may do more than the caller', () => {
       as.post('/v1/users/invite', { json: { email, group_ids } });
     let count = 0;
     for (const group of await createWiderGroups()) {
-      count += 1;
-      const email = `climber-${count}@${company.slug}.test`;
+      const email = `climber-${++count}@${company.slug}.test`;
       expectRefused(await invite(manager.as, email, await createGroupWithPolicy(makeAllow('users:list')), group));
       expect(listMailsTo(email)).toEqual([]);
       expect(readStatusAndCode(await invite(manager.as, email))).toEqual([201, undefined]);

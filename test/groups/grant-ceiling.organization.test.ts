@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import {
   bindUser,
   createAllowedAccount,
@@ -10,20 +10,13 @@ import {
   expectSuccess,
   makeAllow,
   makeDeny,
-  type ServiceAccount,
   storePolicy,
 } from '../support/signed.ts';
 
 /** The company of `manager`, who may manage groups, and otherwise only read users. */
-let company: Company;
-let admin: Caller;
-let manager: ServiceAccount;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-  manager = await createAllowedAccount(company, makeAllow('groups:*', 'users:ListUsers', 'users:GetUser'));
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
+const manager = await createAllowedAccount(company, makeAllow('groups:*', 'users:ListUsers', 'users:GetUser'));
 
 function expectRefused({ status, body }: ApiResponse, action?: string): void {
   expect([status, body.error]).toEqual([403, 'Forbidden']);

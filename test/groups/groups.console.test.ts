@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -16,10 +16,7 @@ import { createSignedCaller, expectSuccess, makeAllow, storePolicy } from '../su
 const READER_ROLE = { name: 'Reader', target: 'users', actions: ['read' as const] };
 const VIEW_POLICY = getManagedPolicyByName('VisualizationViewer').id;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const postGroup = (json: Record<string, unknown>) => company.as.post('/v1/groups', { json });
 const readGroup = (id: string) => company.as.get(`/v1/groups/${id}`);
@@ -200,26 +197,24 @@ describe('a global group', () => {
   });
 });
 
-describe('the list of groups', () => {
-  it('pages through all groups once, with or without the global groups', async () => {
-    const crowdedCompany = await createOwnedCompany();
-    const createdIds: string[] = [];
-    for (let count = 0; count < 3; count += 1) createdIds.push((await createConsoleGroup(crowdedCompany))._id);
-    const { administrators, viewers } = await readGlobalGroups(crowdedCompany);
-    const readIds = async (query: string) => {
-      const seenIds: string[] = [];
-      for (const page of [1, 2, 3]) {
-        const { body } = await crowdedCompany.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
-        seenIds.push(...body.records.map((group: { _id: string }) => group._id));
-        expect([body.quantity, body.records.length]).toEqual([body.records.length, body.quantity]);
-        expect(body.total).toBe(query.endsWith('false') ? 3 : 5);
-      }
-      return seenIds.toSorted();
-    };
-    expect(await readIds('')).toEqual([...createdIds, administrators, viewers].toSorted());
-    expect(await readIds('&include_global=true')).toEqual([...createdIds, administrators, viewers].toSorted());
-    expect(await readIds('&include_global=false')).toEqual(createdIds.toSorted());
-  });
+it('the list of groups pages through all groups once, with or without the global groups', async () => {
+  const crowdedCompany = await createOwnedCompany();
+  const createdIds: string[] = [];
+  for (let count = 0; count < 3; count += 1) createdIds.push((await createConsoleGroup(crowdedCompany))._id);
+  const { administrators, viewers } = await readGlobalGroups(crowdedCompany);
+  const readIds = async (query: string) => {
+    const seenIds: string[] = [];
+    for (const page of [1, 2, 3]) {
+      const { body } = await crowdedCompany.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
+      seenIds.push(...body.records.map((group: { _id: string }) => group._id));
+      expect([body.quantity, body.records.length]).toEqual([body.records.length, body.quantity]);
+      expect(body.total).toBe(query.endsWith('false') ? 3 : 5);
+    }
+    return seenIds.toSorted();
+  };
+  expect(await readIds('')).toEqual([...createdIds, administrators, viewers].toSorted());
+  expect(await readIds('&include_global=true')).toEqual([...createdIds, administrators, viewers].toSorted());
+  expect(await readIds('&include_global=false')).toEqual(createdIds.toSorted());
 });
 
 describe('the permissions of a group', () => {

@@ -1,16 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createPolicyGroup, createSignedCaller, makeAllow, storePolicy } from '../support/signed.ts';
 
-let company: Company;
-let other: Company;
-let admin: Caller;
-
-beforeAll(async () => {
-  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
-  admin = createSignedCaller(company.apiKey);
-});
+const [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+const admin = createSignedCaller(company.apiKey);
 
 let nameCount = 0;
 const makeName = () => `Team ${nameCount++}`;

@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { createAllowedUser as aColleague, type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser as aColleague, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -9,7 +8,7 @@ import {
   readGlobalGroups,
   readStatusAndCode,
 } from '../support/console.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import {
   bindUser,
   createGrouplessUser,
@@ -21,14 +20,9 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-let ownerCaller: Company['as'];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
+const ownerCaller = company.as;
 
 const createAccount = async (name: string): Promise<string> =>
   (await expectSuccess(admin.post('/accounts', { json: { name } }))).id;
@@ -37,114 +31,57 @@ const countAttachedPolicies = (groupId: string) => countRows('group_policies whe
 const countPermissions = (groupId: string) => countRows('group_permissions where group_id = ?', groupId);
 
 describe('the binding of a principal to a group', () => {
-  const BINDING_INSERT_PATTERN = /^insert into "group_bindings"/;
-  const makeBindingRequest = (
-    groupId: string,
-    principal_id: string,
-    account_id = company.accountId,
-    principal_type = 'user',
-  ) =>
-    ({
-      path: `/groups/${groupId}/bindings`,
-      json: { principal_type, principal_id, account_id },
-    }) as const;
-  const bindDuringRace = async (
-    { path, json }: ReturnType<typeof makeBindingRequest>,
-    runConcurrently: () => Promise<unknown>,
-  ) => {
-    const { status, body } = await sendDuringRace(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
-      admin.post(path, { json, env }),
+  const bindDuringRace = async (groupId: string, json: object, runConcurrently: () => Promise<unknown>) => {
+    const { status, body } = await sendDuringRace(/^insert into "group_bindings"/, runConcurrently, (env) =>
+      admin.post(`/groups/${groupId}/bindings`, { json, env }),
     );
     return [status, body.error, body.details?.field];
   };
 
-  it('is answered 404 when the group is deleted meanwhile', async () => {
-    const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id), () =>
-      expectSuccess(admin.delete(`/groups/${groupId}`)),
+  it.each([
+    ['group', 'user', 'id'],
+    ['user', 'user', 'principal_id'],
+    ['service-account', 'service_account', 'principal_id'],
+    ['account', 'user', 'account_id'],
+  ])('is answered 404 when the %s is deleted meanwhile', async (deletedKind, principal_type, field) => {
+    const id = await createPolicyGroup(company);
+    const create = principal_type === 'user' ? createGrouplessUser : createKeyedAccount;
+    const { id: principal_id } = await create(company);
+    const account_id =
+      deletedKind === 'account' ? await createAccount('Gone before anybody is bound') : company.accountId;
+    const ids: Record<string, string> = { id, principal_id, account_id };
+    const answer = await bindDuringRace(id, { principal_type, principal_id, account_id }, () =>
+      expectSuccess(admin.delete(`/${deletedKind}s/${ids[field]}`)),
     );
-    expect(answer).toEqual([404, 'NotFound', 'id']);
-    expect(await countBindings(groupId)).toBe(0);
-  });
-
-  it('is answered 404 when the user is deleted meanwhile', async () => {
-    const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id), () =>
-      expectSuccess(admin.delete(`/users/${user.id}`)),
-    );
-    expect(answer).toEqual([404, 'NotFound', 'principal_id']);
-    expect(await countBindings(groupId)).toBe(0);
-  });
-
-  it('is answered 404 when the service account is deleted meanwhile', async () => {
-    const [groupId, robot] = [await createPolicyGroup(company), await createKeyedAccount(company)];
-    const answer = await bindDuringRace(makeBindingRequest(groupId, robot.id, robot.accountId, 'service_account'), () =>
-      expectSuccess(admin.delete(`/service-accounts/${robot.id}`)),
-    );
-    expect(answer).toEqual([404, 'NotFound', 'principal_id']);
-    expect(await countBindings(groupId)).toBe(0);
-  });
-
-  it('is answered 404 when the account is deleted meanwhile', async () => {
-    const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const accountId = await createAccount('Gone before anybody is bound');
-    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id, accountId), () =>
-      expectSuccess(admin.delete(`/accounts/${accountId}`)),
-    );
-    expect(answer).toEqual([404, 'NotFound', 'account_id']);
-    expect(await countBindings(groupId)).toBe(0);
+    expect(answer).toEqual([404, 'NotFound', field]);
+    expect(await countBindings(id)).toBe(0);
   });
 
   it('is answered 409 when another request makes the same binding meanwhile', async () => {
     const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
-    const answer = await bindDuringRace(makeBindingRequest(groupId, user.id), () =>
-      bindUser(company, groupId, user.id),
-    );
+    const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    const answer = await bindDuringRace(groupId, json, () => bindUser(company, groupId, user.id));
     expect(answer).toEqual([409, 'AlreadyExists', 'principal_id']);
     expect(await countBindings(groupId)).toBe(1);
   });
 });
 
 describe('the attachment of a policy to a group', () => {
-  const attachPolicyDuringRace = (groupId: string, policyId: string, runConcurrently: () => Promise<unknown>) =>
-    sendDuringRace(/^insert into "group_policies"/, runConcurrently, (env) =>
-      ownerCaller.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
+  it.each<[string, 'post' | 'delete', string, unknown[], number]>([
+    ['answered 404 when the group is deleted', 'delete', '/v1/groups/{group}', [404, 'GROUP_NOT_FOUND'], 0],
+    ['answered 404 when the policy is deleted', 'delete', '/v1/policies/{policy}', [404, 'POLICY_NOT_FOUND'], 0],
+    ['made once when another request makes it', 'post', '/v1/groups/{group}/policies/{policy}', [204, undefined], 1],
+  ])('is %s meanwhile', async (_what, method, concurrentPath, expectedAnswer, attachedCount) => {
+    const groupId = await createPolicyGroup(company);
+    const policyId = await storePolicy(company, [makeAllow('users:ListUsers')]);
+    const path = concurrentPath.replace('{group}', groupId).replace('{policy}', policyId);
+    const answer = await sendDuringRace(
+      /^insert into "group_policies"/,
+      () => expectSuccess(ownerCaller[method](path)),
+      (env) => ownerCaller.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
     );
-
-  it('is answered 404 when the group is deleted meanwhile', async () => {
-    const [groupId, policyId] = [
-      await createPolicyGroup(company),
-      await storePolicy(company, [makeAllow('users:ListUsers')]),
-    ];
-    const answer = await attachPolicyDuringRace(groupId, policyId, () =>
-      expectSuccess(admin.delete(`/groups/${groupId}`)),
-    );
-    expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-    expect(await countAttachedPolicies(groupId)).toBe(0);
-  });
-
-  it('is answered 404 when the policy is deleted meanwhile', async () => {
-    const [groupId, policyId] = [
-      await createPolicyGroup(company),
-      await storePolicy(company, [makeAllow('users:ListUsers')]),
-    ];
-    const answer = await attachPolicyDuringRace(groupId, policyId, () =>
-      expectSuccess(ownerCaller.delete(`/v1/policies/${policyId}`)),
-    );
-    expect(readStatusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
-    expect(await countAttachedPolicies(groupId)).toBe(0);
-  });
-
-  it('is made once when another request makes it meanwhile', async () => {
-    const [groupId, policyId] = [
-      await createPolicyGroup(company),
-      await storePolicy(company, [makeAllow('users:ListUsers')]),
-    ];
-    const path = `/v1/groups/${groupId}/policies/${policyId}`;
-    expect((await attachPolicyDuringRace(groupId, policyId, () => expectSuccess(ownerCaller.post(path)))).status).toBe(
-      204,
-    );
-    expect(await countAttachedPolicies(groupId)).toBe(1);
+    expect(readStatusAndCode(answer)).toEqual(expectedAnswer);
+    expect(await countAttachedPolicies(groupId)).toBe(attachedCount);
   });
 });
 
@@ -176,37 +113,24 @@ describe('legacy permissions of a group', () => {
   it('are added once when another request adds the same permissions meanwhile', async () => {
     const [group, permissionId] = [await createConsoleGroup(company), await createPermission(company)];
     const [path, json] = [`/v1/groups/${group._id}/permissions`, { permissionIds: [permissionId] }];
-    const answer = await sendDuringRace(
-      /^insert into "group_permissions"/,
-      () => expectSuccess(ownerCaller.post(path, { json })),
-      (env) => ownerCaller.post(path, { json, env }),
-    );
+    const answer = await sendTwice(/^insert into "group_permissions"/, (env) => ownerCaller.post(path, { json, env }));
     expect([answer.status, answer.body.permissionIds]).toEqual([200, [permissionId]]);
   });
 });
 
 describe('the addition of a user to groups', () => {
   const BINDING_INSERT_PATTERN = /^insert into "group_bindings"/;
-  const joinGroupsDuringRace = (userId: string, groupIds: string[], runConcurrently: () => Promise<unknown>) =>
-    sendDuringRace(BINDING_INSERT_PATTERN, runConcurrently, (env) =>
-      ownerCaller.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }),
-    );
 
-  it('is answered 404 when a group is deleted meanwhile', async () => {
+  it.each(['group', 'user'])('is answered 404 when the %s is deleted meanwhile', async (deletedKind) => {
     const [user, group] = [await createGrouplessUser(company), await createConsoleGroup(company)];
-    const answer = await joinGroupsDuringRace(user.id, [group._id], () =>
-      expectSuccess(ownerCaller.delete(`/v1/groups/${group._id}`)),
+    const deleteConcurrently = () =>
+      deletedKind === 'group' ? ownerCaller.delete(`/v1/groups/${group._id}`) : admin.delete(`/users/${user.id}`);
+    const answer = await sendDuringRace(
+      BINDING_INSERT_PATTERN,
+      () => expectSuccess(deleteConcurrently()),
+      (env) => ownerCaller.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [group._id] }, env }),
     );
-    expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-    expect(await countBindings(group._id)).toBe(0);
-  });
-
-  it('is answered 404 when the user is deleted meanwhile', async () => {
-    const [user, group] = [await createGrouplessUser(company), await createConsoleGroup(company)];
-    const answer = await joinGroupsDuringRace(user.id, [group._id], () =>
-      expectSuccess(admin.delete(`/users/${user.id}`)),
-    );
-    expect(readStatusAndCode(answer)).toEqual([404, 'USER_NOT_FOUND']);
+    expect(readStatusAndCode(answer)).toEqual([404, `${deletedKind.toUpperCase()}_NOT_FOUND`]);
     expect(await countBindings(group._id)).toBe(0);
   });
 

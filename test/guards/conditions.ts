@@ -131,8 +131,7 @@ function splitArguments(text: string, from: number): TextRange[] {
     else if (')]};'.includes(character)) break;
     else if (character === ',') {
       addArgument();
-      position += 1;
-      start = position;
+      start = ++position;
     } else position += 1;
   }
   addArgument();

@@ -14,11 +14,11 @@ export interface Guard {
   title?: string;
 }
 
-type GuardEntry = Omit<Guard, 'file' | 'tests'> & { tests?: readonly string[] };
+type GuardEntry = Pick<Guard, 'in' | 'text' | 'title'> & Partial<Pick<Guard, 'without' | 'tests'>>;
 
-/** Makes the guards of one file; `tests` cover every entry that does not name its own. */
+/** Makes the guards of one file; nothing takes a guard's place, and `tests` cover it, unless its entry names others. */
 export const makeGuards = (file: string, tests: readonly string[], entries: readonly GuardEntry[]): Guard[] =>
-  entries.map((entry) => ({ tests, ...entry, file }));
+  entries.map((entry) => ({ without: '', tests, ...entry, file }));
 
 /** Formats a guard's name: its file, its declaration and its text. */
 export const formatName = (guard: Guard): string =>

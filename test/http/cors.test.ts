@@ -1,11 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { callApi, type RequestOptions } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
-
-afterEach(resetClock);
 
 const CONSOLE_ORIGIN = 'https://console.example.com';
 const PRODUCTION_ENV = { ALLOWED_ORIGINS: `${CONSOLE_ORIGIN}, https://admin.example.com` };

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDirectory, GROUPS_PATH, makeGroupInput, USERS_PATH } from '../directory/support.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const INVALID_GROUP = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
 const makeLanguageHeaders = (language: string) => ({ headers: { 'accept-language': language } });
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 describe('an error', () => {
   it.each([

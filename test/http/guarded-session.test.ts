@@ -65,7 +65,6 @@ describe('a database write that changes access', () => {
   });
 });
 
-/** Lists the tables that queries read. */
 const listTables = (queries: readonly string[]) =>
   sortDistinct(
     queries.flatMap((text) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string)),
@@ -156,14 +155,12 @@ describe('the list of tables and columns that decide access', () => {
   });
 });
 
-describe('a change of access that affects no principal', () => {
-  it('does not call the company’s Durable Object', async () => {
-    const gates = { getByName: () => expect.unreachable('The gate was asked.') };
-    const { id } = await createOwnedCompany();
-    await runInContext({ kind: 'anonymous' }, async (ctx) => {
-      Object.assign(ctx.bindings, { ORGANIZATION_GATE: gates });
-      const sessionUpdate = ctx.db.update(sessions).set({ endedAt: 0 }).where(sql`0`);
-      await ctx.changeAccess({ companyId: id, principals: [] }, () => commit(ctx.db, { ended: sessionUpdate }));
-    });
+it('a change of access that affects no principal does not call the company’s Durable Object', async () => {
+  const gates = { getByName: () => expect.unreachable('The gate was asked.') };
+  const { id } = await createOwnedCompany();
+  await runInContext({ kind: 'anonymous' }, async (ctx) => {
+    Object.assign(ctx.bindings, { ORGANIZATION_GATE: gates });
+    const sessionUpdate = ctx.db.update(sessions).set({ endedAt: 0 }).where(sql`0`);
+    await ctx.changeAccess({ companyId: id, principals: [] }, () => commit(ctx.db, { ended: sessionUpdate }));
   });
 });

@@ -1,12 +1,7 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-
-afterEach(() => {
-  resetClock();
-  vi.restoreAllMocks();
-});
+import { advanceClock } from '../support/clock.ts';
 
 const failAsUnavailable = () => Promise.reject(new Error('away'));
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { createItemMaker, insertRows } from '../knowledge/metrics/support.ts';
 import { createConcept } from '../knowledge/support.ts';
@@ -7,7 +7,7 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { CONTEXTS_PATH, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
@@ -24,14 +24,10 @@ import {
 } from '../support/signed.ts';
 import { postVisualization } from '../visualizations/support.ts';
 
-let company: Company;
-let admin: Caller;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  admin = createSignedCaller(company.apiKey);
-  await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+const admin = createSignedCaller(company.apiKey);
+await createSalesTable(company);
 
 const makeKey = () => `key-${++createdCount}`;
 const makeName = () => `Readers ${++createdCount}`;

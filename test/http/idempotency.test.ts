@@ -1,15 +1,15 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, type Caller, callApi, type RequestOptions } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
   createPolicyGroup,
@@ -20,13 +20,8 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 let createdCount = 0;
 const makeKey = () => `key-${++createdCount}`;
@@ -183,9 +178,7 @@ describe('a request under an idempotency key', () => {
     const other = await createAllowedUser(company, { can: ['groups:create'] });
     const repeatRequest = () => other.as.post('/v1/groups', makeKeyedRequest(key, makeConsoleGroup(`${name} too`)));
     expect((await repeatRequest()).status).toBe(201);
-    await env.CONTROL_DB.prepare('delete from group_bindings where company_id = ?1 and principal_id = ?2')
-      .bind(company.id, other.id)
-      .run();
+    await runSql('delete from group_bindings where company_id = ?1 and principal_id = ?2', company.id, other.id);
     expect((await repeatRequest()).status).toBe(403);
   });
 
@@ -198,7 +191,7 @@ describe('a request under an idempotency key', () => {
   ])('is refused with the error codes and the language of the %s', async (surface, by, path) => {
     const [kept, lost] = [makeKey(), makeKey()];
     const postGroup = (key: string, json: object = {}, env?: Record<string, string>) =>
-      by().post(path, { ...makeKeyedRequest(key, json), ...(env && { env }) });
+      by().post(path, { ...makeKeyedRequest(key, json), env });
     expect((await postGroup(kept)).status).toBe(422);
     const losingEnv = createLosingEnv({ callNumber: 2, isDone: false });
     void postGroup(lost, { name: 'At work' }, losingEnv.env).catch(() => {});
@@ -320,7 +313,7 @@ describe('copies of a request under one key', () => {
     const createVisualization = (key: string, name: string, env?: Record<string, string>) =>
       company.as.post('/v1/visualizations', {
         ...makeKeyedRequest(key, { name, sql: 'SELECT 1' }),
-        ...(env && { env }),
+        env,
       });
     const countVisualizations = (name: string) =>
       countRows('visualizations where company_id = ? and name = ?', company.id, name);
@@ -581,12 +574,9 @@ describe('an idempotency key in use', () => {
   });
 });
 
-describe('rows of a company’s tables', () => {
-  let owner: Company;
-  beforeAll(async () => {
-    owner = await createProvisionedCompany();
-  });
+const owner = await createProvisionedCompany();
 
+describe('rows of a company’s tables', () => {
   it('are inserted once when the request is repeated under an idempotency key', async () => {
     const id = await createTable(owner.as, 'notes', [column('text')]);
     const insertRow = (key: string) =>

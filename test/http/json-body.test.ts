@@ -1,18 +1,15 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { createDirectory } from '../directory/support.ts';
 import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const nestArrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
@@ -66,31 +63,29 @@ describe('a JSON body', () => {
   });
 });
 
-describe('a JSON body that is no UTF-8', () => {
-  it.each<
-    [string, (requestOptions: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]
-  >([
-    [
-      'the organization API',
-      (requestOptions) => createCaller('operator-token-of-the-tests').post('/admin/organizations', requestOptions),
-      '{"name":"Jos\xe9"}',
-    ],
-    ['a sign-in', (requestOptions) => callApi('POST', '/v1/auth/login', requestOptions), '{"password":"\xe9\xe8"}'],
-    ['rows', (requestOptions) => company.as.post(ROWS_PATH, requestOptions), '{"rows":[{"a":"\xe9"}]}'],
-    [
-      'a directory',
-      async (requestOptions) => (await createDirectory(company)).post('/scim/v2/Users', requestOptions),
-      '{"a":"\xff"}',
-    ],
-    [
-      'a tool',
-      (requestOptions) => company.as.post('/mcp', requestOptions),
-      '{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
-    ],
-  ])('is refused as malformed: %s', async (_what, sendBody, text) => {
-    const { status, body } = await sendBody({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
-    expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('JSON')]);
-  });
+it.each<
+  [string, (requestOptions: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]
+>([
+  [
+    'the organization API',
+    (requestOptions) => createCaller('operator-token-of-the-tests').post('/admin/organizations', requestOptions),
+    '{"name":"Jos\xe9"}',
+  ],
+  ['a sign-in', (requestOptions) => callApi('POST', '/v1/auth/login', requestOptions), '{"password":"\xe9\xe8"}'],
+  ['rows', (requestOptions) => company.as.post(ROWS_PATH, requestOptions), '{"rows":[{"a":"\xe9"}]}'],
+  [
+    'a directory',
+    async (requestOptions) => (await createDirectory(company)).post('/scim/v2/Users', requestOptions),
+    '{"a":"\xff"}',
+  ],
+  [
+    'a tool',
+    (requestOptions) => company.as.post('/mcp', requestOptions),
+    '{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
+  ],
+])('a JSON body that is no UTF-8 is refused as malformed: %s', async (_what, sendBody, text) => {
+  const { status, body } = await sendBody({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
+  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('JSON')]);
 });
 
 describe('a JSON body of many values', () => {
@@ -222,12 +217,9 @@ const BODILESS_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   ),
 );
 
-describe('JSON that is sent to a route without a body', () => {
-  let directory: Caller;
-  beforeAll(async () => {
-    directory = await createDirectory(company);
-  });
+const directory = await createDirectory(company);
 
+describe('JSON that is sent to a route without a body', () => {
   const chooseCaller = (credential: Credential, access: RouteAccess): Caller =>
     access === 'operator'
       ? createCaller(env.PLATFORM_ADMIN_TOKEN)

@@ -6,7 +6,7 @@ import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
@@ -95,25 +95,21 @@ describe('a request of a principal that the isolate has cached', () => {
     const readLastUse = async ({ id }: ServiceAccount) =>
       Date.parse((await expectSuccess(admin.get(`/service-accounts/${id}`))).last_used_at);
     const first = await Promise.all(serviceAccounts.map(readLastUse));
-    try {
-      advanceClock(90_000);
-      expect(
-        await countQueries(
-          (countingEnv) => serviceAccounts[0]?.as.get('/groups', { env: countingEnv }) as Promise<ApiResponse>,
-        ),
-      ).toEqual([403, 1]);
-      expect(
-        await countQueries(
-          (countingEnv) => serviceAccounts[1]?.as.get('/groups', { env: countingEnv }) as Promise<ApiResponse>,
-        ),
-      ).toEqual([403, 0]);
-      advanceClock(200_000);
-      await useAllAccounts();
-      const last = await Promise.all(serviceAccounts.map(readLastUse));
-      expect(last.map((at, index) => at - (first[index] as number) > 80_000)).toEqual([true, true]);
-    } finally {
-      resetClock();
-    }
+    advanceClock(90_000);
+    expect(
+      await countQueries(
+        (countingEnv) => serviceAccounts[0]?.as.get('/groups', { env: countingEnv }) as Promise<ApiResponse>,
+      ),
+    ).toEqual([403, 1]);
+    expect(
+      await countQueries(
+        (countingEnv) => serviceAccounts[1]?.as.get('/groups', { env: countingEnv }) as Promise<ApiResponse>,
+      ),
+    ).toEqual([403, 0]);
+    advanceClock(200_000);
+    await useAllAccounts();
+    const last = await Promise.all(serviceAccounts.map(readLastUse));
+    expect(last.map((at, index) => at - (first[index] as number) > 80_000)).toEqual([true, true]);
   });
 });
 
@@ -179,12 +175,8 @@ describe('the cached access of a principal', () => {
     const { id } = await createKeyedAccount(company);
     const json = { expires_at: new Date(Date.now() + 60_000).toISOString() };
     const { as } = await cacheKey(await expectSuccess(admin.post(`/service-accounts/${id}/keys`, { json })));
-    try {
-      advanceClock(61_000);
-      expect((await as.get('/groups')).body.details.reason).toBe('unknown_key');
-    } finally {
-      resetClock();
-    }
+    advanceClock(61_000);
+    expect((await as.get('/groups')).body.details.reason).toBe('unknown_key');
   });
 
   it('takes up no more than a thousand bytes, without the grants of its groups', async () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type Contract, getAction } from '../../src/http/endpoint.ts';
 import { fillPath } from '../../src/http/paths.ts';
@@ -6,7 +6,7 @@ import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { type Action, ALL_ACTIONS, getActionEntry } from '../../src/permissions/actions.ts';
 import type { LegacyAction } from '../../src/permissions/legacy.ts';
 import { type ApiResponse, callApi, type RequestOptions } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createPrincipal, createPrincipals, type TestPrincipal } from '../support/principals.ts';
 import { createTokenCaller, makeAllow } from '../support/signed.ts';
 
@@ -20,15 +20,10 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   })),
 );
 
-let company: Company;
-let principals: Awaited<ReturnType<typeof createPrincipals>>;
+const company = await createOwnedCompany();
+const principals = await createPrincipals(company);
 /** A service account with a service token. */
-let machinePrincipal: TestPrincipal;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  principals = await createPrincipals(company);
-  machinePrincipal = createPrincipal(principals.robot.id, await createTokenCaller(principals.robot));
-});
+const machinePrincipal = createPrincipal(principals.robot.id, await createTokenCaller(principals.robot));
 
 const UNKNOWN_ID = '0'.repeat(24);
 const makeAddress = ({ method, path, query }: Contract): string =>
@@ -65,19 +60,17 @@ describe('a route that needs a credential', () => {
   );
 });
 
-describe('a route that a token opens', () => {
-  it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
-    '$route refuses an unknown token',
-    async ({ contract }) => {
-      const { status } = await callApi(
-        contract.method.toUpperCase(),
-        makeAddress(contract),
-        makeInvalidRequest(contract),
-      );
-      expect(status).toBe(401);
-    },
-  );
-});
+it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
+  'a route that a token opens $route refuses an unknown token',
+  async ({ contract }) => {
+    const { status } = await callApi(
+      contract.method.toUpperCase(),
+      makeAddress(contract),
+      makeInvalidRequest(contract),
+    );
+    expect(status).toBe(401);
+  },
+);
 
 describe('a route that asks for a permission (an action)', () => {
   const guardedRoutes = ROUTES.flatMap(({ action, credential, ...rest }) =>

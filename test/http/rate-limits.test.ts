@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { formatTryAgain } from '../../src/texts/errors/translate.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { advanceClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createSignedCaller } from '../support/signed.ts';
 
@@ -10,12 +10,9 @@ beforeEach(async () => {
   company = await createOwnedCompany();
 });
 
-afterEach(resetClock);
-
 let addressCount = 0;
 const makeAddress = (): string => {
-  addressCount += 1;
-  return `203.0.113.${addressCount}`;
+  return `203.0.113.${++addressCount}`;
 };
 
 interface RateLimits {

@@ -1,14 +1,10 @@
-import { afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import { logError } from '../../src/platform/log.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
-afterEach(() => vi.restoreAllMocks());
+const company = await createProvisionedCompany();
 
 const UNREACHABLE_ENV = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 

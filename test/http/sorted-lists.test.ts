@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addContextMember, CONTEXTS_PATH, createShareContext } from '../share-portal/support.ts';
 import { createShare } from '../shares/support.ts';
-import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -29,20 +28,12 @@ interface SortableList {
   defaultOrder: string | null;
 }
 
-let company: Company;
-let ownerCaller: Caller;
-let dashboard: string;
-let anotherDashboard: string;
-let context: string;
-let group: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  dashboard = (await postDashboard(ownerCaller, []))._id;
-  anotherDashboard = (await postDashboard(ownerCaller, []))._id;
-  context = (await createShareContext(company)).id;
-  group = (await createConsoleGroup(company))._id;
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const dashboard: string = (await postDashboard(ownerCaller, []))._id;
+const anotherDashboard: string = (await postDashboard(ownerCaller, []))._id;
+const context = (await createShareContext(company)).id;
+const group: string = (await createConsoleGroup(company))._id;
 
 const createUserNamed = async (name: string) => {
   const { id } = await createAllowedUser(company);

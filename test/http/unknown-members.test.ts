@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
@@ -9,7 +9,7 @@ import { column, createTable } from '../managed-tables/support.ts';
 import { operator } from '../organizations/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
 import { createSignedCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
@@ -102,12 +102,9 @@ describe('body members that a schema does not have', () => {
   });
 });
 
-describe('a record that is read and sent back in a PUT', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('a record that is read and sent back in a PUT', () => {
   const readDetails = ({
     status,
     body,

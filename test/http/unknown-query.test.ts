@@ -1,18 +1,15 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { getQuerySchema } from '../../src/http/query.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { type Caller, callApi } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createSecretCaller, createSignedCaller } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 /** Returns a caller who may do anything, with the credential of a route. */
 const chooseCaller = ({ access }: Contract, credential: Credential): Caller => {

@@ -1,5 +1,5 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createClient, withKey } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
@@ -9,25 +9,21 @@ import { makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createRacingEnv } from '../support/race.ts';
-import { createSignedCaller, createTokenCaller, expectSuccess, type ServiceAccount } from '../support/signed.ts';
+import { createSignedCaller, createTokenCaller, expectSuccess } from '../support/signed.ts';
 import { countOpenConnections, countOpenedConnections, runEachBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { createTestQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller(env.PLATFORM_ADMIN_TOKEN as string);
-let company: Company;
-let reader: ServiceAccount;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  reader = await createReader(company, 'data_api:get_job');
-  const { as } = company;
-  const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
-  await expectSuccess(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
-  await createTable(as, 'orders', [column('total', 'decimal')]);
-  await createConcept(as, { type: 'entity_hint' });
-});
+const company = await createProvisionedCompany();
+const reader = await createReader(company, 'data_api:get_job');
+const { as } = company;
+const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
+await expectSuccess(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
+await createTable(as, 'orders', [column('total', 'decimal')]);
+await createConcept(as, { type: 'entity_hint' });
 
 /** A job that does not progress until the test changes it. */
 interface TestJob {

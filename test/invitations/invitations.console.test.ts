@@ -1,28 +1,25 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
+import { selectRow } from '../support/race.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
-let company: Company;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const createEmail = () => `invited-${++createdCount}@${company.slug}.test`;
 const acceptInvitation = (token: string, extraFields: { password?: string; name?: string } = {}) =>
   callApi('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD, ...extraFields } });
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
-const selectUser = (email: string) => env.CONTROL_DB.prepare('SELECT * FROM users WHERE email = ?').bind(email).first();
+const selectUser = (email: string) => selectRow('SELECT * FROM users WHERE email = ?', email);
 
 describe('an invitation', () => {
   it('makes a user who can sign in once it is accepted', async () => {

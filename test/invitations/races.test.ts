@@ -1,7 +1,6 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
@@ -10,16 +9,12 @@ import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 
-let company: Company;
 let emailCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const acceptInvitation = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
-  callApi('POST', '/v1/users/accept-invitation', { json: { token, password }, ...(env && { env }) });
+  callApi('POST', '/v1/users/accept-invitation', { json: { token, password }, env });
 const inviteNewUser = async (teams?: string[]) => {
   const email = `invited-${++emailCount}@${company.slug}.test`;
   const { user } = await inviteUser(company, email, teams);
@@ -58,7 +53,7 @@ describe('an invitation', () => {
   it('is renewed by another one whose request also finds no user with the email', async () => {
     const email = `invited-${++emailCount}@${company.slug}.test`;
     const sendInvitation = (env?: Record<string, string>) =>
-      company.as.post('/v1/users/invite', { json: { email }, ...(env && { env }) });
+      company.as.post('/v1/users/invite', { json: { email }, env });
     let first: Record<string, string> = {};
     const inviteConcurrently = async () => {
       first = await expectSuccess(sendInvitation());

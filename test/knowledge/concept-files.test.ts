@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import {
@@ -19,16 +19,12 @@ import { KNOWLEDGE_PATH, readInvalidFields } from './support.ts';
 
 const JOBS_PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
 const MIB_BYTES = 1024 * 1024;
-let company: Company;
-let ownerCaller: Company['as'];
 let runner: Awaited<ReturnType<typeof createJobRunner>>;
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-  const business_domains = ['one', 'two'].map((key) => ({ key, name: key }));
-  await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } });
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
+const business_domains = ['one', 'two'].map((key) => ({ key, name: key }));
+await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } });
 
 beforeEach(async () => {
   runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { AI_KEY, type ScriptStep } from '../support/ai-server.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createJobRunner, listPendingSuggestions, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { makeProposal, NO_MODEL_ENV } from './model.ts';
@@ -273,14 +274,13 @@ describe('a generation of concepts', () => {
       updated_at: 'updated_at + 1000',
     };
     // All of them were changed later.
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into knowledge_resources (${columns.map(({ name }) => name).join(', ')})
        select ${columns.map(({ name }) => limitedEnv[name] ?? name).join(', ')} from knowledge_resources,
        (with recursive numbers(value) as (select 1 union all select value + 1 from numbers where value < 3000) select value from numbers)
        where id = ?`,
-    )
-      .bind(unrelatedConcept)
-      .run();
+      unrelatedConcept,
+    );
     const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const text = 'We counted each barn owl that hunts by moonlight, and the stripes of a zebra.';
     const id = await startJob(runner, { text });

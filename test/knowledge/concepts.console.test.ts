@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 const CONCEPTS_PATH = `${KNOWLEDGE_PATH}/concepts`;
-let company: Company;
-let ownerCaller: Company['as'];
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const postConcept = (json: unknown) => ownerCaller.post(CONCEPTS_PATH, { json });
 const makeMinimalConcept = (fields: Record<string, unknown> = {}) => ({

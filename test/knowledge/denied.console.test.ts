@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -8,43 +8,37 @@ import { createModel, NO_MODEL_ENV } from './model.ts';
 import { QUESTIONS_PATH } from './questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
-let company: Company;
-let concepts: { hiddenId: string; openId: string };
-let items: { hiddenId: string; builtId: string; openId: string };
-let nodes: { hiddenId: string; openId: string };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  const { as } = company;
-  await createTable(as, 'payments', [column('amount', 'integer'), column('city')]);
-  concepts = {
-    hiddenId: await createConcept(as, { name: 'Salary', status: 'active' }),
-    openId: await createConcept(as, { name: 'Turnover', status: 'active' }),
-  };
-  const { metric } = createItemMaker(
-    () => as,
-    () => concepts.openId,
-  );
-  const on = { mapped_tables: ['payments'] };
-  items = {
-    hiddenId: await metric('Payroll', { ...on, formula: 'sum(amount)' }),
-    builtId: await metric('Share of it', { formula: '{{Payroll}} * 2' }),
-    openId: await metric('Income', { ...on, formula: 'sum(amount)' }),
-  };
-  await createItem(as, {
-    kind: 'metric',
-    name: 'Of salaries',
-    formula: 'sum(amount)',
-    status: 'active',
-    source_concept_ids: [concepts.hiddenId],
-    ...on,
-  });
-  nodes = {
-    hiddenId: await createNode(as, { name: 'Employee', status: 'active' }),
-    openId: await createNode(as, { name: 'Customer', status: 'active' }),
-  };
-  const relation = await createRelation(as, nodes.hiddenId, 'serves', nodes.openId);
-  await expectSuccess(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
+const company = await createProvisionedCompany();
+const { as } = company;
+await createTable(as, 'payments', [column('amount', 'integer'), column('city')]);
+const concepts = {
+  hiddenId: await createConcept(as, { name: 'Salary', status: 'active' }),
+  openId: await createConcept(as, { name: 'Turnover', status: 'active' }),
+};
+const { metric } = createItemMaker(
+  () => as,
+  () => concepts.openId,
+);
+const on = { mapped_tables: ['payments'] };
+const items = {
+  hiddenId: await metric('Payroll', { ...on, formula: 'sum(amount)' }),
+  builtId: await metric('Share of it', { formula: '{{Payroll}} * 2' }),
+  openId: await metric('Income', { ...on, formula: 'sum(amount)' }),
+};
+await createItem(as, {
+  kind: 'metric',
+  name: 'Of salaries',
+  formula: 'sum(amount)',
+  status: 'active',
+  source_concept_ids: [concepts.hiddenId],
+  ...on,
 });
+const nodes = {
+  hiddenId: await createNode(as, { name: 'Employee', status: 'active' }),
+  openId: await createNode(as, { name: 'Customer', status: 'active' }),
+};
+const relation = await createRelation(as, nodes.hiddenId, 'serves', nodes.openId);
+await expectSuccess(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
 
 const listArns = () => [
   `arn:svc:semantic::${company.id}:item/${items.hiddenId}`,

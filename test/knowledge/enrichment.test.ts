@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createJobRunner, listPendingSuggestions } from './jobs.ts';
 import { createDefaultModel, makeProposal, NO_MODEL_ENV } from './model.ts';
@@ -14,13 +14,9 @@ import {
 } from './support.ts';
 
 const JOBS_PATH = `${KNOWLEDGE_PATH}/jobs`;
-let company: Company;
-let ownerCaller: Company['as'];
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 

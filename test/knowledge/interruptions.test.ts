@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
@@ -10,8 +10,6 @@ const GENERATION_PATH = `${KNOWLEDGE_PATH}/concepts/generation`;
 const BUSINESS_DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
 let company: Company;
 let ownerCaller: Company['as'];
-
-afterEach(resetClock);
 
 beforeEach(async () => {
   company = await createOwnedCompany();

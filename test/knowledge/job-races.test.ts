@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createJobRunner, listPendingSuggestions, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { makeProposal } from './model.ts';
@@ -26,7 +26,6 @@ beforeEach(async () => {
   ownerCaller = company.as;
   await ownerCaller.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: BUSINESS_DOMAINS } });
 });
-afterEach(resetClock);
 
 /** Starts a job, and returns its id and its first message. */
 async function startJob(
@@ -45,7 +44,7 @@ const startEnrichment = (runner: JobRunner, target_ids: string[]) =>
   startJob(runner, `${KNOWLEDGE_PATH}/jobs/enrich`, { target_type: 'concept', target_ids });
 
 const cancelJob = (id: string, env?: Record<string, string>) =>
-  ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { ...(env && { env }) });
+  ownerCaller.post(`${KNOWLEDGE_PATH}/jobs/${id}/cancel`, { env });
 
 /** Delivers a message after the lease of an earlier delivery has ended. */
 async function deliverMessageLater(runner: JobRunner, message: RunnerMessage): Promise<void> {
@@ -126,9 +125,7 @@ describe('a message that is delivered twice', () => {
     const runner = await createJobRunner(ownerCaller, makeConceptsAnswer(makeConceptCandidate('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const takeOverJob = () =>
-      env.CONTROL_DB.prepare('update knowledge_jobs set leased_until = ? where id = ?')
-        .bind(Date.now() + 60 * 60_000, id)
-        .run();
+      runSql('update knowledge_jobs set leased_until = ? where id = ?', Date.now() + 60 * 60_000, id);
     const FILES = { get: async () => Promise.reject(new Error('R2 is away')) };
     const RELEASE_UPDATE_PATTERN = /^update "knowledge_jobs" set "usage"/;
     expect(
@@ -180,16 +177,14 @@ describe('a job that is cancelled', () => {
   });
 });
 
-describe('the start of a generation', () => {
-  it('is refused when another generation starts first, and leaves no stored text', async () => {
-    const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
-    const postJob = (json: unknown, extraEnv = {}) =>
-      ownerCaller.post(JOBS_PATH, { json, env: { ...runner.env, ...extraEnv } });
-    const startConcurrently = () => expectSuccess(postJob({}));
-    const answer = await sendDuringRace(/^insert into "knowledge_jobs"/, startConcurrently, (env) =>
-      postJob({ text: 'x' }, env),
-    );
-    expect(readStatusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);
-    expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
-  });
+it('the start of a generation is refused when another generation starts first, and leaves no stored text', async () => {
+  const runner = await createJobRunner(ownerCaller, makeConceptsAnswer());
+  const postJob = (json: unknown, extraEnv = {}) =>
+    ownerCaller.post(JOBS_PATH, { json, env: { ...runner.env, ...extraEnv } });
+  const startConcurrently = () => expectSuccess(postJob({}));
+  const answer = await sendDuringRace(/^insert into "knowledge_jobs"/, startConcurrently, (env) =>
+    postJob({ text: 'x' }, env),
+  );
+  expect(readStatusAndCode(answer)).toEqual([409, 'JOB_RUNNING']);
+  expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
 });

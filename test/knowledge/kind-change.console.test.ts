@@ -1,17 +1,12 @@
-import { beforeAll, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createItem, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const createItemOfConcept = (fields: Record<string, unknown> = {}) =>
   createItem(ownerCaller, { kind: 'metric', ...fields });

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import {
   createConcept,
   createItem,
@@ -10,40 +10,33 @@ import {
   UNKNOWN_ID,
 } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-/** Functions that make the required fields of each type of resource. */
-let requiredFields: Record<string, () => Record<string, unknown>>;
-/** Resources that fields can refer to. */
-let ids: { concept: string; metric: string; entity: string };
-
 const makeNameAndDescription = () => ({ name: makeName('limited'), description: 'x' });
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-  const [concept, subject, object] = [
-    await createConcept(ownerCaller),
-    await createNode(ownerCaller),
-    await createNode(ownerCaller),
-  ];
-  ids = {
-    concept,
-    metric: await createItem(ownerCaller, { kind: 'metric' }),
-    entity: await createItem(ownerCaller, { kind: 'entity' }),
-  };
-  requiredFields = {
-    concepts: makeNameAndDescription,
-    semantic: () => ({ kind: 'metric', ...makeNameAndDescription(), source_concept_ids: [concept] }),
-    'ontology/nodes': makeNameAndDescription,
-    'ontology/relations': () => ({
-      subject_node_id: subject,
-      predicate: makeName('knows'),
-      object_node_id: object,
-      description: 'x',
-    }),
-  };
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
+const [concept, subject, object] = [
+  await createConcept(ownerCaller),
+  await createNode(ownerCaller),
+  await createNode(ownerCaller),
+];
+/** Resources that fields can refer to. */
+const ids = {
+  concept,
+  metric: await createItem(ownerCaller, { kind: 'metric' }),
+  entity: await createItem(ownerCaller, { kind: 'entity' }),
+};
+/** Functions that make the required fields of each type of resource. */
+const requiredFields: Record<string, () => Record<string, unknown>> = {
+  concepts: makeNameAndDescription,
+  semantic: () => ({ kind: 'metric', ...makeNameAndDescription(), source_concept_ids: [concept] }),
+  'ontology/nodes': makeNameAndDescription,
+  'ontology/relations': () => ({
+    subject_node_id: subject,
+    predicate: makeName('knows'),
+    object_node_id: object,
+    description: 'x',
+  }),
+};
 
 const makeRequiredFields = (path: string) => requiredFields[path]?.() ?? {};
 const createResource = (path: string, fields: Record<string, unknown>) =>

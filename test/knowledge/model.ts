@@ -5,8 +5,7 @@ let createdCount = 0;
 
 /** Creates an AI provider for one test: it gives the answers of `steps` in order, and records the requests. */
 export async function createModel(...steps: ScriptStep[]) {
-  createdCount += 1;
-  return createModelAt(`script-${Date.now()}-${createdCount}`, steps);
+  return createModelAt(`script-${Date.now()}-${++createdCount}`, steps);
 }
 
 /** Creates the AI provider that the Worker's own variables name, for jobs that the queue itself delivers. */

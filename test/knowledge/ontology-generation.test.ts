@@ -5,7 +5,7 @@ import type { ScriptStep } from '../support/ai-server.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createJobRunner, listPendingSuggestions } from './jobs.ts';
 import { NO_MODEL_ENV } from './model.ts';
@@ -382,16 +382,16 @@ describe('a generation of an ontology', () => {
     const { body } = await ownerCaller.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
     const columns = `company_id, target_type, explanation, evidence, model, prompt_version, request_id, created_at,
       updated_at, created_by_user_id`;
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into knowledge_suggestions (id, target_name, payload, status, job_id, candidate_key, ${columns})
        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 800)
        select printf('%024x', n), 'Node ' || n,
          json_object('name', 'Node ' || n, 'node_type', 'class', 'description', hex(zeroblob(5000))),
          'staged', ?, 'node ' || n, ${columns}
        from numbers, knowledge_suggestions where target_name = 'Customer' and company_id = ?`,
-    )
-      .bind(body._id, company.id)
-      .run();
+      body._id,
+      company.id,
+    );
     const { env: measuringEnv, measureLongestAnswer } = createCountingD1();
     await runner.deliver(runner.messages.shift() as never, measuringEnv);
     // 800 nodes with 10,000 characters each.

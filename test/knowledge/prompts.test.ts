@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { composePrompt, PROMPTS } from '../../src/modules/knowledge/prompts/compose.ts';
 
 /** For each version of a prompt, the beginning of the SHA-256 of its text, including the rule about data. */
@@ -19,14 +19,12 @@ const computeDigest = async (text: string): Promise<string> => {
   return Buffer.from(bytes).toString('hex').slice(0, 12);
 };
 
-describe('the version of a prompt', () => {
-  it('always has the same text, because another text needs another version', async () => {
-    const digests: Record<string, string> = {};
-    for (const prompt of Object.values(PROMPTS)) {
-      const { systemPrompt: system } = composePrompt(prompt, []);
-      const [, tag = ''] = /<data-(\w{32}) /.exec(system) ?? [];
-      digests[prompt.version] = await computeDigest(system.replaceAll(tag, 'MARK'));
-    }
-    expect(digests).toEqual(KNOWN_DIGESTS);
-  });
+it('the version of a prompt always has the same text, because another text needs another version', async () => {
+  const digests: Record<string, string> = {};
+  for (const prompt of Object.values(PROMPTS)) {
+    const { systemPrompt: system } = composePrompt(prompt, []);
+    const [, tag = ''] = /<data-(\w{32}) /.exec(system) ?? [];
+    digests[prompt.version] = await computeDigest(system.replaceAll(tag, 'MARK'));
+  }
+  expect(digests).toEqual(KNOWN_DIGESTS);
 });

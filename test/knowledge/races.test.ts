@@ -1,19 +1,13 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
+import { createRacingEnv, runSql, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const rejectSuggestion = (id: string) =>
   expectSuccess(ownerCaller.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {} }));
@@ -25,28 +19,24 @@ const readVersions = async (id: string) =>
 const RESOURCE_INSERT_PATTERN = /^insert into "knowledge_resources"/;
 const RESOURCE_UPDATE_PATTERN = /^update "knowledge_resources"/;
 
-describe('the creation of a concept', () => {
-  it('is refused when another concept of its name is created first', async () => {
-    const json = { name: makeName('race'), description: 'What it is.' };
-    const createAgain = (env: Record<string, string> = {}) =>
-      ownerCaller.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await sendDuringRace(RESOURCE_INSERT_PATTERN, () => expectSuccess(createAgain()), createAgain);
-    expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
-  });
+it('the creation of a concept is refused when another concept of its name is created first', async () => {
+  const json = { name: makeName('race'), description: 'What it is.' };
+  const createAgain = (env: Record<string, string> = {}) =>
+    ownerCaller.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
+  const answer = await sendTwice(RESOURCE_INSERT_PATTERN, createAgain);
+  expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
 });
 
-describe('a change of a concept', () => {
-  it('keeps fields that another change sets meanwhile', async () => {
-    const id = await createConcept(ownerCaller);
-    const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
-      ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
-    const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
-    const { status, body } = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
-      changeConcept({ aliases: ['a'] }, env),
-    );
-    expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
-    expect(await readVersions(id)).toBe(3);
-  });
+it('a change of a concept keeps fields that another change sets meanwhile', async () => {
+  const id = await createConcept(ownerCaller);
+  const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
+    ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
+  const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
+  const { status, body } = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
+    changeConcept({ aliases: ['a'] }, env),
+  );
+  expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
+  expect(await readVersions(id)).toBe(3);
 });
 
 describe('a change of a concept whose next version already exists', () => {
@@ -56,7 +46,7 @@ describe('a change of a concept whose next version already exists', () => {
     const VERSION_INSERT_SQL = `insert into knowledge_versions
       select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
       from knowledge_versions where resource_id = ?`;
-    await env.CONTROL_DB.prepare(VERSION_INSERT_SQL).bind(id).run();
+    await runSql(VERSION_INSERT_SQL, id);
     expect((await ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
     expect(await selectRow('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
     expect(await readVersions(id)).toBe(2);
@@ -106,11 +96,7 @@ describe('a suggestion that somebody else accepts first', () => {
   it('creates one resource', async () => {
     const name = makeName('Once');
     const { id } = await createPromotion(ownerCaller, { name, description: 'x' });
-    const answer = await sendDuringRace(
-      RESOURCE_INSERT_PATTERN,
-      () => expectSuccess(acceptSuggestion(id)),
-      (env) => acceptSuggestion(id, env),
-    );
+    const answer = await sendTwice(RESOURCE_INSERT_PATTERN, (env) => acceptSuggestion(id, env));
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await ownerCaller.get(`${KNOWLEDGE_PATH}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });

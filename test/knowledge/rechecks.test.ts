@@ -1,5 +1,4 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
 import { recordCheck } from '../../src/modules/knowledge/resources/checks.ts';
@@ -10,23 +9,19 @@ import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/ch
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 const UNREACHABLE_ENV = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-let company: Company;
-let ownerCaller: Company['as'];
-let concept: string;
 let tableCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  concept = await createConcept(ownerCaller);
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const concept = await createConcept(ownerCaller);
 
 const makeItem = (fields: Record<string, unknown>) => ({
   kind: 'metric',
@@ -43,8 +38,7 @@ async function createItem(fields: Record<string, unknown>): Promise<string> {
 }
 
 const makeTableName = (): string => {
-  tableCount += 1;
-  return `checked_${tableCount}`;
+  return `checked_${++tableCount}`;
 };
 
 /** Creates a table of one column `a` and an item that sums it, and returns them with functions that change the table. */
@@ -62,9 +56,10 @@ async function createSumMetric(fields: Record<string, unknown> = {}) {
 }
 
 const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
-  const row = await env.CONTROL_DB.prepare('select validation_errors from knowledge_resources where id = ?')
-    .bind(id)
-    .first<{ validation_errors: string }>();
+  const row = await selectRow<{ validation_errors: string }>(
+    'select validation_errors from knowledge_resources where id = ?',
+    id,
+  );
   return JSON.parse(row?.validation_errors ?? 'null');
 };
 
@@ -75,11 +70,10 @@ const expectErrors = (id: string, codes: string[]) => expect.poll(() => readErro
 
 /** Records a wrong error of an item, which only a new check removes. */
 const recordWrongError = (id: string) =>
-  env.CONTROL_DB.prepare(
+  runSql(
     `update knowledge_resources set validation_errors = '[{"field":"formula","code":"not_checked","message":"old"}]' where id = ?`,
-  )
-    .bind(id)
-    .run();
+    id,
+  );
 
 describe('a semantic item', () => {
   it('is checked again when a table is renamed, and when it gets its name back', async () => {

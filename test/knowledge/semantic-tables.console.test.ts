@@ -1,18 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
-let company: Company;
-let ownerCaller: Company['as'];
-let concept: string;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  concept = await createConcept(ownerCaller);
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const concept = await createConcept(ownerCaller);
 
 const postItem = (fields: Record<string, unknown>, caller = ownerCaller) =>
   caller.post(ITEMS_PATH, {
@@ -25,16 +20,13 @@ const readInvalidFields = async (fields: Record<string, unknown>): Promise<strin
   return body.validation_errors.map(({ field, code }: Record<string, string>) => [field, code]);
 };
 
-describe('the mapping of a semantic item to tables', () => {
-  let ordersTableId: string;
-  beforeAll(async () => {
-    ordersTableId = await createTable(ownerCaller, 'orders', [
-      column('total', 'decimal'),
-      column('customer_id', 'integer'),
-    ]);
-    await createTable(ownerCaller, 'customers', [column('name')]);
-  });
+const ordersTableId = await createTable(ownerCaller, 'orders', [
+  column('total', 'decimal'),
+  column('customer_id', 'integer'),
+]);
+await createTable(ownerCaller, 'customers', [column('name')]);
 
+describe('the mapping of a semantic item to tables', () => {
   it('is valid when tables, by name or id, and columns exist', async () => {
     expect(
       await readInvalidFields({

@@ -1,18 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
-let company: Company;
-let ownerCaller: Company['as'];
-let concept: string;
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-  concept = await createConcept(ownerCaller);
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
+const concept = await createConcept(ownerCaller);
 
 const postItem = (fields: Record<string, unknown>, caller = ownerCaller) =>
   caller.post(ITEMS_PATH, {

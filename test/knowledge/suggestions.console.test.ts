@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createModel, makeProposal, NO_MODEL_ENV } from './model.ts';
 import { acceptSuggestion, createPromotion, SUGGESTIONS_PATH } from './suggesting.ts';
@@ -15,13 +15,8 @@ import {
   UNKNOWN_ID,
 } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const readConcept = async (id: string) => (await ownerCaller.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
 

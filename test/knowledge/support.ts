@@ -6,8 +6,7 @@ let createdCount = 0;
 
 /** Makes a name that is unique in the test run. */
 export const makeName = (prefix: string): string => {
-  createdCount += 1;
-  return `${prefix} ${createdCount}`;
+  return `${prefix} ${++createdCount}`;
 };
 
 /** An id of the right form that no record has. */

@@ -1,6 +1,5 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -10,12 +9,10 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const createPermissionFrom = (json: Record<string, unknown>) => company.as.post('/v1/permissions', { json });
 const makeTarget = (targetFields: Record<string, unknown>) => ({ target: { company_id: company.id, ...targetFields } });
@@ -136,7 +133,7 @@ describe('a permission', () => {
 
   it('that the operator made for all companies gives access, too', async () => {
     const id = await createPermission(company);
-    await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
+    await runSql(`update permissions set target = '{"company_id":"*"}' where id = ?`, id);
     const { _id: group } = await createConsoleGroup(company, { permissionIds: [id] });
     const user = await createAllowedUser(company);
     await addToGroups(company, user.id, group);
@@ -146,18 +143,16 @@ describe('a permission', () => {
   });
 });
 
-describe('the list of permissions', () => {
-  it('contains all permissions of the company, also in pages', async () => {
-    const crowdedCompany = await createOwnedCompany();
-    const createdIds: string[] = [];
-    for (let count = 0; count < 21; count += 1) createdIds.push(await createPermission(crowdedCompany));
-    const wholeList = await expectSuccess(crowdedCompany.as.get('/v1/permissions'));
-    expect([wholeList.total, wholeList.quantity]).toEqual([21, 21]);
-    const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
-    expect(listIds(wholeList).toSorted()).toEqual(createdIds.toSorted());
-    const pages = [];
-    for (const page of [1, 2, 3])
-      pages.push(...listIds(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
-    expect(pages).toEqual(listIds(wholeList));
-  });
+it('the list of permissions contains all permissions of the company, also in pages', async () => {
+  const crowdedCompany = await createOwnedCompany();
+  const createdIds: string[] = [];
+  for (let count = 0; count < 21; count += 1) createdIds.push(await createPermission(crowdedCompany));
+  const wholeList = await expectSuccess(crowdedCompany.as.get('/v1/permissions'));
+  expect([wholeList.total, wholeList.quantity]).toEqual([21, 21]);
+  const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
+  expect(listIds(wholeList).toSorted()).toEqual(createdIds.toSorted());
+  const pages = [];
+  for (const page of [1, 2, 3])
+    pages.push(...listIds(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
+  expect(pages).toEqual(listIds(wholeList));
 });

@@ -1,10 +1,8 @@
 import { env, runInDurableObject } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openWithinLimit, runInInvocation } from '../../local/limits/invocation.ts';
 import { LIMITS } from '../../local/limits/limits.ts';
-import { resetClock } from '../support/clock.ts';
-
-afterEach(resetClock);
+import { runSql } from '../support/race.ts';
 
 const makeText = (bytes: number): string => 'x'.repeat(bytes);
 const makeList = <T>(length: number, makeItem: (index: number) => T): T[] =>
@@ -172,7 +170,7 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
     'accepts a use within %s, and refuses a use beyond the limit',
     { timeout: 120_000 },
     async (_, { taken, refused }) => {
-      await env.CONTROL_DB.prepare('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)').run();
+      await runSql('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)');
       for (const makeCall of taken) await makeCall();
       for (const [index, work] of refused.entries()) {
         await expect(Promise.resolve().then(work), `the refusal ${index + 1}`).rejects.toThrow();
@@ -202,9 +200,7 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
   });
 });
 
-describe('the table of the platform’s limits', () => {
-  it('names a document of Cloudflare for each limit', () => {
-    for (const { documentUrl } of Object.values(LIMITS))
-      expect(documentUrl).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
-  });
+it('the table of the platform’s limits names a document of Cloudflare for each limit', () => {
+  for (const { documentUrl } of Object.values(LIMITS))
+    expect(documentUrl).toMatch(/^https:\/\/developers\.cloudflare\.com\//);
 });

@@ -5,9 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 /** The records that the name service answers with, by name; null for a name whose lookup fails. */
 let records: Record<string, string[] | null>;
-/** The hosts that were called. */
 let calledHosts: string[];
-/** The names that were looked up. */
 let lookedUpNames: string[];
 let miniflare: Miniflare;
 

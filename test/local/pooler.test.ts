@@ -104,8 +104,7 @@ function definePoolerTests(
 
     // One a test: connections of the test before may still be open.
     beforeEach(async () => {
-      createdCount += 1;
-      role = `limited_${createdCount}`;
+      role = `limited_${++createdCount}`;
       const admin = await connectClient();
       await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited' CONNECTION LIMIT 2`);
     });

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  await expectSuccess(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
-});
+const company = await createOwnedCompany();
+await expectSuccess(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
 
 const expectSpanish = (email: string, subject: RegExp) => {
   const mail = readNewestMail(email);
@@ -19,30 +16,28 @@ const expectSpanish = (email: string, subject: RegExp) => {
   expect(mail.html).toContain('<html lang="es">');
 };
 
-describe("a mail in the company's brand", () => {
-  it('has its name and its logo, which is attached', async () => {
-    const brandedCompany = await createOwnedCompany();
-    await expectSuccess(
-      brandedCompany.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', primary_color: '#7a1f3d' } }),
+it("a mail in the company's brand has its name and its logo, which is attached", async () => {
+  const brandedCompany = await createOwnedCompany();
+  await expectSuccess(
+    brandedCompany.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', primary_color: '#7a1f3d' } }),
+  );
+  await expectSuccess(brandedCompany.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.jpeg) }));
+  const { email } = await createAllowedUser(brandedCompany);
+  const request = () =>
+    expectSuccess(
+      callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: brandedCompany.slug, email } }),
     );
-    await expectSuccess(brandedCompany.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.jpeg) }));
-    const { email } = await createAllowedUser(brandedCompany);
-    const request = () =>
-      expectSuccess(
-        callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: brandedCompany.slug, email } }),
-      );
-    await request();
-    const { subject, html } = readNewestMail(email);
-    const readAttachments = () =>
-      (readNewestMail(email) as unknown as { attachments?: { contentId: string; type: string }[] }).attachments;
-    expect(subject).toBe('Your sign-in code for Aves & Cia');
-    expect(html).toContain('src="cid:logo" alt="Aves &amp; Cia"');
-    expect(readAttachments()).toMatchObject([{ disposition: 'inline', contentId: 'logo', type: 'image/jpeg' }]);
-    // Some mail programs do not show a WebP.
-    await expectSuccess(brandedCompany.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.webp) }));
-    await request();
-    expect([readAttachments(), readNewestMail(email).html.includes('cid:')]).toEqual([undefined, false]);
-  });
+  await request();
+  const { subject, html } = readNewestMail(email);
+  const readAttachments = () =>
+    (readNewestMail(email) as unknown as { attachments?: { contentId: string; type: string }[] }).attachments;
+  expect(subject).toBe('Your sign-in code for Aves & Cia');
+  expect(html).toContain('src="cid:logo" alt="Aves &amp; Cia"');
+  expect(readAttachments()).toMatchObject([{ disposition: 'inline', contentId: 'logo', type: 'image/jpeg' }]);
+  // Some mail programs do not show a WebP.
+  await expectSuccess(brandedCompany.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.webp) }));
+  await request();
+  expect([readAttachments(), readNewestMail(email).html.includes('cid:')]).toEqual([undefined, false]);
 });
 
 describe("a mail in the company's language", () => {

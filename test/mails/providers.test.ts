@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { type Mail, type Mailer, MailRefusedError, parseSender } from '../../src/platform/mail.ts';
 import { createCloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { createResendMailer } from '../../src/platform/mail-resend.ts';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, runWhileMailIsRefused } from '../support/mail.ts';
 import type { AcceptedMail } from '../support/mail-provider.ts';
@@ -150,11 +150,6 @@ describe('Cloudflare Email Sending', () => {
 });
 
 describe('a mail that was refused', () => {
-  afterEach(() => {
-    resetClock();
-    vi.restoreAllMocks();
-  });
-
   /** Invites a user while mails are refused with a code. @returns the logged lines, and the number of attempts within a day */
   async function inviteDuringRefusal(code: string) {
     const company = await createOwnedCompany();

@@ -196,13 +196,11 @@ describe('a mail of a company with a brand', () => {
   });
 });
 
-describe('a code or a link in a mail', () => {
-  it('is on a line of its own', () => {
-    const [code, reset, invitation] = composeMails();
-    expect(code?.text.split('\n')).toContain('012345');
-    expect(reset?.text.split('\n')).toContain(url);
-    expect(invitation?.text.split('\n')).toContain(url);
-  });
+it('a code or a link in a mail is on a line of its own', () => {
+  const [code, reset, invitation] = composeMails();
+  expect(code?.text.split('\n')).toContain('012345');
+  expect(reset?.text.split('\n')).toContain(url);
+  expect(invitation?.text.split('\n')).toContain(url);
 });
 
 describe('the names in a mail', () => {

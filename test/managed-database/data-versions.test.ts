@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openControlDb } from '../../src/db/client.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
 import { DataVersions, type ResultSource, UNKNOWN_TABLES } from '../../src/modules/managed-database/data-versions.ts';
@@ -10,14 +10,14 @@ import {
   ensureDatabase,
   selectDataState,
 } from '../../src/modules/managed-database/store.ts';
+import { runSql, selectRow } from '../support/race.ts';
 
 const db = openControlDb(env.CONTROL_DB);
 const TABLE_NAMES = ['a', 'b', 'it\'s "c"'];
 let createdCount = 0;
 
 const createDatabase = async (): Promise<string> => {
-  createdCount += 1;
-  const company = `company-${createdCount}`;
+  const company = `company-${++createdCount}`;
   await ensureDatabase(db, { id: company, companyId: company, now: 0 });
   return company;
 };
@@ -31,22 +31,18 @@ async function readDataVersions(company: string, now: number): Promise<DataVersi
 /** The updates with which the previous version of the Worker announces a change, and ends it. */
 const PREVIOUS_VERSION = {
   begin: (company: string, now: number) =>
-    env.CONTROL_DB.prepare(
+    runSql(
       `update managed_databases set data_version = data_version + 1,
        data_changes = iif(data_changes_until > ?, data_changes, 0) + 1, data_changes_until = ? where company_id = ?`,
-    )
-      .bind(now, now + HOUR_MS, company)
-      .run(),
+      now,
+      now + HOUR_MS,
+      company,
+    ),
   end: (company: string) =>
-    env.CONTROL_DB.prepare('update managed_databases set data_changes = max(data_changes - 1, 0) where company_id = ?')
-      .bind(company)
-      .run(),
+    runSql('update managed_databases set data_changes = max(data_changes - 1, 0) where company_id = ?', company),
 };
 
-let company: string;
-beforeAll(async () => {
-  company = await createDatabase();
-});
+const company = await createDatabase();
 
 describe('a cached result of a company’s data', () => {
   /** A change in the model: its tables, and whether it has ended. */
@@ -121,9 +117,10 @@ describe('a cached result of a company’s data', () => {
     expect(names.every(isCurrent)).toBe(true);
     // It is not known any more whether it was among those that were changed.
     expect(versions.isCurrent(untouchedSource)).toBe(false);
-    const row = await env.CONTROL_DB.prepare('select changed_tables from managed_databases where company_id = ?')
-      .bind(company)
-      .first<{ changed_tables: string }>();
+    const row = await selectRow<{ changed_tables: string }>(
+      'select changed_tables from managed_databases where company_id = ?',
+      company,
+    );
     expect(Object.keys(JSON.parse(row?.changed_tables ?? '{}'))).toHaveLength(101);
   });
 

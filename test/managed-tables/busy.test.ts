@@ -1,21 +1,18 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createTestQueue, runSweep } from '../uploads/support.ts';
 import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
-let company: Company;
 let name: string;
 let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 beforeEach(async () => {
   name = `busy_${++createdCount}`;

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import {
   type ColumnInput,
   column,
@@ -9,12 +9,9 @@ import {
   runInCompanyDatabase,
 } from './support.ts';
 
-let company: Company;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
   const table = createTableClient(company.as, await createTable(company.as, `changing_${++createdCount}`, columns));
@@ -23,20 +20,18 @@ async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
   return table;
 }
 
-describe('the renaming of a table', () => {
-  it('changes the name, refuses a taken or invalid name, and returns the record', async () => {
-    const table = await createFilledTable([column('a')], [{ a: 'x' }]);
-    await createFilledTable([column('a')], [{}]);
-    const takenAnswer = await table.put({ display_name: `changing_${createdCount}` });
-    expect(takenAnswer).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
-    const renamedAnswer = await table.put({ display_name: 'renamed', status: 'active' });
-    expect(renamedAnswer).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
-    expect((await table.get()).body).toStrictEqual(renamedAnswer.body);
-    expect(listValues(await table.rows(), 'a')).toStrictEqual(['x']);
-    expect((await table.put({ display_name: 'Renamed' })).status).toBe(422);
-    expect((await table.put({ status: 'inactive' })).status).toBe(422);
-    expect((await table.put({})).body).toStrictEqual(renamedAnswer.body);
-  });
+it('the renaming of a table changes the name, refuses a taken or invalid name, and returns the record', async () => {
+  const table = await createFilledTable([column('a')], [{ a: 'x' }]);
+  await createFilledTable([column('a')], [{}]);
+  const takenAnswer = await table.put({ display_name: `changing_${createdCount}` });
+  expect(takenAnswer).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
+  const renamedAnswer = await table.put({ display_name: 'renamed', status: 'active' });
+  expect(renamedAnswer).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
+  expect((await table.get()).body).toStrictEqual(renamedAnswer.body);
+  expect(listValues(await table.rows(), 'a')).toStrictEqual(['x']);
+  expect((await table.put({ display_name: 'Renamed' })).status).toBe(422);
+  expect((await table.put({ status: 'inactive' })).status).toBe(422);
+  expect((await table.put({})).body).toStrictEqual(renamedAnswer.body);
 });
 
 describe('a change of the columns', () => {
@@ -259,12 +254,10 @@ describe('a table with an unfinished upload job', () => {
   });
 });
 
-describe('a deleted table', () => {
-  it('is kept in the schema trash under its id, with its rows', async () => {
-    const table = await createFilledTable([column('a')], [{ a: 'kept' }]);
-    const { _id: id } = (await table.get()).body;
-    expect((await table.delete()).status).toBe(204);
-    const rows = await runInCompanyDatabase(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
-    expect(rows).toStrictEqual([{ a: 'kept' }]);
-  });
+it('a deleted table is kept in the schema trash under its id, with its rows', async () => {
+  const table = await createFilledTable([column('a')], [{ a: 'kept' }]);
+  const { _id: id } = (await table.get()).body;
+  expect((await table.delete()).status).toBe(204);
+  const rows = await runInCompanyDatabase(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
+  expect(rows).toStrictEqual([{ a: 'kept' }]);
 });

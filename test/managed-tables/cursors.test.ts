@@ -10,16 +10,13 @@ import { checkSelection, type SentFilter } from '../../src/modules/managed-table
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
 import type { TableColumnDefinition } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
-let company: Company;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 type TableRoutes = ReturnType<typeof createTableClient>;
 

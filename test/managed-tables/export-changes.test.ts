@@ -1,8 +1,8 @@
 import { read, type WorkSheet } from '@e965/xlsx';
 import { parquetMetadata } from 'hyparquet';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/modules/managed-tables/export-formats.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
 
@@ -13,18 +13,14 @@ const LOCK_STATEMENT_PATTERN = /LOCK TABLE/;
 /** Matches the statement that reads rows after the table is locked. */
 const READ_STATEMENT_PATTERN = /COPY|min_scale|bool_or/;
 
-let company: Company;
 let name: string;
 let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 beforeEach(async () => {
-  createdCount += 1;
-  name = `changed_${createdCount}`;
+  name = `changed_${++createdCount}`;
   table = createTableClient(company.as, await createTable(company.as, name, [column('t'), column('d', 'decimal')]));
   await runSql(`INSERT INTO public.${name} (t, d) SELECT n, n FROM generate_series(1, ${ROW_COUNT}) AS n`);
 });

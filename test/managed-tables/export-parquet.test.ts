@@ -1,14 +1,10 @@
 import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
 
-let company: Company;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Reads an exported file with another reader. @returns its columns with their types, and its rows with unconverted values */
 async function readExportedFile(table: ReturnType<typeof createTableClient>, extraQuery = '') {

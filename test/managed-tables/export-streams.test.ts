@@ -1,12 +1,12 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
 import { READER_WAIT_MS } from '../../src/modules/managed-tables/export-output.ts';
 import { MAX_CONCURRENT_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { createTestQueue, runSweep } from '../uploads/support.ts';
@@ -22,19 +22,15 @@ const LATER_ROWS_PATTERN = /"id" > \$1/;
 /** The numbers of bytes after which a reader pauses. */
 const PAUSE_AFTER_BYTES = [10_000_000, 30_000_000, Number.POSITIVE_INFINITY];
 
-let company: Company;
 let name: string;
 let tableId: string;
 let table: ReturnType<typeof createTableClient>;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 beforeEach(async () => {
-  createdCount += 1;
-  name = `streamed_${createdCount}`;
+  name = `streamed_${++createdCount}`;
   tableId = await createTable(company.as, name, [column('n', 'integer')]);
   table = createTableClient(company.as, tableId);
   await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROW_COUNT})`);

@@ -1,13 +1,8 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
 import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
-
-let company: Company;
-let tableId: string;
-let table: ReturnType<typeof createTableClient>;
-let ids: string[];
 
 const SAMPLE_ROWS = [
   { t: 'São Paulo', i: 10, d: 10, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
@@ -17,21 +12,19 @@ const SAMPLE_ROWS = [
   { t: null, i: 0, d: null, b: false, day: '2024-02-29', at: '9999-12-31T23:59:59Z' },
 ];
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  tableId = await createTable(company.as, 'exported', [
-    column('t'),
-    column('i', 'integer'),
-    column('d', 'decimal'),
-    column('b', 'boolean'),
-    column('day', 'date'),
-    column('at', 'datetime'),
-    column('__proto__'),
-  ]);
-  table = createTableClient(company.as, tableId);
-  expect((await table.insert(SAMPLE_ROWS)).status).toBe(201);
-  ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
-});
+const company = await createProvisionedCompany();
+const tableId = await createTable(company.as, 'exported', [
+  column('t'),
+  column('i', 'integer'),
+  column('d', 'decimal'),
+  column('b', 'boolean'),
+  column('day', 'date'),
+  column('at', 'datetime'),
+  column('__proto__'),
+]);
+const table = createTableClient(company.as, tableId);
+expect((await table.insert(SAMPLE_ROWS)).status).toBe(201);
+const ids: string[] = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
 
 const joinLines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
 const formatQuery = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;

@@ -1,10 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
-
-let company: Company;
-let table: ReturnType<typeof createTableClient>;
-let ids: string[];
 
 const SAMPLE_ROWS = [
   { n: 1, t: 'São Paulo', i: 10, d: 1.5, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
@@ -16,24 +12,22 @@ const SAMPLE_ROWS = [
   { n: 7, t: 'STRASSE .* ^x$', i: null, d: '-2', b: true, day: null, at: null },
 ];
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  const id = await createTable(company.as, 'filtered', [
-    column('n', 'integer'),
-    column('t'),
-    column('i', 'integer'),
-    column('d', 'decimal'),
-    column('b', 'boolean'),
-    column('day', 'date'),
-    column('at', 'datetime'),
-    column('__proto__'),
-    column('select', 'text'),
-  ]);
-  table = createTableClient(company.as, id);
-  const rows = SAMPLE_ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
-  expect((await table.insert(rows)).status).toBe(201);
-  ids = listValues(await table.rows(), 'id') as string[];
-});
+const company = await createProvisionedCompany();
+const id = await createTable(company.as, 'filtered', [
+  column('n', 'integer'),
+  column('t'),
+  column('i', 'integer'),
+  column('d', 'decimal'),
+  column('b', 'boolean'),
+  column('day', 'date'),
+  column('at', 'datetime'),
+  column('__proto__'),
+  column('select', 'text'),
+]);
+const table = createTableClient(company.as, id);
+const rows = SAMPLE_ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
+expect((await table.insert(rows)).status).toBe(201);
+const ids = listValues(await table.rows(), 'id') as string[];
 
 const formatQuery = (parameters: [string, string][]) => `?${new URLSearchParams(parameters)}`;
 /** Parses filters that are written as `column op value`. */
@@ -317,24 +311,20 @@ describe('the parameter search of the list of rows', () => {
   });
 });
 
-describe('the parameter fields of the list of rows', () => {
-  it('selects the fields, and their order, after the id', async () => {
-    const { body } = await table.rows('?fields=i,n,i&per_page=1&sort_by=-n');
-    expect(Object.entries(body.records[0])).toEqual([
-      ['id', ids[6]],
-      ['i', null],
-      ['n', 7],
-    ]);
-    expect((await table.rows('?fields=id&per_page=1')).body.records).toEqual([{ id: ids[0] }]);
-  });
+it('the parameter fields of the list of rows selects the fields, and their order, after the id', async () => {
+  const { body } = await table.rows('?fields=i,n,i&per_page=1&sort_by=-n');
+  expect(Object.entries(body.records[0])).toEqual([
+    ['id', ids[6]],
+    ['i', null],
+    ['n', 7],
+  ]);
+  expect((await table.rows('?fields=id&per_page=1')).body.records).toEqual([{ id: ids[0] }]);
 });
 
-describe('a single row', () => {
-  it('is read by its id', async () => {
-    const { body } = await table.rows('?per_page=1');
-    expect(await table.row(ids[0] as string)).toMatchObject({ status: 200, body: body.records[0] });
-    for (const id of ['00000000-0000-0000-0000-000000000000', 'x', `${ids[0]}0`]) {
-      expect((await table.row(id)).status).toBe(404);
-    }
-  });
+it('a single row is read by its id', async () => {
+  const { body } = await table.rows('?per_page=1');
+  expect(await table.row(ids[0] as string)).toMatchObject({ status: 200, body: body.records[0] });
+  for (const id of ['00000000-0000-0000-0000-000000000000', 'x', `${ids[0]}0`]) {
+    expect((await table.row(id)).status).toBe(404);
+  }
 });

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
-let company: Company;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
   const name = `indexed_${++createdCount}`;

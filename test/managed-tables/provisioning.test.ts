@@ -4,7 +4,7 @@ import type { NeonFault } from '../../local/neon/faults.ts';
 import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
 import { createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { column, createTable } from './support.ts';
 
 const PROVISION_PATH = '/v1/managed-tables/provision';
@@ -112,9 +112,7 @@ describe('the provisioning of a company’s database', () => {
   it('records nothing, and does not release the lease, when another call has taken over', async () => {
     const company = await createOwnedCompany();
     const takeOverLease = () =>
-      env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
-        .bind(company.id)
-        .run();
+      runSql("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?", company.id);
     const answer = await sendDuringRace(/"neon_project_id" = \?/, takeOverLease, (env) =>
       company.as.post(PROVISION_PATH, { env }),
     );
@@ -128,12 +126,11 @@ describe('the provisioning of a company’s database', () => {
     const company = await createOwnedCompany();
     const first = await company.as.post(PROVISION_PATH);
     // What such a crash leaves: the project is there, the record knows nothing of it, the lease has run out.
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `UPDATE managed_databases SET status = 'provisioning', neon_project_id = NULL, owner_connection = NULL,
          readonly_connection = NULL, lease_token = 'of the dead', lease_until = 1 WHERE company_id = ?`,
-    )
-      .bind(company.id)
-      .run();
+      company.id,
+    );
     expect((await company.as.get('/v1/managed-tables/status')).body.provisioned).toBe(false);
     const selectPassword = () =>
       selectRow('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
@@ -166,9 +163,7 @@ describe('the provisioning of a company’s database', () => {
   it('stores connection strings encrypted', async () => {
     const company = await createOwnedCompany();
     await company.as.post(PROVISION_PATH);
-    const row = await env.CONTROL_DB.prepare('SELECT * FROM managed_databases WHERE company_id = ?')
-      .bind(company.id)
-      .first();
+    const row = await selectRow('SELECT * FROM managed_databases WHERE company_id = ?', company.id);
     expect(row?.owner_connection).toMatch(/^v1:/);
     expect(JSON.stringify(row)).not.toMatch(/postgres(ql)?:\/\//);
   });
@@ -176,12 +171,12 @@ describe('the provisioning of a company’s database', () => {
   it('cannot decrypt the connection string of another company', async () => {
     const [mine, theirs] = [await createOwnedCompany(), await createOwnedCompany()];
     for (const { as } of [mine, theirs]) await as.post(PROVISION_PATH);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `UPDATE managed_databases SET owner_connection = (SELECT owner_connection FROM managed_databases WHERE company_id = ?)
        WHERE company_id = ?`,
-    )
-      .bind(theirs.id, mine.id)
-      .run();
+      theirs.id,
+      mine.id,
+    );
     expect((await mine.as.get('/v1/managed-tables')).status).toBe(500);
   });
 });

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runEachBeforeStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
-let company: Company;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 async function createFilledTable(type: string, values: unknown[]) {
   const table = createTableClient(
@@ -61,17 +58,13 @@ describe('a row that is updated while its column is converted', () => {
   });
 });
 
-describe('rows that are inserted while their column is converted', () => {
-  it('are validated against the converted column, never rounded', async () => {
-    const table = await createFilledTable('decimal', [1]);
-    const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () =>
-      table.put({ columns: [column('v', 'integer')] }),
-    );
-    const insertionAnswer = await table.insert([{ v: 1.5 }]);
-    expect((await outcome).status).toBe(200);
-    expect(insertionAnswer).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
-    expect(await table.rows()).toMatchObject({ body: { total: 1 } });
-  });
+it('rows that are inserted while their column is converted are validated against the converted column, never rounded', async () => {
+  const table = await createFilledTable('decimal', [1]);
+  const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
+  const insertionAnswer = await table.insert([{ v: 1.5 }]);
+  expect((await outcome).status).toBe(200);
+  expect(insertionAnswer).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
+  expect(await table.rows()).toMatchObject({ body: { total: 1 } });
 });
 
 describe('rows of a table whose columns change during the request', () => {
@@ -115,19 +108,17 @@ describe('rows of a table whose columns change during the request', () => {
   });
 });
 
-describe('rows that are inserted while their table is deleted', () => {
-  it('are not inserted into another table that takes its name', async () => {
-    const table = await createFilledTable('integer', [1]);
-    const { body } = await table.get();
-    let successorId = '';
-    const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, async () => {
-      await table.delete();
-      successorId = await createTable(company.as, body.display_name, [column('v', 'integer')]);
-    });
-    expect((await table.insert([{ v: 2 }])).status).toBe(404);
-    await outcome;
-    expect((await createTableClient(company.as, successorId).rows()).body.records).toEqual([]);
+it('rows that are inserted while their table is deleted are not inserted into another table that takes its name', async () => {
+  const table = await createFilledTable('integer', [1]);
+  const { body } = await table.get();
+  let successorId = '';
+  const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, async () => {
+    await table.delete();
+    successorId = await createTable(company.as, body.display_name, [column('v', 'integer')]);
   });
+  expect((await table.insert([{ v: 2 }])).status).toBe(404);
+  await outcome;
+  expect((await createTableClient(company.as, successorId).rows()).body.records).toEqual([]);
 });
 
 describe('the row count of a table', () => {
@@ -188,15 +179,13 @@ describe('rows that are inserted while their table is renamed', () => {
   );
 });
 
-describe('the creation of a table', () => {
-  it('is refused when another table of the same name is created at the same moment', async () => {
-    const json = { display_name: `contested_${++createdCount}`, columns: [column('v')] };
-    const createTableNow = () => company.as.post('/v1/managed-tables', { json });
-    const { outcome } = await runBeforeStatement(/INSERT INTO console\.managed_tables/, createTableNow);
-    const lateAnswer = await createTableNow();
-    expect([lateAnswer.status, lateAnswer.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
-    expect((await outcome).status).toBe(201);
-  });
+it('the creation of a table is refused when another table of the same name is created at the same moment', async () => {
+  const json = { display_name: `contested_${++createdCount}`, columns: [column('v')] };
+  const createTableNow = () => company.as.post('/v1/managed-tables', { json });
+  const { outcome } = await runBeforeStatement(/INSERT INTO console\.managed_tables/, createTableNow);
+  const lateAnswer = await createTableNow();
+  expect([lateAnswer.status, lateAnswer.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
+  expect((await outcome).status).toBe(201);
 });
 
 describe('rows that are read while the columns of the table change', () => {

@@ -1,16 +1,13 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, expect, it, vi } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { expect, it, vi } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { countOpenedConnections, runWithLatency } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, listValues } from './support.ts';
 
 /** The simulated latency: long enough for parallel requests to overlap, even on a busy machine. */
 const LATENCY_MS = 100;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const runWithDatabaseLatency = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
 

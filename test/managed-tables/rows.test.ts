@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
 
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-let company: Company;
 let createdCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const createFreshTable = async (...columns: ReturnType<typeof column>[]) =>
   createTableClient(company.as, await createTable(company.as, `t${++createdCount}`, columns));
@@ -381,12 +378,10 @@ describe('the list of rows', () => {
   });
 });
 
-describe('a page of rows', () => {
-  it('has the first 50 rows by default', async () => {
-    const table = await createFreshTable(column('n', 'integer'));
-    await table.insert(Array.from({ length: 51 }, (_, n) => ({ n })));
-    const answer = await table.rows('?sort_by=n ASC');
-    expect([answer.body.total, answer.body.quantity]).toEqual([51, 50]);
-    expect(listValues(answer, 'n')).toEqual(Array.from({ length: 50 }, (_, n) => n));
-  });
+it('a page of rows has the first 50 rows by default', async () => {
+  const table = await createFreshTable(column('n', 'integer'));
+  await table.insert(Array.from({ length: 51 }, (_, n) => ({ n })));
+  const answer = await table.rows('?sort_by=n ASC');
+  expect([answer.body.total, answer.body.quantity]).toEqual([51, 50]);
+  expect(listValues(answer, 'n')).toEqual(Array.from({ length: 50 }, (_, n) => n));
 });

@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
-let company: Company;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const postTable = (display_name: unknown, columns: unknown) =>
   company.as.post(TABLES_PATH, { json: { display_name, columns } });
@@ -139,30 +136,26 @@ describe('the creation of a table', () => {
   });
 });
 
-describe('a view in the database that an operator made', () => {
-  it('prevents the creation of a table with its name, and the renaming of a table to it', async () => {
-    const takenNameError = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
-    const table = createTableClient(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
-    await runInCompanyDatabase(company.id, (database) =>
-      database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'),
-    );
-    expect(await postTable('a_view', [column('a')])).toMatchObject(takenNameError);
-    expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(takenNameError);
-    expect((await table.get()).body).toMatchObject({ display_name: 'beside_a_view', columns: [column('a')] });
-    expect((await company.as.get(`${TABLES_PATH}?search=a_view`)).body.total).toBe(1);
-  });
+it('a view in the database that an operator made prevents the creation of a table with its name, and the renaming of a table to it', async () => {
+  const takenNameError = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
+  const table = createTableClient(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
+  await runInCompanyDatabase(company.id, (database) =>
+    database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'),
+  );
+  expect(await postTable('a_view', [column('a')])).toMatchObject(takenNameError);
+  expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(takenNameError);
+  expect((await table.get()).body).toMatchObject({ display_name: 'beside_a_view', columns: [column('a')] });
+  expect((await company.as.get(`${TABLES_PATH}?search=a_view`)).body.total).toBe(1);
 });
 
-describe('a table that an operator dropped in the database', () => {
-  it('still prevents the creation of another table with its name', async () => {
-    const table = createTableClient(company.as, await createTable(company.as, 'without_relation', [column('a')]));
-    await runInCompanyDatabase(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
-    expect(await postTable('without_relation', [column('a')])).toMatchObject({
-      status: 400,
-      body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' },
-    });
-    expect((await table.get()).status).toBe(200);
+it('a table that an operator dropped in the database still prevents the creation of another table with its name', async () => {
+  const table = createTableClient(company.as, await createTable(company.as, 'without_relation', [column('a')]));
+  await runInCompanyDatabase(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
+  expect(await postTable('without_relation', [column('a')])).toMatchObject({
+    status: 400,
+    body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' },
   });
+  expect((await table.get()).status).toBe(200);
 });
 
 describe('the list of tables', () => {

@@ -1,12 +1,11 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { configureSso, requestSignInStart } from '../single-sign-on/support.ts';
-import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
-import { selectRow, sendDuringRace } from '../support/race.ts';
+import { BASE_URL, callApi, createCaller } from '../support/api.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
+import { runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   authorize,
@@ -23,17 +22,9 @@ import {
   registerClient,
 } from './support.ts';
 
-let company: Company;
-let owner: Caller;
-let client: string;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  owner = createCaller(company.token);
-  client = await registerClient();
-});
-
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const owner = createCaller(company.token);
+const client = await registerClient();
 
 describe('the OAuth consent page', () => {
   it('shows the client and the requested scopes, cannot be framed, and has the brand of the company', async () => {
@@ -516,11 +507,11 @@ describe('an OAuth client that administrators registered', () => {
   it('is refused when there are two hundred already', async () => {
     const { as, id } = await createOwnedCompany();
     const numbers = JSON.stringify(Array.from({ length: 200 }, (_, number) => number));
-    await env.CONTROL_DB.prepare(
+    await runSql(
       "insert into oauth_clients select 'client-' || value || ?1, ?1, 'Many', '[]', value from json_each(?2)",
-    )
-      .bind(id, numbers)
-      .run();
+      id,
+      numbers,
+    );
     const { status, body } = await as.post('/v1/oauth-clients', { json: { name: 'One more', redirect_uris: [] } });
     expect([status, body.error]).toEqual([409, 'OAUTH_CLIENT_LIMIT']);
   });

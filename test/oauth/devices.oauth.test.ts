@@ -1,25 +1,17 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { postForm, REDIRECT_URI, registerClient } from './support.ts';
 
 const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-let company: Company;
-let owner: Caller;
-let client: string;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  owner = createCaller(company.token);
-  client = await registerClient();
-});
-
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const owner = createCaller(company.token);
+const client = await registerClient();
 
 const beginDevice = async (extraFields: Record<string, string> = {}, id = client) =>
   expectSuccess(postForm('/oauth/device_authorization', { client_id: id, ...extraFields }));

@@ -1,4 +1,4 @@
-import { beforeAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { selectRow } from '../support/race.ts';
@@ -25,10 +25,7 @@ interface OAuthModel {
   expectedTokens: ExpectedToken[];
 }
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const SCOPES = ['groups:list', '*:list', 'users:list', 'groups:*'];
 

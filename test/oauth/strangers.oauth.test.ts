@@ -4,19 +4,14 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as oauth from 'oauth4webapi';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { BASE_URL, callApi, createCaller } from '../support/api.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createAllowedAccount, createSignedCaller, expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
 import { authorize, authorizeOauthClient, giveConsent, MCP_URL, REDIRECT_URI, readPageData } from './support.ts';
 
-let company: Company;
-let owner: Caller;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  owner = createCaller(company.token);
-});
+const company = await createOwnedCompany();
+const owner = createCaller(company.token);
 
 /** Sends a `fetch` request to the Worker. */
 async function fetchFromWorker(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {

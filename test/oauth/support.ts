@@ -15,7 +15,7 @@ export const postForm = (
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
   callApi('POST', path, {
-    ...(env && { env }),
+    env,
     headers: { 'content-type': FORM_CONTENT_TYPE, ...headers },
     body: new URLSearchParams(fields).toString(),
   });

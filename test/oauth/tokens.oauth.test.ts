@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
   authorizeOauthClient,
@@ -23,15 +23,8 @@ import {
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-let company: Company;
-let owner: Caller;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  owner = createCaller(company.token);
-});
-
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const owner = createCaller(company.token);
 
 const listGrants = async (as: Caller) => (await expectSuccess(as.get('/v1/oauth-grants'))).records;
 const readStatus = async (program: Caller) => (await program.get('/v1/groups')).status;
@@ -265,7 +258,7 @@ describe('the company of an OAuth grant', () => {
     const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
     const { status } = await sendDuringRace(
       /set "begun_at"/,
-      () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
+      () => runSql('update companies set suspended_at = 1 where id = ?', other.id),
       (variables) => postForm('/oauth/token', makeExchangeForm(client, code), {}, variables),
     );
     expect(status).toBe(400);
@@ -361,16 +354,14 @@ describe('a refresh token', () => {
   });
 });
 
-describe('POST /oauth/revoke', () => {
-  it('ends the grant of a token, but only for the client that the token belongs to', async () => {
-    const { client, tokens, program } = await authorizeOauthClient(owner);
-    const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await registerClient() });
-    expect(other.body.error).toBe('invalid_grant');
-    expect(await readStatus(program)).toBe(200);
-    expect((await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: client })).status).toBe(200);
-    expect(await readStatus(program)).toBe(401);
-    expect((await postForm('/oauth/revoke', { token: 'nothing', client_id: client })).status).toBe(200);
-  });
+it('POST /oauth/revoke ends the grant of a token, but only for the client that the token belongs to', async () => {
+  const { client, tokens, program } = await authorizeOauthClient(owner);
+  const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await registerClient() });
+  expect(other.body.error).toBe('invalid_grant');
+  expect(await readStatus(program)).toBe(200);
+  expect((await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: client })).status).toBe(200);
+  expect(await readStatus(program)).toBe(401);
+  expect((await postForm('/oauth/revoke', { token: 'nothing', client_id: client })).status).toBe(200);
 });
 
 describe('a change of a password', () => {
@@ -517,7 +508,7 @@ describe('POST /oauth/token', () => {
 
 it('a refresh does not recreate a client that has been deleted', async () => {
   const { client, tokens } = await authorizeOauthClient(owner);
-  await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
+  await runSql('update oauth_public_clients set expires_at = 1 where client_id = ?', client);
   await expectSuccess(refreshTokens(client, tokens.refresh_token));
   const grantRow = await selectRow<{ expires_at: number }>(
     'select expires_at from oauth_public_clients where client_id = ?',

@@ -24,8 +24,7 @@ interface TestLimiter {
 let limiterCount = 0;
 /** Runs `work` with a new limiter, whose clock only moves when a test says so. */
 function runInLimiter(work: (limiter: TestLimiter) => Promise<void>): Promise<void> {
-  limiterCount += 1;
-  const stub = env.ATTEMPT_LIMITER.getByName(`limiter-${limiterCount}`) as DurableObjectStub<AttemptLimiter>;
+  const stub = env.ATTEMPT_LIMITER.getByName(`limiter-${++limiterCount}`) as DurableObjectStub<AttemptLimiter>;
   return runInDurableObject(stub, async (object: AttemptLimiter) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const advanceClock = async (ms: number) => {

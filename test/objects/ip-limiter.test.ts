@@ -15,8 +15,7 @@ function runInLimiter(
   work: (limiter: IpLimiter, sentRecords: AuditRecord[], storage: DurableObjectStorage) => Promise<void>,
   runDuringSending: (limiter: IpLimiter) => Promise<void> = async () => {},
 ): Promise<void> {
-  limiterCount += 1;
-  const stub = env.IP_LIMITER.getByName(`strangers-${limiterCount}`) as DurableObjectStub<IpLimiter>;
+  const stub = env.IP_LIMITER.getByName(`strangers-${++limiterCount}`) as DurableObjectStub<IpLimiter>;
   return runInDurableObject(stub, async (limiter: IpLimiter, { storage }) => {
     const sentRecords: AuditRecord[] = [];
     const send = async (record: AuditRecord) => {

@@ -5,25 +5,20 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { sendWireRequest, signRequest } from '../signature/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const CLOCK_MARGIN_MS = 15 * 60_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 let gateCount = 0;
 /** Creates a gate that belongs to no company, to be called directly. */
 function createGate() {
-  gateCount += 1;
-  const gate = env.ORGANIZATION_GATE.getByName(`gate-${gateCount}`);
+  const gate = env.ORGANIZATION_GATE.getByName(`gate-${++gateCount}`);
   const requestAdmission = async (admission: Partial<AdmissionRequest> = {}) => {
     const verdict = await gate.admit({
       principalId: 'somebody',
@@ -41,7 +36,6 @@ const createNonce = (value: string, goodUntil = Date.now() + 300_000, accessKey 
   value,
   goodUntil,
 });
-/** Reads the nonce tables of a gate, and the nonces in them. */
 const readNonceTables = (gate: DurableObjectStub) =>
   runInDurableObject(gate, (_, { storage: { sql } }) => {
     const tables = sql
@@ -79,7 +73,6 @@ function countRowsWritten(storage: DurableObjectStorage, work: () => void): numb
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Returns the time at which the hour of a time ends. */
 const getEndOfHour = (time: number) => (Math.floor(time / HOUR_MS) + 1) * HOUR_MS;
 
 describe('a signed request', () => {

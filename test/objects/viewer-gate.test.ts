@@ -26,8 +26,7 @@ interface TestGate {
 let gateCount = 0;
 /** Runs `work` with a gate that belongs to no company, whose clock only moves when a test says so. */
 function runInGate(work: (gate: TestGate) => Promise<void>): Promise<void> {
-  gateCount += 1;
-  const stub = env.VIEWER_GATE.getByName(`viewers-${gateCount}`) as DurableObjectStub<ViewerGate>;
+  const stub = env.VIEWER_GATE.getByName(`viewers-${++gateCount}`) as DurableObjectStub<ViewerGate>;
   return runInDurableObject(stub, async (object: ViewerGate) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const advanceClock = async (ms: number) => {

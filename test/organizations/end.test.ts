@@ -1,6 +1,6 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { compactVerify, createLocalJWKSet } from 'jose';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { storeInLog } from '../../src/modules/company-log/service.ts';
@@ -17,7 +17,7 @@ import {
 } from '../../src/modules/organizations/end/stores.ts';
 import { OBJECT_BINDING_NAMES } from '../../src/objects/jurisdiction.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import {
   createAllowedUser,
   createCompany,
@@ -28,7 +28,7 @@ import {
 } from '../support/companies.ts';
 import { makeAuditRecord } from '../support/log.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { createLocalNeonApi } from '../support/tenant.ts';
 import { deliverMessage, uploadFiles } from '../uploads/support.ts';
@@ -57,8 +57,6 @@ const decodeClaims = async (certificate: string) => {
   expect(protectedHeader).toMatchObject({ alg: 'EdDSA', typ: 'erasure-certificate' });
   return JSON.parse(new TextDecoder().decode(payload));
 };
-
-afterEach(resetClock);
 
 describe('an organization that is scheduled for deletion', () => {
   it('is suspended at once, shows when its erasure begins, and is listed as deleting', async () => {
@@ -162,8 +160,7 @@ describe('an organization that is scheduled for deletion', () => {
     ] as const) {
       const company = await createOwnedCompany();
       await expectSuccess(deleteOrganization(company, '5'));
-      const beginErasure = () =>
-        env.CONTROL_DB.prepare("insert into company_ends values (?, 1, null, '{}', null)").bind(company.id).run();
+      const beginErasure = () => runSql("insert into company_ends values (?, 1, null, '{}', null)", company.id);
       const racingResult = await sendDuringRace(/^update "companies"/, beginErasure, (changedEnv) =>
         ask(company, changedEnv),
       );
@@ -194,11 +191,10 @@ describe('an organization that is erased', () => {
       'undelivered/audit/broken.ndjson',
       `no record\n{"companyId":"${company.id}"}\n{"companyId":"${other.id}"}\n`,
     );
-    await env.CONTROL_DB.prepare(
+    await runSql(
       "insert into mail_requests (id, kind, email, counted_as, requested_at, attempts) values ('m', 'password_reset', ?, 'x', 1, 0)",
-    )
-      .bind(company.owner.email)
-      .run();
+      company.owner.email,
+    );
     expect((await createCompany({ slug: company.slug })).status).toBe(409);
     const claims = await decodeClaims(await expectNothingLeft(company, ['Rio of the marks']));
     expect(claims).toEqual({
@@ -341,8 +337,7 @@ describe('the erasure of an organization', () => {
     const company = await createOwnedCompany();
     await deleteAtOnce(company);
     const { id } = company;
-    const insertLateMessage = () =>
-      env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
+    const insertLateMessage = () => runSql("insert into outbox values ('late', ?, '{}', 1)", id);
     await sendDuringRace(/^select .* from "outbox"/, insertLateMessage, (changedEnv) => runScheduled(changedEnv));
     expect(await readStatus(company)).toBe('deleting');
     await runErasure(company);

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listPersonalColumns } from '../../src/db/shown-columns.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
@@ -20,7 +20,6 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
 import {
   type Company,
   createAllowedUser,
@@ -31,7 +30,7 @@ import {
 } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { readRecords } from '../support/log.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable } from '../visualizations/support.ts';
@@ -135,19 +134,13 @@ async function storePerson(company: Company): Promise<StoredPerson> {
   return { company, id, email, outsiderId, name, ip, userAgent: agent };
 }
 
-afterEach(resetClock);
-
 const failToSend = () => Promise.reject(new Error('The queue is away.'));
 
-describe('the stored data about a person', () => {
-  let person: StoredPerson;
-  let ownUser: Awaited<ReturnType<typeof createAllowedUser>>;
-  beforeAll(async () => {
-    const company = await createProvisionedCompany();
-    person = await storePerson(company);
-    ownUser = await createAllowedUser(company, { can: ['users:list'] });
-  });
+const company = await createProvisionedCompany();
+const person = await storePerson(company);
+const ownUser = await createAllowedUser(company, { can: ['users:list'] });
 
+describe('the stored data about a person', () => {
   it('is shown to administrators, by kind, in every role, and without secrets', async () => {
     const answer = await person.company.as.get(makePath(person.email.toUpperCase()));
     expect([answer.status, answer.body.email]).toEqual([200, person.email]);
@@ -250,7 +243,7 @@ describe('the erasure of a person', () => {
     // Another one, whose address ends alike; and the same address in another company.
     const otherUser = await createAllowedUser(company);
     const similarEmail = `x${email}`;
-    await env.CONTROL_DB.prepare('update users set email = ? where id = ?').bind(similarEmail, otherUser.id).run();
+    await runSql('update users set email = ? where id = ?', similarEmail, otherUser.id);
     await expectSuccess(otherCompany.as.post('/v1/users/invite', { json: { email } }));
 
     const { status, body: refusedBody } = await company.as.delete(makePath(email));
@@ -516,13 +509,11 @@ describe('the pseudonym of an erased person', () => {
   });
 });
 
-describe('the list of stores with data about people', () => {
-  it('describes for each store and table which data about people it contains', () => {
-    expect(DATA_STORES.filter(({ personData }) => personData === undefined)).toEqual([]);
-    expect(
-      COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition === undefined).map(
-        ({ table }) => getControlTableName(table),
-      ),
-    ).toEqual([]);
-  });
+it('the list of stores with data about people describes for each store and table which data about people it contains', () => {
+  expect(DATA_STORES.filter(({ personData }) => personData === undefined)).toEqual([]);
+  expect(
+    COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition === undefined).map(
+      ({ table }) => getControlTableName(table),
+    ),
+  ).toEqual([]);
 });

@@ -120,11 +120,8 @@ describe('when a company is suspended meanwhile,', () => {
     expect([deliveryResult, countMailsTo(company.owner.email)]).toEqual(['done', mailCountBefore]);
     await activate(company);
     advanceClock(5 * 60_000);
-    try {
-      await runDueSchedules();
-    } finally {
-      resetClock();
-    }
+    await runDueSchedules();
+    resetClock();
     expect(countMailsTo(company.owner.email)).toBe(mailCountBefore + 1);
     expect((await expectSuccess(company.as.get(`${SCHEDULES_PATH}/${id}`))).last_run).toMatchObject({
       status: 'done',
@@ -161,12 +158,9 @@ describe('when a company is erased meanwhile,', () => {
   const expectNothing = async (company: Company) => {
     expect(await countRows('companies where id = ?', company.id)).toBe(0);
     advanceClock(2 * 60 * 60_000);
-    try {
-      await runScheduled();
-      expect(await findStoredPlaces([company.id, company.owner.email])).toEqual([]);
-    } finally {
-      resetClock();
-    }
+    await runScheduled();
+    expect(await findStoredPlaces([company.id, company.owner.email])).toEqual([]);
+    resetClock();
   };
 
   it('an upload job loads no more rows, and its message is dropped', async () => {

@@ -1,21 +1,15 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createQuestion, createSumMetric } from '../knowledge/questions/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
 import { column, createTableClient } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
 
 /** Creates a queue that refuses messages until `comesBack` is called. */
 function createUnavailableQueue() {
@@ -94,14 +88,11 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     expect([unchangedPut.status, await countWaitingMessages()]).toEqual([200, 1]);
     const queue = createUnavailableQueue();
     queue.comesBack();
-    try {
-      await runScheduled(queue.env);
-      expect(queue.mine()).toEqual([]);
-      advanceClock(60 * 60_000);
-      await runScheduled(queue.env);
-    } finally {
-      resetClock();
-    }
+    await runScheduled(queue.env);
+    expect(queue.mine()).toEqual([]);
+    advanceClock(60 * 60_000);
+    await runScheduled(queue.env);
+    resetClock();
     expect([await countWaitingMessages(), queue.mine().length]).toEqual([0, 1]);
   });
 
@@ -121,12 +112,9 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     const { status, body } = await ownerCaller.post(`${KNOWLEDGE_PATH}/semantic`, { json, env: unreachableDatabase });
     expect([status, body.validation_errors[0]?.code, await countWaitingMessages()]).toEqual([201, 'not_checked', 1]);
     queue.comesBack();
-    try {
-      advanceClock(61_000);
-      await runScheduled(queue.env);
-    } finally {
-      resetClock();
-    }
+    advanceClock(61_000);
+    await runScheduled(queue.env);
+    resetClock();
     expect([await countWaitingMessages(), queue.mine()]).toEqual([
       0,
       [expect.objectContaining({ type: 'knowledge.recheck', companyId: company.id, tables: [table.name] })],
@@ -166,11 +154,13 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     await expect.poll(countWaitingMessages).toBe(0);
     const makeMessage = (tables: string[]) =>
       JSON.stringify({ type: 'knowledge.recheck', companyId: company.id, tables, after: '' });
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into outbox select lower(hex(randomblob(12))), ?, iif(key < 10, ?, ?), 1 from json_each(?)`,
-    )
-      .bind(company.id, makeMessage(['é'.repeat(20_000)]), makeMessage([]), JSON.stringify(Array(350).fill(0)))
-      .run();
+      company.id,
+      makeMessage(['é'.repeat(20_000)]),
+      makeMessage([]),
+      JSON.stringify(Array(350).fill(0)),
+    );
     const batches: { body: JobMessage }[][] = [];
     const sendBatch = async (batch: { body: JobMessage }[]) => void batches.push(batch);
     await runScheduled({ RECHECKS: { sendBatch } });

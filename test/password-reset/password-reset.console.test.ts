@@ -1,20 +1,16 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
+import { runSql, selectRow, selectRows } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 
 const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const request = (email: string, slug?: string, env?: Record<string, string>) =>
   callApi('POST', '/v1/users/reset-password/request', { json: { email, ...(slug && { company_slug: slug }) }, env });
@@ -46,7 +42,7 @@ describe('a link to reset a password', () => {
       json: { refresh_token: login.body.refresh_token },
     });
     expect(refreshAnswer.status).toBe(401);
-    const user = await env.CONTROL_DB.prepare('SELECT is_verified FROM users WHERE id = ?').bind(id).first();
+    const user = await selectRow('SELECT is_verified FROM users WHERE id = ?', id);
     expect(user).toEqual({ is_verified: 1 });
   });
 
@@ -77,7 +73,7 @@ describe('a link to reset a password', () => {
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createAllowedUser(company);
     const token = await requestToken(email);
-    const readResetRows = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
+    const readResetRows = () => selectRows('SELECT * FROM password_resets');
     expect((await readResetRows()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await readResetRows())).not.toContain(token);
     advanceClock(61 * MINUTE_MS);
@@ -104,7 +100,7 @@ describe('a request for a password reset link', () => {
     const email = `many-${first.slug}@example.com`;
     const ids = { [first.id]: first.owner.id, [second.id]: second.owner.id };
     for (const id of Object.values(ids)) {
-      await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
+      await runSql('UPDATE users SET email = ? WHERE id = ?', email, id);
     }
     await request(email);
     expect(listMailsTo(email)).toHaveLength(2);
@@ -124,7 +120,7 @@ describe('a request for a password reset link', () => {
 
   it('gets the same answer for any e-mail address, and only active users get a mail', async () => {
     const [known, inactive] = [await createAllowedUser(company), await createAllowedUser(company)];
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', inactive.id);
     const emails = [known.email, inactive.email, 'nobody@nowhere.test'];
     const answers = [
       ...(await Promise.all(emails.map((email) => request(email)))),

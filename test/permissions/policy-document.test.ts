@@ -6,26 +6,24 @@ const statement = { effect: 'Allow', actions: ['users:list'], resources: ['*'] }
 const makeDocument = (...statements: unknown[]) => ({ version: '2024-01-01', statements });
 const listFields = (value: unknown): string[] => findDocumentProblems(value).map((problem) => problem.field);
 
-describe('the validation of a policy document', () => {
-  test.each([
-    [makeDocument(statement)],
-    [makeDocument({ ...statement, effect: 'Deny', sid: 'no-users 1.a_B' })],
-    [makeDocument({ ...statement, actions: ['*'] })],
-    [makeDocument({ ...statement, actions: ['*:list', 'users:*', '*:List*', 'managed-tables:data-*'] })],
-    [makeDocument({ ...statement, actions: ALL_ACTIONS })],
-    [makeDocument({ ...statement, resources: ['arn:svc:users::0123456789abcdef01234567:user/*'] })],
-    [makeDocument({ ...statement, resources: ['arn:svc:*', 'arn:*:user/*', '*:table/*', 'a*'] })],
-    [
-      makeDocument({
-        ...statement,
-        resources: ['arn:svc:iam:::policy/managed/ReadOnly', 'arn:svc:iam::c:policy/inline/Política'],
-      }),
-    ],
-    [makeDocument(statement, { ...statement, sid: 'a' }, { ...statement, sid: 'b' })],
-    [makeDocument(...Array.from({ length: 256 }, () => statement))],
-  ])('accepts %j', (validDocument) => {
-    expect(findDocumentProblems(validDocument)).toEqual([]);
-  });
+test.each([
+  [makeDocument(statement)],
+  [makeDocument({ ...statement, effect: 'Deny', sid: 'no-users 1.a_B' })],
+  [makeDocument({ ...statement, actions: ['*'] })],
+  [makeDocument({ ...statement, actions: ['*:list', 'users:*', '*:List*', 'managed-tables:data-*'] })],
+  [makeDocument({ ...statement, actions: ALL_ACTIONS })],
+  [makeDocument({ ...statement, resources: ['arn:svc:users::0123456789abcdef01234567:user/*'] })],
+  [makeDocument({ ...statement, resources: ['arn:svc:*', 'arn:*:user/*', '*:table/*', 'a*'] })],
+  [
+    makeDocument({
+      ...statement,
+      resources: ['arn:svc:iam:::policy/managed/ReadOnly', 'arn:svc:iam::c:policy/inline/Política'],
+    }),
+  ],
+  [makeDocument(statement, { ...statement, sid: 'a' }, { ...statement, sid: 'b' })],
+  [makeDocument(...Array.from({ length: 256 }, () => statement))],
+])('the validation of a policy document accepts %j', (validDocument) => {
+  expect(findDocumentProblems(validDocument)).toEqual([]);
 });
 
 describe('the validation of an invalid policy document', () => {

@@ -1,17 +1,15 @@
 import { env } from 'cloudflare:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedClient, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { resetClock, runScheduled } from '../support/clock.ts';
+import { runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { enrolAuthenticator, goToNextStep } from '../support/second-factor.ts';
 import { createSignedCaller } from '../support/signed.ts';
-
-afterEach(resetClock);
 
 const NEW_VERSION = 1795309380;
 const NEW_SECRET = 'a newer secret, as the command for rotation makes it';
@@ -73,21 +71,19 @@ describe('rotating the encryption key', () => {
   });
 });
 
-describe('rotating the key that API keys are derived from', () => {
-  it('keeps issued keys working until their version is removed, and derives new ones from the new version', async () => {
-    const company = await createOwnedCompany();
-    const bothVersionsOptions = { env: makeRotatedVariables('KEY_DERIVATION_SECRETS') };
-    const newOnlyOptions = { env: makeNewOnlyVariables('KEY_DERIVATION_SECRETS') };
-    const oldCaller = createSignedCaller(company.apiKey);
-    expect((await oldCaller.get('/accounts', bothVersionsOptions)).status).toBe(200);
-    const { results } = (await oldCaller.get('/service-accounts', bothVersionsOptions)).body;
-    const issuedKey = await oldCaller.post(`/service-accounts/${results[0].id}/keys`, {
-      json: {},
-      ...bothVersionsOptions,
-    });
-    expect((await createSignedCaller(issuedKey.body).get('/accounts', newOnlyOptions)).status).toBe(200);
-    expect((await oldCaller.get('/accounts', newOnlyOptions)).body.details.reason).toBe('unknown_key');
+it('rotating the key that API keys are derived from keeps issued keys working until their version is removed, and derives new ones from the new version', async () => {
+  const company = await createOwnedCompany();
+  const bothVersionsOptions = { env: makeRotatedVariables('KEY_DERIVATION_SECRETS') };
+  const newOnlyOptions = { env: makeNewOnlyVariables('KEY_DERIVATION_SECRETS') };
+  const oldCaller = createSignedCaller(company.apiKey);
+  expect((await oldCaller.get('/accounts', bothVersionsOptions)).status).toBe(200);
+  const { results } = (await oldCaller.get('/service-accounts', bothVersionsOptions)).body;
+  const issuedKey = await oldCaller.post(`/service-accounts/${results[0].id}/keys`, {
+    json: {},
+    ...bothVersionsOptions,
   });
+  expect((await createSignedCaller(issuedKey.body).get('/accounts', newOnlyOptions)).status).toBe(200);
+  expect((await oldCaller.get('/accounts', newOnlyOptions)).body.details.reason).toBe('unknown_key');
 });
 
 describe('rotating the key that tokens are signed with', () => {

@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName, MANAGED_POLICIES } from '../../src/permissions/managed-policies.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -15,10 +15,7 @@ import { expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
 
 const READ_STATEMENTS = [makeAllow('users:list')];
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const postPolicy = (json: Record<string, unknown>) => company.as.post('/v1/policies', { json });
 const createPolicy = async (statements = READ_STATEMENTS) => (await postPolicy(makePolicyInput(statements))).body;
@@ -227,14 +224,12 @@ describe('the list of policies', () => {
   });
 });
 
-describe('the list of actions', () => {
-  it('is returned to any signed-in caller, by service and as a whole', async () => {
-    const { as } = await createAllowedUser(company);
-    const { status, body } = await as.get('/v1/policies/actions');
-    expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
-    expect(Object.values(body.services).flat()).toEqual(body.all);
-    expect(body.services.company).toEqual(['company:get', 'company:update', 'company:update_sso']);
-  });
+it('the list of actions is returned to any signed-in caller, by service and as a whole', async () => {
+  const { as } = await createAllowedUser(company);
+  const { status, body } = await as.get('/v1/policies/actions');
+  expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
+  expect(Object.values(body.services).flat()).toEqual(body.all);
+  expect(body.services.company).toEqual(['company:get', 'company:update', 'company:update_sso']);
 });
 
 describe('the access to single policies', () => {

@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { createPermission, makePolicyInput, readStatusAndCode } from '../support/console.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { createPolicyGroup, expectSuccess, makeAllow, storePolicy } from '../support/signed.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 describe('a policy', () => {
   it('does not regain an action that was removed meanwhile, by an editor who may not grant it', async () => {
@@ -45,9 +41,8 @@ describe('a policy', () => {
 
   it('is refused a name that another policy takes meanwhile', async () => {
     const json = makePolicyInput([makeAllow('users:list')]);
-    const createPolicy = (env?: Record<string, string>) =>
-      ownerCaller.post('/v1/policies', { json, ...(env && { env }) });
-    const answer = await sendDuringRace(/^insert into "policies"/, () => expectSuccess(createPolicy()), createPolicy);
+    const createPolicy = (env?: Record<string, string>) => ownerCaller.post('/v1/policies', { json, env });
+    const answer = await sendTwice(/^insert into "policies"/, createPolicy);
     expect(answer.status).toBe(409);
     expect(await countRows('policies where name = ?', json.name)).toBe(1);
   });

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -21,12 +21,8 @@ import {
   storePolicy,
 } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 interface AllowedPrincipal {
   principal: { type: string; id: string; name: string };
@@ -43,7 +39,6 @@ const listAllowedPrincipals = async (
 const listIds = (allowedPrincipals: AllowedPrincipal[]): string[] =>
   allowedPrincipals.map(({ principal }) => principal.id);
 
-/** Creates a user in a group of each of these policies. */
 async function createUserWithPolicies(...policyIds: string[]): Promise<{ id: string; as: Caller; groupId: string }> {
   const user = await createAllowedUser(company, { can: [] });
   const group = await createConsoleGroup(company);

@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Condition } from '../../src/db/schema/schedules.ts';
 import { evaluateCondition, hasOrderBy } from '../../src/modules/schedules/condition.ts';
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
-import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import type { Caller } from '../support/api.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { listMailsTo } from '../support/mail.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -151,13 +151,10 @@ describe('the condition that a column of a truncated result has changed', () => 
   });
 });
 
+const company = await createProvisionedCompany();
+const stockVisualization = await postVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
+
 describe('an alert by mail', () => {
-  let company: Company;
-  let stockVisualization: ApiResponse['body'];
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    stockVisualization = await postVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
-  });
   const createReader = () => createAllowedUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
   const sql = (text: string) =>
     expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${stockVisualization._id}`, { json: { sql: text } }));

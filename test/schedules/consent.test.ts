@@ -1,12 +1,11 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readLink, readNewestMail, runWhileMailIsRefused } from '../support/mail.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { postVisualization } from '../visualizations/support.ts';
@@ -21,23 +20,17 @@ import {
   SCHEDULES_PATH,
 } from './support.ts';
 
-let company: Company;
-let chart: ApiResponse['body'];
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  chart = await postVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
-    name: 'Prizes at https://evil.example/win',
-    chart: { type: 'table' },
-  });
+const company = await createProvisionedCompany();
+const chart = await postVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
+  name: 'Prizes at https://evil.example/win',
+  chart: { type: 'table' },
 });
-afterEach(resetClock);
 
 const HOUR_MS = 60 * 60 * 1000;
 let addressCount = 0;
 /** Returns a new outside address to which a context of the company shows the chart, and that was never asked for consent. */
 async function createStranger(inCompany = company, target = chart): Promise<string> {
-  addressCount += 1;
-  const email = `stranger-${addressCount}@${inCompany.slug}.test`;
+  const email = `stranger-${++addressCount}@${inCompany.slug}.test`;
   await createShareContext(
     inCompany,
     [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }],
@@ -52,9 +45,7 @@ const runSchedule = async ({ _id }: ApiResponse['body']) => (await runScheduleNo
 
 /** Makes the counted mails of an address a day older; moving the clock instead would end the sessions. */
 const ageByDay = (table: string, column: string, email: string) =>
-  env.CONTROL_DB.prepare(`update ${table} set ${column} = ${column} - ${25 * HOUR_MS} where email = ?`)
-    .bind(email)
-    .run();
+  runSql(`update ${table} set ${column} = ${column} - ${25 * HOUR_MS} where email = ?`, email);
 
 describe('an outside address that has not agreed to scheduled mails', () => {
   it('is asked for consent once, however many schedules name it, and sent nothing else', async () => {
@@ -161,9 +152,12 @@ describe('an outside address that has not agreed to scheduled mails', () => {
   it('is not asked if it has agreed or refused meanwhile', async () => {
     const [signsIn, refuses] = [await createStranger(), await createStranger()];
     const answerConsent = (email: string, action: string) =>
-      env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${action}) values (?, ?, ?, 1)`)
-        .bind(newId(Date.now()), company.id, email)
-        .run();
+      runSql(
+        `insert into mail_consents (id, company_id, email, ${action}) values (?, ?, ?, 1)`,
+        newId(Date.now()),
+        company.id,
+        email,
+      );
     for (const [email, action] of [
       [signsIn, 'agreed_at'],
       [refuses, 'ended_at'],
@@ -187,11 +181,13 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     const email = await createStranger();
     for (let count = 0; count < 5; count += 1) {
       const now = Date.now();
-      await env.CONTROL_DB.prepare(
+      await runSql(
         `insert into mail_requests (id, kind, company_id, email, counted_as, requested_at, attempts) values (?, 'schedule_consent', 'x', ?, ?, ?, 0)`,
-      )
-        .bind(newId(now), email, `schedule_consent:${email}`, now)
-        .run();
+        newId(now),
+        email,
+        `schedule_consent:${email}`,
+        now,
+      );
     }
     const schedule = await createScheduleTo(email);
     expect(countMailsTo(email)).toBe(0);
@@ -229,11 +225,12 @@ it('the address of a user of the company is sent mails without being asked for c
 describe('an outside address that agreed to scheduled mails', () => {
   /** Stores mails of other companies that an address was just sent. */
   async function storeSentMails(email: string, count: number): Promise<void> {
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into scheduled_mails (company_id, run_id, email, sent_at) select 'other', value, ?, ? from json_each(?)`,
-    )
-      .bind(email, Date.now(), JSON.stringify(Array.from({ length: count }, (_, at) => `run-${at}`)))
-      .run();
+      email,
+      Date.now(),
+      JSON.stringify(Array.from({ length: count }, (_, at) => `run-${at}`)),
+    );
   }
 
   it('gets at most fifty scheduled mails a day from all companies together', async () => {

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { createTestQueue, type TestQueue } from './support.ts';
 
 /** The time at which the schedules of these tests are due, and no other schedules. */
@@ -17,12 +17,13 @@ async function storeSchedules(start: string, countsPerCompany: number[], cron = 
   const list = countsPerCompany.flatMap((count, n) => Array.from({ length: count }, () => makeCompanyId(n)));
   for (let at = 0; at < list.length; at += 2000) {
     const batch = list.slice(at, at + 2000).map((company, n) => ({ id: toHexId(start, at + n), company }));
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, next_run_at, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select value ->> 'id', value ->> 'company', 'Due', 'dashboard', 'none', '{}', ?, 'America/Sao_Paulo', 'summary', 'active', ?, 0, '', 1, 'none', 0, 0 from json_each(?)`,
-    )
-      .bind(cron, DUE_AT, JSON.stringify(batch))
-      .run();
+      cron,
+      DUE_AT,
+      JSON.stringify(batch),
+    );
   }
 }
 
@@ -45,10 +46,9 @@ async function enqueueDueSchedules(
   return { queue, callCount: countingD1.countCalls() };
 }
 
-const clearSchedules = () => env.CONTROL_DB.prepare('delete from schedules').run();
+const clearSchedules = () => runSql('delete from schedules');
 beforeAll(clearSchedules);
 afterEach(async () => {
-  resetClock();
   await clearSchedules();
 });
 
@@ -138,7 +138,7 @@ describe('an occurrence of a schedule', () => {
     expect(outcome.queue.messages).toEqual([]);
     expect(await countRows('schedule_runs')).toBe(5);
     // By a clock that is behind, a change of the schedule makes it come again.
-    await env.CONTROL_DB.prepare('update schedules set next_run_at = ?').bind(DUE_AT).run();
+    await runSql('update schedules set next_run_at = ?', DUE_AT);
     expect((await enqueueDueSchedules()).queue.messages).toEqual([]);
     expect(await countRows('schedule_runs')).toBe(5);
   });
@@ -148,10 +148,7 @@ describe('an occurrence of a schedule', () => {
     stopClockAt(DUE_AT);
     await sendDuringRace(
       /^insert into "schedule_runs"/,
-      () =>
-        env.CONTROL_DB.prepare(`update schedules set status = 'paused', next_run_at = null where id = ?`)
-          .bind(toHexId('a2', 0))
-          .run(),
+      () => runSql(`update schedules set status = 'paused', next_run_at = null where id = ?`, toHexId('a2', 0)),
       (changedEnv) => enqueueDueSchedules(changedEnv),
     );
     expect(await countRows('schedule_runs')).toBe(1);
@@ -164,9 +161,7 @@ describe('an occurrence of a schedule', () => {
     // 02:10 is left out, so that it comes at 03:00; 03:10 would be ten minutes later.
     const gapTime = Date.UTC(2031, 2, 9, 7);
     await storeSchedules('a3', [1], '10 2,3 * * *');
-    await env.CONTROL_DB.prepare(`update schedules set next_run_at = ?, time_zone = 'America/New_York'`)
-      .bind(gapTime)
-      .run();
+    await runSql(`update schedules set next_run_at = ?, time_zone = 'America/New_York'`, gapTime);
     stopClockAt(gapTime);
     await enqueueDueSchedules();
     const next = (await selectRow<{ next_run_at: number }>('select next_run_at from schedules'))?.next_run_at as number;

@@ -1,8 +1,8 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
@@ -21,15 +21,9 @@ import {
 
 type CreatedResource = ApiResponse['body'];
 
-let company: Company;
-let oneVisualization: CreatedResource;
-let failingVisualization: CreatedResource;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  oneVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
-  failingVisualization = await postVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+const oneVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
+const failingVisualization = await postVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -182,13 +176,11 @@ describe('a deletion before or during a run', () => {
   });
 });
 
-describe('an empty dashboard', () => {
-  it('is mailed although it has no visualizations', async () => {
-    const schedule = await createSchedule(company.as, await postDashboard(company.as, []), {
-      recipients: [{ user_id: company.owner.id }],
-    });
-    expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
+it('an empty dashboard is mailed although it has no visualizations', async () => {
+  const schedule = await createSchedule(company.as, await postDashboard(company.as, []), {
+    recipients: [{ user_id: company.owner.id }],
   });
+  expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
 });
 
 describe('a scheduled mail that the mail service', () => {
@@ -385,29 +377,27 @@ describe('an interrupted attempt of a scheduled run', () => {
   });
 });
 
-describe('the record of a scheduled run', () => {
-  it('is kept for a week', async () => {
-    const schedule = await createSchedule(company.as, oneVisualization, {
-      recipients: [{ user_id: company.owner.id }],
-      status: 'paused',
-    });
-    const { last_run: sentRun } = await runScheduleNow(company.as, schedule._id);
-    await createWaitingRun(schedule);
-    const countRecords = async () => [
-      await countRows('schedule_runs where schedule_id = ?', schedule._id),
-      await countRows('schedule_deliveries where run_id = ?', sentRun.id),
-    ];
-    expect(await countRecords()).toEqual([2, 1]);
-    advanceClock(6 * 24 * HOUR_MS);
-    await runScheduled(createTestQueue().env);
-    expect(await countRecords()).toEqual([2, 1]);
-    advanceClock(8 * 24 * HOUR_MS);
-    await runScheduled(createTestQueue().env);
-    // Nobody has done the other one.
-    expect(await countRecords()).toEqual([1, 0]);
-    resetClock();
-    expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 1 });
+it('the record of a scheduled run is kept for a week', async () => {
+  const schedule = await createSchedule(company.as, oneVisualization, {
+    recipients: [{ user_id: company.owner.id }],
+    status: 'paused',
   });
+  const { last_run: sentRun } = await runScheduleNow(company.as, schedule._id);
+  await createWaitingRun(schedule);
+  const countRecords = async () => [
+    await countRows('schedule_runs where schedule_id = ?', schedule._id),
+    await countRows('schedule_deliveries where run_id = ?', sentRun.id),
+  ];
+  expect(await countRecords()).toEqual([2, 1]);
+  advanceClock(6 * 24 * HOUR_MS);
+  await runScheduled(createTestQueue().env);
+  expect(await countRecords()).toEqual([2, 1]);
+  advanceClock(8 * 24 * HOUR_MS);
+  await runScheduled(createTestQueue().env);
+  // Nobody has done the other one.
+  expect(await countRecords()).toEqual([1, 0]);
+  resetClock();
+  expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 1 });
 });
 
 describe('a manual run of a schedule', () => {

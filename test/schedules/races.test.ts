@@ -1,19 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization } from '../visualizations/support.ts';
 import { createSchedule, createTestQueue, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
-let company: Company;
-let chart: ApiResponse['body'];
-let me: { user_id: string };
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  chart = await postVisualization(company.as, 'SELECT 1 AS one');
-  me = { user_id: company.owner.id };
-});
+const company = await createOwnedCompany();
+const chart = await postVisualization(company.as, 'SELECT 1 AS one');
+const me = { user_id: company.owner.id };
 
 const SCHEDULE_INSERT_PATTERN = /^insert into "schedules"/;
 const SCHEDULE_UPDATE_PATTERN = /^update "schedules"/;

@@ -1,5 +1,4 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
@@ -7,7 +6,7 @@ import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
-import { selectRow } from '../support/race.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
@@ -58,7 +57,6 @@ beforeAll(async () => {
   dashboard = await postDashboard(company.as, [total, salesVisualization], { filters });
   owner = { user_id: company.owner.id };
 });
-afterEach(resetClock);
 
 const HOUR_MS = 60 * 60 * 1000;
 const readSchedule = async ({ _id }: CreatedResource): Promise<CreatedResource> =>
@@ -72,8 +70,7 @@ async function createMember(
   attributes: object = {},
   sharedDashboard = dashboard,
 ): Promise<{ email: string; contextId: string; memberId: string }> {
-  addressCount += 1;
-  const email = `address-${addressCount}@${company.slug}.test`;
+  const email = `address-${++addressCount}@${company.slug}.test`;
   await recordConsent(company, email);
   const { id } = await createShareContext(company, [makeDashboardGrant(sharedDashboard._id, policies)]);
   const member = await addContextMember(company.as, id, { member_type: 'external_email', email, attributes });
@@ -439,7 +436,7 @@ describe('an occurrence of a schedule', () => {
     const { email, id } = await createAllowedUser(company, { can: ['dashboards:get'] });
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const dueAt = Date.now() - 1000;
-    await env.CONTROL_DB.prepare('update schedules set next_run_at = ? where id = ?').bind(dueAt, schedule._id).run();
+    await runSql('update schedules set next_run_at = ? where id = ?', dueAt, schedule._id);
     const json = { ...toChangeableFields(await readSchedule(schedule)), name: 'Renamed' };
     await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json }));
     await runDueSchedules();

@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readInvalidFields, UNKNOWN_ID } from '../support/console.ts';
 import { selectRow } from '../support/race.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
@@ -14,19 +14,10 @@ import {
 } from '../visualizations/support.ts';
 import { createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
-type CreatedVisualization = Awaited<ReturnType<typeof postVisualization>>;
-
-let company: Company;
-let visualization: CreatedVisualization;
-let dashboard: CreatedVisualization;
-let me: { user_id: string };
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  visualization = await postVisualization(company.as, 'SELECT 1 AS one');
-  dashboard = await postDashboard(company.as, [visualization]);
-  me = { user_id: company.owner.id };
-});
+const company = await createOwnedCompany();
+const visualization = await postVisualization(company.as, 'SELECT 1 AS one');
+const dashboard = await postDashboard(company.as, [visualization]);
+const me = { user_id: company.owner.id };
 
 const postSchedule = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
   as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me], ...json }) });

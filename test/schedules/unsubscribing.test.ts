@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
@@ -17,20 +17,15 @@ import {
   SCHEDULES_PATH,
 } from './support.ts';
 
-let company: Company;
-let chart: ApiResponse['body'];
-let outsider: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  chart = await postVisualization(company.as, 'SELECT 1 AS one');
-  outsider = `outsider@${company.slug}.test`;
-  await createShareContext(
-    company,
-    [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }],
-    [outsider],
-  );
-  await recordConsent(company, outsider);
-});
+const company = await createProvisionedCompany();
+const chart = await postVisualization(company.as, 'SELECT 1 AS one');
+const outsider = `outsider@${company.slug}.test`;
+await createShareContext(
+  company,
+  [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }],
+  [outsider],
+);
+await recordConsent(company, outsider);
 
 const ONE_CLICK_REQUEST = {
   headers: { 'content-type': 'application/x-www-form-urlencoded' },

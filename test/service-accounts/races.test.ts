@@ -1,15 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { createKeyedAccount, createPolicyGroup, createSignedCaller, expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 const makePath = (id: string): string => `/service-accounts/${id}`;
 const deleteServiceAccount = (id: string) => expectSuccess(admin.delete(makePath(id)));
@@ -72,13 +67,8 @@ describe('an API key', () => {
 
   it('is revoked once by two requests at the same time', async () => {
     const { id, keyId } = await createKeyedAccount(company);
-    const revokeKey = (env?: Record<string, string>) =>
-      admin.delete(`${makePath(id)}/keys/${keyId}`, env ? { env } : {});
-    const answer = await sendDuringRace(
-      /^update "api_keys" set "is_active"/,
-      () => expectSuccess(revokeKey()),
-      revokeKey,
-    );
+    const revokeKey = (env?: Record<string, string>) => admin.delete(`${makePath(id)}/keys/${keyId}`, { env });
+    const answer = await sendTwice(/^update "api_keys" set "is_active"/, revokeKey);
     expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);
   });
 });

@@ -1,7 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
-import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import {
@@ -16,18 +15,12 @@ import {
 
 const SERVICE_ACCOUNTS_PATH = '/v1/service-accounts';
 
-let company: Company;
-let other: Company;
+const [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+const [{ actions } = { actions: [] }] = getManagedPolicyByName('ApiKeyManager').document.statements;
 /** A user with exactly the permissions of ApiKeyManager. */
-let manager: Caller;
+const manager = (await createAllowedUser(company, { can: actions })).as;
 /** A caller of the organization API, which shows the same records. */
-let admin: Caller;
-beforeAll(async () => {
-  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
-  const [{ actions } = { actions: [] }] = getManagedPolicyByName('ApiKeyManager').document.statements;
-  manager = (await createAllowedUser(company, { can: actions })).as;
-  admin = createSignedCaller(company.apiKey);
-});
+const admin = createSignedCaller(company.apiKey);
 
 const createServiceAccount = (json: Record<string, unknown> = {}) =>
   expectSuccess(manager.post(SERVICE_ACCOUNTS_PATH, { json: { name: 'Robot', ...json } }));

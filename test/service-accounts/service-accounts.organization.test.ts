@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
 import {
   createAllowedAccount,
@@ -11,14 +11,8 @@ import {
   makeDeny,
 } from '../support/signed.ts';
 
-let company: Company;
-let other: Company;
-let admin: Caller;
-
-beforeAll(async () => {
-  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
-  admin = createSignedCaller(company.apiKey);
-});
+const [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+const admin = createSignedCaller(company.apiKey);
 
 const createServiceAccount = (json: Record<string, unknown> = {}) =>
   expectSuccess(admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId, ...json } }));

@@ -1,12 +1,12 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createShare } from '../shares/support.ts';
-import { type Caller, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createCaller } from '../support/api.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { readNewestMail } from '../support/mail.ts';
@@ -23,13 +23,8 @@ import {
 import { loadFiles, makeFile } from '../uploads/support.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 
-let company: Company;
-let admin: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  admin = createSignedCaller(company.apiKey);
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const admin = createSignedCaller(company.apiKey);
 
 const LISTED_PATH = '/v1/visualizations';
 
@@ -208,29 +203,23 @@ describe('a service token is refused on the next request after', () => {
   });
 });
 
-describe('a service token', () => {
-  it('is accepted by only two routes of /v1/auth, since all others are about a user', () => {
-    const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-    const acceptsToken = ({ path, access }: Contract) =>
-      /^\/v1\/auth\/(?!(sso|social)\/)/.test(path) && access !== 'public';
-    const otherContracts = contracts.filter((contract) => acceptsToken(contract) && contract.only !== 'people');
-    expect(otherContracts.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'get /v1/auth/me',
-      'get /v1/auth/permissions',
-    ]);
-  });
+it('a service token is accepted by only two routes of /v1/auth, since all others are about a user', () => {
+  const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
+  const acceptsToken = ({ path, access }: Contract) =>
+    /^\/v1\/auth\/(?!(sso|social)\/)/.test(path) && access !== 'public';
+  const otherContracts = contracts.filter((contract) => acceptsToken(contract) && contract.only !== 'people');
+  expect(otherContracts.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'get /v1/auth/me',
+    'get /v1/auth/permissions',
+  ]);
 });
 
-describe('a resource made with a service token', () => {
-  let testCompany: Company;
-  let id: string;
-  beforeAll(async () => {
-    const provisionedCompany = await createProvisionedCompany();
-    const serviceAccount = await createAllowedAccount(provisionedCompany, makeAllow('*'));
-    testCompany = { ...provisionedCompany, as: await createTokenCaller(serviceAccount) };
-    id = serviceAccount.id;
-  });
+const provisionedCompany = await createProvisionedCompany();
+const serviceAccount = await createAllowedAccount(provisionedCompany, makeAllow('*'));
+const testCompany = { ...provisionedCompany, as: await createTokenCaller(serviceAccount) };
+const id = serviceAccount.id;
 
+describe('a resource made with a service token', () => {
   it('names its service account as its creator', async () => {
     const { as } = testCompany;
     const tableId = await createTable(as, 'orders', [column('total', 'decimal')]);

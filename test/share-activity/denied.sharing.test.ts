@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedToken } from '../embeds/support.ts';
 import {
   addContextMember,
@@ -9,34 +9,29 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { type Caller, callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
 
-let company: Company;
-let hiddenDashboard: { _id: string };
-let shares: { hiddenShare: { id: string; token: string }; openShare: { id: string; token: string } };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  const visualization = await postVisualization(company.as, 'SELECT count(*) FROM sales');
-  hiddenDashboard = await postDashboard(company.as, [visualization], { name: 'Hidden' });
-  const openDashboard = await postDashboard(company.as, [visualization], { name: 'Open' });
-  shares = {
-    hiddenShare: await createShare(company, hiddenDashboard._id),
-    openShare: await createShare(company, openDashboard._id),
-  };
-  for (const { token } of Object.values(shares)) await createShareClient(token).execute();
-  const context = await createShareContext(company, [
-    makeDashboardGrant(hiddenDashboard._id),
-    makeDashboardGrant(openDashboard._id),
-  ]);
-  await addContextMember(company.as, context.id, { member_type: 'external_email', email: 'guest@events.test' });
-  const ownTypes = ['share.created', 'share.executed'];
-  await expectTypes(company, '', [...ownTypes, ...ownTypes, 'context.created', 'member.added']);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const visualization = await postVisualization(company.as, 'SELECT count(*) FROM sales');
+const hiddenDashboard: { _id: string } = await postDashboard(company.as, [visualization], { name: 'Hidden' });
+const openDashboard = await postDashboard(company.as, [visualization], { name: 'Open' });
+const shares = {
+  hiddenShare: await createShare(company, hiddenDashboard._id),
+  openShare: await createShare(company, openDashboard._id),
+};
+for (const { token } of Object.values(shares)) await createShareClient(token).execute();
+const context = await createShareContext(company, [
+  makeDashboardGrant(hiddenDashboard._id),
+  makeDashboardGrant(openDashboard._id),
+]);
+await addContextMember(company.as, context.id, { member_type: 'external_email', email: 'guest@events.test' });
+const ownTypes = ['share.created', 'share.executed'];
+await expectTypes(company, '', [...ownTypes, ...ownTypes, 'context.created', 'member.added']);
 
 const createDeniedCaller = async (action: string) => {
   const deniedArns = [`arn:svc:dashboards::${company.id}:dashboard/${hiddenDashboard._id}`];

@@ -1,5 +1,5 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
@@ -15,10 +15,9 @@ import {
   verifyCode,
 } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare, createShareClient } from '../shares/support.ts';
-import { resetClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { postDashboard } from '../visualizations/support.ts';
@@ -55,20 +54,13 @@ const createEvent = (companyId: string, otherFields: Partial<ShareEvent>): Share
   ...otherFields,
 });
 
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const salesDashboard = await createSalesDashboard(company);
+const id = salesDashboard.dashboard._id;
+const visualization = salesDashboard.rows._id;
 
 describe('the list of share events', () => {
-  let company: Company;
-  let id: string;
-  let visualization: string;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    await createSalesTable(company);
-    const salesDashboard = await createSalesDashboard(company);
-    id = salesDashboard.dashboard._id;
-    visualization = salesDashboard.rows._id;
-  });
-
   it('shows what happened to a share, who did it and from where', async () => {
     const share = await createShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
     await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });
@@ -160,11 +152,11 @@ describe('the list of share events', () => {
     const columns = Object.keys((await selectRow('select * from dashboard_shares where id = ?', share.id)) ?? {});
     const otherColumns = { id: 'lower(hex(randomblob(12)))', token_digest: 'lower(hex(randomblob(32)))' };
     const values = columns.map((column) => otherColumns[column as keyof typeof otherColumns] ?? column);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into dashboard_shares (${columns}) select ${values} from dashboard_shares, (select value as n from json_each(?)) where id = ?`,
-    )
-      .bind(JSON.stringify(Array(1000).fill(0)), share.id)
-      .run();
+      JSON.stringify(Array(1000).fill(0)),
+      share.id,
+    );
     const countRecords = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
     const totalBefore = await countRecords();
     const countingD1 = createCountingD1();

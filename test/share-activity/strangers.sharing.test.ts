@@ -1,22 +1,17 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, readPortalCode, requestCode, verifyCode } from '../share-portal/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
 const FOREIGN_ORIGIN = 'https://evil.test';
 
-let company: Company;
-let dashboard: string;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  dashboard = (await createSalesDashboard(company)).dashboard._id;
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
+const dashboard = (await createSalesDashboard(company)).dashboard._id;
 
 interface EventRecord {
   id: string;
@@ -104,14 +99,10 @@ describe('requests of unknown clients', () => {
   });
 });
 
-describe('requests with a valid token', () => {
-  it('leave an event for each refusal, with the token of the request', async () => {
-    const share = await createShare(company, dashboard);
-    const eventsBefore = await listAllEvents();
-    for (let round = 0; round < 3; round++) await createShareClient(share.token).execute({ least: 1 });
-    const storedEvents = await listEventsSince(eventsBefore);
-    expect(storedEvents.map(({ type, share_id }) => [type, share_id])).toEqual(
-      Array(3).fill(['share.denied', share.id]),
-    );
-  });
+it('requests with a valid token leave an event for each refusal, with the token of the request', async () => {
+  const share = await createShare(company, dashboard);
+  const eventsBefore = await listAllEvents();
+  for (let round = 0; round < 3; round++) await createShareClient(share.token).execute({ least: 1 });
+  const storedEvents = await listEventsSince(eventsBefore);
+  expect(storedEvents.map(({ type, share_id }) => [type, share_id])).toEqual(Array(3).fill(['share.denied', share.id]));
 });

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   CONTEXTS_PATH,
   createShareContext,
@@ -9,26 +9,20 @@ import {
   verifyCode,
 } from '../share-portal/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
-import { expectSuccess } from '../support/signed.ts';
+import { sendDuringRace, sendTwice } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 
-let company: Company;
 let context: { id: string; members: { id: string }[] };
 let email: string;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 beforeEach(async () => {
-  createdCount += 1;
-  email = `ana-${createdCount}@partner.test`;
+  email = `ana-${++createdCount}@partner.test`;
   context = await createShareContext(company, [], [email]);
 });
-afterEach(resetClock);
 
 const refreshTokens = (token: string) =>
   callApi('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });
@@ -84,11 +78,7 @@ describe('a sign-in to the portal', () => {
   it('accepts a code once, also when a concurrent request uses it', async () => {
     await requestCode(company, email);
     const code = readPortalCode(email);
-    const lateSignIn = await sendDuringRace(
-      CODE_UPDATE_PATTERN,
-      () => expectSuccess(verifyCode(company, email, code)),
-      (env) => verifyCode(company, email, code, env),
-    );
+    const lateSignIn = await sendTwice(CODE_UPDATE_PATTERN, (env) => verifyCode(company, email, code, env));
     expect([lateSignIn.status, lateSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 

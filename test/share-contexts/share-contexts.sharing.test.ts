@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import { createShare, policy } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
@@ -7,17 +7,16 @@ import { makeParameter, postDashboard, postVisualization } from '../visualizatio
 
 const UNKNOWN_ID = '0'.repeat(24);
 
-let company: Company;
-let visualization: { _id: string };
-let dashboard: { _id: string };
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  visualization = await postVisualization(company.as, 'SELECT 1 WHERE {{region}} = ANY({{regions}})', {
+const company = await createOwnedCompany();
+const visualization: { _id: string } = await postVisualization(
+  company.as,
+  'SELECT 1 WHERE {{region}} = ANY({{regions}})',
+  {
     parameters: [makeParameter('regions', 'multi_select'), makeParameter('region', 'select')],
-  });
-  dashboard = await postDashboard(company.as, [visualization], {
-    filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select', options: [{ label: 'N', value: 'n' }] }],
-  });
+  },
+);
+const dashboard: { _id: string } = await postDashboard(company.as, [visualization], {
+  filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select', options: [{ label: 'N', value: 'n' }] }],
 });
 
 const makeVisualizationGrant = (id: string, policies: unknown[] = []) => ({

@@ -1,24 +1,18 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { addContextMember, createShareContext, makeDashboardGrant, signInOutsider } from './support.ts';
 
 const PORTAL_PATH = '/api/v1/share-portal';
 
-let company: Company;
-let hiddenDashboard: { _id: string };
-let openDashboard: { _id: string };
-let contextId: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  const visualization = await postVisualization(company.as, 'SELECT 1');
-  hiddenDashboard = await postDashboard(company.as, [visualization]);
-  openDashboard = await postDashboard(company.as, [visualization]);
-  contextId = (
-    await createShareContext(company, [makeDashboardGrant(hiddenDashboard._id), makeDashboardGrant(openDashboard._id)])
-  ).id;
-});
+const company = await createProvisionedCompany();
+const visualization = await postVisualization(company.as, 'SELECT 1');
+const hiddenDashboard: { _id: string } = await postDashboard(company.as, [visualization]);
+const openDashboard: { _id: string } = await postDashboard(company.as, [visualization]);
+const contextId = (
+  await createShareContext(company, [makeDashboardGrant(hiddenDashboard._id), makeDashboardGrant(openDashboard._id)])
+).id;
 
 const createDeniedMember = async (action: string) => {
   const resource = `arn:svc:dashboards::${company.id}:dashboard/${hiddenDashboard._id}`;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   createSalesDashboard,
   createSalesTable,
@@ -8,7 +8,7 @@ import {
   policy,
 } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   addContextMember,
   CONTEXTS_PATH,
@@ -21,14 +21,10 @@ import {
 const PORTAL_PATH = '/api/v1/share-portal';
 const UNKNOWN_ID = '0'.repeat(24);
 
-let company: Company;
-let dashboard: { _id: string; slug: string; name: string };
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  dashboard = (await createSalesDashboard(company)).dashboard;
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const dashboard = (await createSalesDashboard(company)).dashboard;
 
 const makeAddress = () => `viewer-${++createdCount}@partner.test`;
 
@@ -322,13 +318,11 @@ describe('a table that was dropped', () => {
   });
 });
 
-describe('the rate limits of the portal', () => {
-  it('are counted for an outsider apart from the company', async () => {
-    const { as } = await createViewer();
-    const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2', RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' } };
-    const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await as.get(`${PORTAL_PATH}/contexts`, limitedEnv)).status);
-    expect(statuses).toEqual([200, 200, 429]);
-    expect((await createCaller(company.token).get('/v1/auth/me')).status).toBe(200);
-  });
+it('the rate limits of the portal are counted for an outsider apart from the company', async () => {
+  const { as } = await createViewer();
+  const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2', RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' } };
+  const statuses = [];
+  for (let n = 0; n < 3; n++) statuses.push((await as.get(`${PORTAL_PATH}/contexts`, limitedEnv)).status);
+  expect(statuses).toEqual([200, 200, 429]);
+  expect((await createCaller(company.token).get('/v1/auth/me')).status).toBe(200);
 });

@@ -13,8 +13,7 @@ export async function createShareContext(
   grants: Record<string, unknown>[] = [],
   emails: string[] = [],
 ): Promise<{ id: string; slug: string; members: { id: string }[] }> {
-  createdCount += 1;
-  const { status, body } = await as.post(CONTEXTS_PATH, { json: { name: `Circle ${createdCount}`, grants } });
+  const { status, body } = await as.post(CONTEXTS_PATH, { json: { name: `Circle ${++createdCount}`, grants } });
   expect([status, body]).toEqual([201, expect.anything()]);
   const members = [];
   for (const email of emails)

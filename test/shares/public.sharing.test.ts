@@ -1,12 +1,12 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newSecretToken } from '../../src/kernel/ids.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { stopClockAt } from '../support/clock.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readRecords } from '../support/log.ts';
+import { runSql } from '../support/race.ts';
 import {
   createSalesDashboard,
   createSalesTable,
@@ -17,14 +17,9 @@ import {
   policy,
 } from './support.ts';
 
-let company: Company;
-let id: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  id = (await createSalesDashboard(company)).dashboard._id;
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const id = (await createSalesDashboard(company)).dashboard._id;
 
 const createSharedLink = async (...policies: unknown[]) =>
   createShareClient((await createShare(company, id, { share_filter_policies: policies })).token);
@@ -391,9 +386,7 @@ describe('the token of a share', () => {
   it('still opens a share that was created before tokens named the company', async () => {
     const { id: shareId } = await createShare(company, id);
     const token = newSecretToken();
-    await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?')
-      .bind(await computeSha256Hex(token), shareId)
-      .run();
+    await runSql('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?', await computeSha256Hex(token), shareId);
     expect((await createShareClient(token).resolve()).status).toBe(200);
   });
 

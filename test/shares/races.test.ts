@@ -1,20 +1,16 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedToken } from '../embeds/support.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { createOwnedCompany } from '../support/companies.ts';
+import { countRows, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createShare } from './support.ts';
 
 type TestVariables = Record<string, string>;
 
-let company: Company;
-let ownerCaller: Company['as'];
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  ownerCaller = company.as;
-});
+const company = await createOwnedCompany();
+const ownerCaller = company.as;
 
 const createChart = (): Promise<{ _id: string }> => postVisualization(ownerCaller, 'SELECT 1');
 const makeLayout = (...charts: { _id: string }[]) =>
@@ -40,14 +36,10 @@ describe.each([
 ])('%s', (title, path, table, content) => {
   const insertStatement = new RegExp(`^insert into "${table}"`);
   const createResource = async (json: object, env?: TestVariables) =>
-    ownerCaller.post(path, { json: { name: `Slug of ${title}`, ...(await content()), ...json }, ...(env && { env }) });
+    ownerCaller.post(path, { json: { name: `Slug of ${title}`, ...(await content()), ...json }, env });
 
   it('gets another slug when somebody takes the slug of its name meanwhile', async () => {
-    const answer = await sendDuringRace(
-      insertStatement,
-      () => expectSuccess(createResource({})),
-      (env) => createResource({}, env),
-    );
+    const answer = await sendTwice(insertStatement, (env) => createResource({}, env));
     expect(answer.status).toBe(201);
     const slug = `slug-of-${title.replaceAll(' ', '-')}`;
     expect(answer.body.slug).toMatch(new RegExp(`^${slug}-[0-9a-f]{8}$`));
@@ -55,11 +47,7 @@ describe.each([
 
   it('is not created when somebody takes its slug meanwhile', async () => {
     const slug = `wanted-${title.replaceAll(' ', '-')}`;
-    const answer = await sendDuringRace(
-      insertStatement,
-      () => expectSuccess(createResource({ slug })),
-      (env) => createResource({ slug }, env),
-    );
+    const answer = await sendTwice(insertStatement, (env) => createResource({ slug }, env));
     expect(answer.status).toBe(409);
     expect(await countRows(`${table} where slug = ?`, slug)).toBe(1);
   });
@@ -164,7 +152,7 @@ describe('a share context', () => {
       await createShareContext(company, []),
     ];
     const putGrants = (_id: string, env?: TestVariables) =>
-      ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(_id)] }, ...(env && { env }) });
+      ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(_id)] }, env });
     const answer = await sendDuringRace(
       /^(delete from|insert into) "share_grants"/,
       () => expectSuccess(putGrants(first._id)),
@@ -236,7 +224,7 @@ describe('a member of a share context', () => {
   const addMember = (id: string, env?: TestVariables) =>
     ownerCaller.post(`${CONTEXTS_PATH}/${id}/members`, {
       json: { member_type: 'external_email', email },
-      ...(env && { env }),
+      env,
     });
   const memberInsertPattern = /^insert into "share_members"/;
 
@@ -252,15 +240,7 @@ describe('a member of a share context', () => {
 
   it('is added once by two requests at the same time', async () => {
     const { id } = await createShareContext(company, []);
-    expect(
-      (
-        await sendDuringRace(
-          memberInsertPattern,
-          () => expectSuccess(addMember(id)),
-          (env) => addMember(id, env),
-        )
-      ).status,
-    ).toBe(409);
+    expect((await sendTwice(memberInsertPattern, (env) => addMember(id, env))).status).toBe(409);
     expect(await countRows('share_members where context_id = ?', id)).toBe(1);
   });
 
@@ -322,7 +302,7 @@ describe('a share', () => {
   it('keeps the options that somebody else sets meanwhile', async () => {
     const share = await createShare(company, (await postDashboard(ownerCaller, []))._id);
     const setEmbedOptions = (embed_options: object, env?: TestVariables) =>
-      ownerCaller.put(makeSharePath(share.id), { json: { embed_options }, ...(env && { env }) });
+      ownerCaller.put(makeSharePath(share.id), { json: { embed_options }, env });
     const setConcurrently = () => expectSuccess(setEmbedOptions({ hide_header: true }));
     const answer = await sendDuringRace(/^update "dashboard_shares"/, setConcurrently, (env) =>
       setEmbedOptions({ hide_controls: true }, env),

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createShareContext } from '../share-portal/support.ts';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   createSalesDashboard,
   createSalesTable,
@@ -16,14 +16,9 @@ import {
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
 
-let company: Company;
-let id: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  id = (await createSalesDashboard(company)).dashboard._id;
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const id = (await createSalesDashboard(company)).dashboard._id;
 
 describe('the creation of a share', () => {
   it('returns the share with its token once, and stores only a hash of the token', async () => {
@@ -216,22 +211,20 @@ describe('a share', () => {
   });
 });
 
-describe('the view count of a share', () => {
-  it('counts executions, also those answered from the cache, but not the opening of the link', async () => {
-    const share = await createShare(company, id);
-    const link = createShareClient(share.token);
-    const readViewCount = async () => {
-      const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
-      return body.records.find((record: { id: string }) => record.id === share.id);
-    };
-    await link.resolve();
-    await expect.poll(async () => (await readViewCount()).last_accessed_at).not.toBeNull();
-    expect((await readViewCount()).view_count).toBe(0);
-    await Promise.all(Array.from({ length: 20 }, () => link.execute()));
-    await link.execute({ regions: ['nowhere'] });
-    expect((await link.execute({ unknown: 1 })).status).toBe(422);
-    await expect.poll(async () => (await readViewCount()).view_count).toBe(21);
-  });
+it('the view count of a share counts executions, also those answered from the cache, but not the opening of the link', async () => {
+  const share = await createShare(company, id);
+  const link = createShareClient(share.token);
+  const readViewCount = async () => {
+    const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
+    return body.records.find((record: { id: string }) => record.id === share.id);
+  };
+  await link.resolve();
+  await expect.poll(async () => (await readViewCount()).last_accessed_at).not.toBeNull();
+  expect((await readViewCount()).view_count).toBe(0);
+  await Promise.all(Array.from({ length: 20 }, () => link.execute()));
+  await link.execute({ regions: ['nowhere'] });
+  expect((await link.execute({ unknown: 1 })).status).toBe(422);
+  await expect.poll(async () => (await readViewCount()).view_count).toBe(21);
 });
 
 describe('the filters that are offered', () => {
@@ -257,12 +250,10 @@ describe('the filters that are offered', () => {
   });
 });
 
-describe('a share that does not exist', () => {
-  it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])(
-    'is refused: %s',
-    async (token) => {
-      const { status, body } = await callApi('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
-      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
-    },
-  );
-});
+it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])(
+  'a share that does not exist is refused: %s',
+  async (token) => {
+    const { status, body } = await callApi('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
+    expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+  },
+);

@@ -441,17 +441,15 @@ describe('the viewer attributes of several memberships', () => {
   });
 });
 
-describe('the permission to download', () => {
-  it.each<[title: string, terms: ViewerTerms, allowed: boolean]>([
-    ['nothing said', {}, false],
-    ['nobody who shares', { downloads: [] }, false],
-    ['one that allows', { downloads: [true] }, true],
-    ['one that does not', { downloads: [false] }, false],
-    ['all that allow', { downloads: [true, true] }, true],
-    ['one of several that does not', { downloads: [true, false, true] }, false],
-  ])('depends on whether all shares and embeds allow it: %s', (_what, terms, allowed) => {
-    expect(makeViewerRules([regionInput], terms).allowsDownloads).toBe(allowed);
-    expect(makeViewerRules([regionInput], { ...terms, ...lockedTerms }).allowsDownloads).toBe(allowed);
-    expect(decideValues({ ...terms, ...lockedTerms }, {})).toEqual(makeList('a', 'b'));
-  });
+it.each<[title: string, terms: ViewerTerms, allowed: boolean]>([
+  ['nothing said', {}, false],
+  ['nobody who shares', { downloads: [] }, false],
+  ['one that allows', { downloads: [true] }, true],
+  ['one that does not', { downloads: [false] }, false],
+  ['all that allow', { downloads: [true, true] }, true],
+  ['one of several that does not', { downloads: [true, false, true] }, false],
+])('the permission to download depends on whether all shares and embeds allow it: %s', (_what, terms, allowed) => {
+  expect(makeViewerRules([regionInput], terms).allowsDownloads).toBe(allowed);
+  expect(makeViewerRules([regionInput], { ...terms, ...lockedTerms }).allowsDownloads).toBe(allowed);
+  expect(decideValues({ ...terms, ...lockedTerms }, {})).toEqual(makeList('a', 'b'));
 });

@@ -1,25 +1,19 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { AttemptLimiter, AttemptPermission } from '../../src/objects/attempt-limiter.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
+import { selectRow } from '../support/race.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const WINDOW_MS = 15 * 60 * 1000;
 const HOME_IP = '203.0.113.7';
 const STRANGER_IP = '198.51.100.1';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(() => {
-  resetClock();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+const company = await createOwnedCompany();
+afterEach(() => vi.useRealTimers());
 
 const logInFrom = (
   ip: string,
@@ -92,7 +86,7 @@ describe('a hundred wrong passwords from many networks', () => {
     advanceClock(60 * DAY_MS);
     expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(429);
     await runScheduled();
-    const remainingNetworks = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sign_in_networks').first();
+    const remainingNetworks = await selectRow('SELECT count(*) AS n FROM sign_in_networks');
     expect(remainingNetworks).toEqual({ n: 0 });
   });
 
@@ -106,23 +100,19 @@ describe('a hundred wrong passwords from many networks', () => {
   });
 });
 
-describe('an outage of the control database', () => {
-  it('does not count as a wrong password', async () => {
-    const { email } = await createAllowedUser(company);
-    const outageEnv = { env: createFailingEnv(/insert into "sessions"/) };
-    for (let count = 0; count < 10; count += 1) {
-      expect((await logInFrom(HOME_IP, email, PASSWORD, outageEnv)).status).toBe(500);
-    }
-    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
-  });
+it('an outage of the control database does not count as a wrong password', async () => {
+  const { email } = await createAllowedUser(company);
+  const outageEnv = { env: createFailingEnv(/insert into "sessions"/) };
+  for (let count = 0; count < 10; count += 1) {
+    expect((await logInFrom(HOME_IP, email, PASSWORD, outageEnv)).status).toBe(500);
+  }
+  expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
 });
 
-describe('an outage during authentication', () => {
-  it('is answered 500, not as a missing credential', async () => {
-    const { as } = await createAllowedUser(company);
-    expect((await as.post('/v1/auth/logout', { env: createFailingEnv(/from "sessions"/) })).status).toBe(500);
-    expect((await as.get('/v1/auth/me')).status).toBe(200);
-  });
+it('an outage during authentication is answered 500, not as a missing credential', async () => {
+  const { as } = await createAllowedUser(company);
+  expect((await as.post('/v1/auth/logout', { env: createFailingEnv(/from "sessions"/) })).status).toBe(500);
+  expect((await as.get('/v1/auth/me')).status).toBe(200);
 });
 
 describe('the record of a sign-in attempt', () => {
@@ -173,29 +163,27 @@ describe('the record of a sign-in attempt', () => {
   });
 });
 
-describe('a call of the attempt limiter whose answer is lost', () => {
-  it('is made again and counted once', async () => {
-    const person = await createAllowedUser(company);
-    let callCount = 0;
-    const getByName = (name: string) => {
-      const limiter = getLimiter(name);
-      const loseFirstAnswer = async <T>(callResult: Promise<T>): Promise<T> => {
-        const result = await callResult;
-        callCount += 1;
-        if (callCount % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
-        return result;
-      };
-      return {
-        begin: (...attemptArguments: Parameters<AttemptLimiter['begin']>) =>
-          loseFirstAnswer<AttemptPermission>(limiter.begin(...attemptArguments) as Promise<AttemptPermission>),
-        settle: (...settleArguments: Parameters<AttemptLimiter['settle']>) =>
-          loseFirstAnswer(limiter.settle(...settleArguments)),
-      };
+it('a call of the attempt limiter whose answer is lost is made again and counted once', async () => {
+  const person = await createAllowedUser(company);
+  let callCount = 0;
+  const getByName = (name: string) => {
+    const limiter = getLimiter(name);
+    const loseFirstAnswer = async <T>(callResult: Promise<T>): Promise<T> => {
+      const result = await callResult;
+      callCount += 1;
+      if (callCount % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
+      return result;
     };
-    const losingEnv = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
-    expect((await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv)).status).toBe(200);
-    // Ten may be wrong, and begun twice each would be twenty.
-    for (let count = 0; count < 9; count += 1) await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv);
-    expect((await logInFrom(HOME_IP, person.email, PASSWORD)).status).toBe(200);
-  });
+    return {
+      begin: (...attemptArguments: Parameters<AttemptLimiter['begin']>) =>
+        loseFirstAnswer<AttemptPermission>(limiter.begin(...attemptArguments) as Promise<AttemptPermission>),
+      settle: (...settleArguments: Parameters<AttemptLimiter['settle']>) =>
+        loseFirstAnswer(limiter.settle(...settleArguments)),
+    };
+  };
+  const losingEnv = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
+  expect((await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv)).status).toBe(200);
+  // Ten may be wrong, and begun twice each would be twenty.
+  for (let count = 0; count < 9; count += 1) await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv);
+  expect((await logInFrom(HOME_IP, person.email, PASSWORD)).status).toBe(200);
 });

@@ -1,20 +1,16 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
 
 const MINUTE_MS = 60_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const requestCode = (email: string, slug = company.slug, env?: Record<string, string>) =>
   callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: slug, email }, env });
@@ -26,9 +22,7 @@ const requestMailedCode = async (email: string) => {
   return readCode(readNewestMail(email));
 };
 const readCodeRow = (email: string) =>
-  env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?')
-    .bind(company.id, email)
-    .first();
+  selectRow('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?', company.id, email);
 
 describe('a mailed code', () => {
   it('signs in and marks the address as verified', async () => {
@@ -39,7 +33,7 @@ describe('a mailed code', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, user: { _id: id, email, company_id: company.id } });
     expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
-    const user = await env.CONTROL_DB.prepare('SELECT * FROM users WHERE id = ?').bind(id).first();
+    const user = await selectRow('SELECT * FROM users WHERE id = ?', id);
     expect(user).toMatchObject({ is_verified: 1, last_login_at: expect.any(Number) });
   });
 
@@ -109,7 +103,7 @@ describe('a mailed code', () => {
   it('does not sign in a user who was deactivated after the code was sent', async () => {
     const { id, email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     expect((await verifyCode(email, code)).body.error).toBe('INVALID_CODE');
   });
 
@@ -135,7 +129,7 @@ describe('a request for a code', () => {
       'an inactive user',
       async () => {
         const { id, email } = await createAllowedUser(company);
-        await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+        await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
         return email;
       },
     ],
@@ -229,18 +223,16 @@ describe('a request for a code', () => {
   });
 });
 
-describe('the scheduled run', () => {
-  it('deletes expired codes and requests', async () => {
-    const { email } = await createAllowedUser(company);
-    await requestCode(email);
-    advanceClock(61 * MINUTE_MS);
-    await runScheduled();
-    expect(await readCodeRow(email)).toBeNull();
-    const remainingRequests = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?')
-      .bind(email)
-      .all();
-    expect(remainingRequests.results).toEqual([]);
-  });
+it('the scheduled run deletes expired codes and requests', async () => {
+  const { email } = await createAllowedUser(company);
+  await requestCode(email);
+  advanceClock(61 * MINUTE_MS);
+  await runScheduled();
+  expect(await readCodeRow(email)).toBeNull();
+  const remainingRequests = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?')
+    .bind(email)
+    .all();
+  expect(remainingRequests.results).toEqual([]);
 });
 
 /** Requests a code, and records the text of every statement that the Worker sends to the control database for it. */

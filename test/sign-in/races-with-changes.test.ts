@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User, upgradePasswordHash } from '../../src/modules/users/service.ts';
@@ -7,6 +6,7 @@ import { callApi } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
+import { runSql, selectRow } from '../support/race.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 /** A hash of the test users' password, with less memory and fewer passes than today's cost. */
@@ -42,7 +42,7 @@ describe('a sign-in that has read its user', () => {
   it.each(['is_active = 0', 'deleted_at = 1'])(
     'begins no session after the user was changed: %s',
     async (assignment) => {
-      await env.CONTROL_DB.prepare(`UPDATE users SET ${assignment} WHERE id = ?`).bind(user.id).run();
+      await runSql(`UPDATE users SET ${assignment} WHERE id = ?`, user.id);
       await expect(completeStoredSignIn()).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
     },
   );
@@ -60,20 +60,14 @@ describe('a sign-in that has read its user', () => {
   });
 });
 
-describe('a password hash with an old cost', () => {
-  it('is upgraded by a sign-in, and the password still works', async () => {
-    hashSettings.cost = DEFAULT_COST;
-    const company = await createOwnedCompany();
-    const { id, email } = await createAllowedUser(company);
-    const readHash = async () =>
-      (
-        await env.CONTROL_DB.prepare('SELECT password_hash AS hash FROM users WHERE id = ?')
-          .bind(id)
-          .first<{ hash: string }>()
-      )?.hash;
-    await env.CONTROL_DB.prepare('UPDATE users SET password_hash = ? WHERE id = ?').bind(OLD_HASH, id).run();
-    expect((await logIn(company.slug, email, company.owner.password)).status).toBe(200);
-    expect(await readHash()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-    expect((await logIn(company.slug, email, company.owner.password)).status).toBe(200);
-  });
+it('a password hash with an old cost is upgraded by a sign-in, and the password still works', async () => {
+  hashSettings.cost = DEFAULT_COST;
+  const company = await createOwnedCompany();
+  const { id, email } = await createAllowedUser(company);
+  const readHash = async () =>
+    (await selectRow<{ hash: string }>('SELECT password_hash AS hash FROM users WHERE id = ?', id))?.hash;
+  await runSql('UPDATE users SET password_hash = ? WHERE id = ?', OLD_HASH, id);
+  expect((await logIn(company.slug, email, company.owner.password)).status).toBe(200);
+  expect(await readHash()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  expect((await logIn(company.slug, email, company.owner.password)).status).toBe(200);
 });

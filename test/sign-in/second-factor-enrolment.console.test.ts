@@ -1,17 +1,13 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
+import { selectRow } from '../support/race.ts';
 import { computeCode, makeWrongCode } from '../support/second-factor.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
 const WRONG_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
@@ -34,7 +30,7 @@ describe('the enrolment of a second factor', () => {
     });
     expect(enablingAnswer.status).toBe(200);
     expect(new Set(enablingAnswer.body.backup_codes).size).toBe(10);
-    const user = await env.CONTROL_DB.prepare('SELECT mfa_enabled FROM users WHERE id = ?').bind(id).first();
+    const user = await selectRow('SELECT mfa_enabled FROM users WHERE id = ?', id);
     expect(user).toEqual({ mfa_enabled: 1 });
   });
 

@@ -1,7 +1,6 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo } from '../support/mail.ts';
 import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
@@ -16,11 +15,7 @@ const ENDED_SESSION_ERROR = [401, 'UNAUTHORIZED'];
 const ALREADY_ENABLED_ERROR = [409, '2FA_ALREADY_ENABLED'];
 const REAUTHENTICATION_ERROR = [403, 'REAUTHENTICATION_REQUIRED'];
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const readState = async (userId: string) => ({
   ...(await selectRow<{ mfa_enabled: number; session_epoch: number }>(

@@ -1,22 +1,17 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { runScheduled, stopClockAt } from '../support/clock.ts';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, selectRows, sendDuringRace } from '../support/race.ts';
 import { goToNextStep, makeWrongCode } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 type FactorCode = { totp_token?: string; backup_code?: string };
 /** Finishes a sign-in with a code; `concurrentChange` runs just before the code is checked. */
@@ -176,15 +171,14 @@ describe('the pending token of a sign-in with a second factor', () => {
   it('stops working when the user is deactivated', async () => {
     const { id, email, makeCode } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeCode() }))).toEqual(UNAUTHORIZED_ERROR);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createEnrolledUser(company);
     const pendingToken = await readPendingToken(company, email);
-    const readPendingRows = async () =>
-      (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
+    const readPendingRows = () => selectRows<{ digest: string }>('SELECT * FROM pending_second_factors');
     expect((await readPendingRows()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await readPendingRows())).not.toContain(pendingToken);
     stopClockAt(clock.now() + 600_000);
@@ -193,18 +187,16 @@ describe('the pending token of a sign-in with a second factor', () => {
   });
 });
 
-describe('the eleventh wrong code of a user', () => {
-  it('is refused with any pending token, and so is the right code from then on', async () => {
-    const { email, secret, makeCode } = await createEnrolledUser(company);
-    const pendingTokens = await Promise.all(Array.from({ length: 3 }, () => readPendingToken(company, email)));
-    const guesses = await Promise.all(
-      pendingTokens.flatMap((token) =>
-        Array.from({ length: 4 }, () => finishSignIn(token, { totp_token: makeWrongCode(secret) })),
-      ),
-    );
-    expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
-    const refusedSignIn = await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() });
-    expect(readStatusAndCode(refusedSignIn)).toEqual([429, 'RateLimitExceeded']);
-    expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
-  });
+it('the eleventh wrong code of a user is refused with any pending token, and so is the right code from then on', async () => {
+  const { email, secret, makeCode } = await createEnrolledUser(company);
+  const pendingTokens = await Promise.all(Array.from({ length: 3 }, () => readPendingToken(company, email)));
+  const guesses = await Promise.all(
+    pendingTokens.flatMap((token) =>
+      Array.from({ length: 4 }, () => finishSignIn(token, { totp_token: makeWrongCode(secret) })),
+    ),
+  );
+  expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
+  const refusedSignIn = await finishSignIn(await readPendingToken(company, email), { totp_token: makeCode() });
+  expect(readStatusAndCode(refusedSignIn)).toEqual([429, 'RateLimitExceeded']);
+  expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
 });

@@ -1,22 +1,18 @@
-import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { runInContext } from '../support/context.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
+import { runSql } from '../support/race.ts';
 import { isSessionLive } from './support.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const logInAgain = async (email: string) => createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
 const readUser = (id: string) =>
@@ -151,7 +147,7 @@ describe('a change of the password', () => {
 
   it('is refused for a user without a password', async () => {
     const { id, as } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET password_hash = NULL WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET password_hash = NULL WHERE id = ?', id);
     expect(readStatusAndCode(await changePassword(as, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
   });
 });

@@ -1,28 +1,21 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
-import { createRacingEnv } from '../support/race.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createRacingEnv, runSql, selectRows } from '../support/race.ts';
 
 const DAY_MS = 24 * 3600_000;
 
 const decomposeText = (text: string) => text.normalize('NFD');
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
-afterEach(resetClock);
-
-describe('GET /v1/auth/validate-company', () => {
-  it('answers whether a company of the slug exists', async () => {
-    expect((await callApi('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
-    expect((await callApi('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
-  });
+it('GET /v1/auth/validate-company answers whether a company of the slug exists', async () => {
+  expect((await callApi('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
+  expect((await callApi('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
 });
 
 describe('POST /v1/auth/login', () => {
@@ -90,7 +83,7 @@ describe('POST /v1/auth/login', () => {
 
   it('refuses an inactive user who sends the right password', async () => {
     const { id, slug, owner } = await createOwnedCompany();
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE company_id = ?', id);
     const right = await logIn(slug, owner.email, owner.password);
     expect([right.status, right.body.error]).toEqual([403, 'FORBIDDEN']);
     expect((await logIn(slug, owner.email, 'wrong-password')).status).toBe(400);
@@ -115,9 +108,7 @@ describe('POST /v1/auth/login', () => {
     const longPassword = `${'Çá'.repeat(60)}Straße`;
     const { id, email } = await createAllowedUser(company);
     const readHash = async (password: string) => {
-      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2')
-        .bind(await hashPassword(password), id)
-        .run();
+      await runSql('update users set password_hash = ?1 where id = ?2', await hashPassword(password), id);
     };
     for (const [set, typed] of [
       ['NFC', 'NFD'],
@@ -142,7 +133,7 @@ describe('POST /v1/auth/login', () => {
         return String(this);
       });
       const formerHash = await hashPassword(decomposedPassword).finally(() => normalizeSpy.mockRestore());
-      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2').bind(formerHash, id).run();
+      await runSql('update users set password_hash = ?1 where id = ?2', formerHash, id);
       expect((await logIn(company.slug, email, password.normalize(normalizeTyped))).status).toBe(200);
       const storedHash = await env.CONTROL_DB.prepare('select password_hash from users where id = ?')
         .bind(id)
@@ -281,7 +272,7 @@ describe('POST /v1/auth/refresh', () => {
 
   it('stores refresh tokens only as digests', async () => {
     const { refreshToken } = await createOwnedCompany();
-    const sessionsText = JSON.stringify((await env.CONTROL_DB.prepare('SELECT * FROM sessions').all()).results);
+    const sessionsText = JSON.stringify(await selectRows('SELECT * FROM sessions'));
     expect(sessionsText).not.toContain(decodeJwt(refreshToken).jti as string);
     expect(sessionsText).not.toContain(refreshToken);
   });

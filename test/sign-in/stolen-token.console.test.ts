@@ -1,22 +1,18 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
+import { runSql } from '../support/race.ts';
 import { computeCode, enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
 import { createEnrolledUser, isSessionLive, postFactor, readPendingToken } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const listMailSubjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);
-const setColumn = (id: string, assignment: string) =>
-  env.CONTROL_DB.prepare(`UPDATE users SET ${assignment} WHERE id = ?`).bind(id).run();
+const setColumn = (id: string, assignment: string) => runSql(`UPDATE users SET ${assignment} WHERE id = ?`, id);
 const NO_PASSWORD_ERROR = [400, 'INVALID_CREDENTIALS'];
 const NO_CODE_ERROR = [400, 'INVALID_2FA_CODE'];
 
@@ -81,16 +77,14 @@ describe('an access token alone', () => {
   });
 });
 
-describe('a wrong code of a second factor', () => {
-  it('does not count as a wrong password', async () => {
-    const { as, email } = await createAllowedUser(company);
-    const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
-    const json = { totp_token: makeWrongCode(secret), password: PASSWORD };
-    const answers = await Promise.all(Array.from({ length: 10 }, () => postFactor(as, 'enable', json)));
-    expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(new Set([NO_CODE_ERROR.join()]));
-    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
-    expect((await postFactor(as, 'enable', json)).status).toBe(429);
-  });
+it('a wrong code of a second factor does not count as a wrong password', async () => {
+  const { as, email } = await createAllowedUser(company);
+  const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
+  const json = { totp_token: makeWrongCode(secret), password: PASSWORD };
+  const answers = await Promise.all(Array.from({ length: 10 }, () => postFactor(as, 'enable', json)));
+  expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(new Set([NO_CODE_ERROR.join()]));
+  expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
+  expect((await postFactor(as, 'enable', json)).status).toBe(429);
 });
 
 describe('a change of the second factor', () => {
@@ -144,9 +138,7 @@ describe('a user without a password', () => {
     expect(status).toBe(200);
     advanceClock(9 * 60_000);
     expect((await postFactor(as, 'setup', { password: PASSWORD })).status).toBe(400);
-    await env.CONTROL_DB.prepare('UPDATE sessions SET created_at = created_at - 660000 WHERE user_id = ?')
-      .bind(id)
-      .run();
+    await runSql('UPDATE sessions SET created_at = created_at - 660000 WHERE user_id = ?', id);
     expect(readStatusAndCode(await postFactor(as, 'setup'))).toEqual(REAUTHENTICATION_ERROR);
     expect(readStatusAndCode(await postFactor(as, 'enable', { totp_token: computeCode(body.secret) }))).toEqual(
       REAUTHENTICATION_ERROR,
@@ -198,7 +190,7 @@ describe('the reset of a second factor', () => {
     const manager = await createAllowedUser(otherCompany, { can: ['users:update'] });
     const administrator = await createAllowedUser(otherCompany, { can: ['*'] });
     await enrolAuthenticator(as);
-    await env.CONTROL_DB.prepare('DELETE FROM group_bindings WHERE principal_id = ?').bind(owner.id).run();
+    await runSql('DELETE FROM group_bindings WHERE principal_id = ?', owner.id);
     expect((await resetFactor(manager.as, owner.id)).status).toBe(403);
     expect((await resetFactor(administrator.as, owner.id)).status).toBe(204);
   });

@@ -21,9 +21,8 @@ export const finishSignIn = (
   pending_2fa_token: string,
   code: { totp_token?: string; backup_code?: string },
   env?: Record<string, string>,
-): Promise<ApiResponse> =>
-  callApi('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, ...(env && { env }) });
+): Promise<ApiResponse> => callApi('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, env });
 
 /** Sends a request about the second factor of a caller: `setup`, `enable`, `disable` or `backup-codes`. */
 export const postFactor = (as: Caller, action: string, json: unknown = {}, env?: Record<string, string>) =>
-  as.post(`/v1/auth/2fa/${action}`, { json, ...(env && { env }) });
+  as.post(`/v1/auth/2fa/${action}`, { json, env });

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { selectRow } from '../support/race.ts';
 import { createKeyedAccount, createSignedCaller, expectSuccess, type ServiceAccount } from '../support/signed.ts';
 import { alterRows, sendSigned } from './support.ts';
 
@@ -9,9 +10,11 @@ let serviceAccount: ServiceAccount;
 beforeEach(async () => {
   company = await createOwnedCompany();
   const { body } = await createSignedCaller(company.apiKey).post('/accounts', { json: { name: 'Branch' } });
-  const administrators = await env.CONTROL_DB.prepare('SELECT id FROM groups WHERE company_id = ? AND slug = ?')
-    .bind(company.id, 'administrators')
-    .first<{ id: string }>();
+  const administrators = await selectRow<{ id: string }>(
+    'SELECT id FROM groups WHERE company_id = ? AND slug = ?',
+    company.id,
+    'administrators',
+  );
   serviceAccount = await createKeyedAccount(company, [administrators?.id as string], body.id);
 });
 
@@ -103,7 +106,7 @@ describe('a key', () => {
   });
 
   it('is stored without its secret', async () => {
-    const row = await env.CONTROL_DB.prepare('SELECT * FROM api_keys WHERE id = ?').bind(serviceAccount.keyId).first();
+    const row = await selectRow('SELECT * FROM api_keys WHERE id = ?', serviceAccount.keyId);
     expect(JSON.stringify(row)).not.toContain(serviceAccount.key.secret_key);
   });
 });

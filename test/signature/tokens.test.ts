@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createKeyedAccount, createTokenCaller } from '../support/signed.ts';
 
-let company: Company;
-let serviceCaller: ReturnType<typeof createCaller>;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  serviceCaller = await createTokenCaller(await createKeyedAccount(company));
-});
+const company = await createOwnedCompany();
+const serviceCaller = await createTokenCaller(await createKeyedAccount(company));
 
 const UNSIGNED_ACCESS = ['public', 'operator'];
 const SIGNED_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { Hono } from 'hono';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { makeVectors } from '../../examples/signing/make-vectors.ts';
 import { sign } from '../../examples/signing/sign.ts';
 import type { Vectors } from '../../examples/signing/vectors/vector.ts';
@@ -13,7 +13,7 @@ import { deriveSecret } from '../../src/modules/service-accounts/keys.ts';
 import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { callApi } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { alterRows } from './support.ts';
 
@@ -55,19 +55,15 @@ async function sendVector(method: string, url: string, headers: Record<string, s
   return { status: response.status, body: await response.json<Record<string, unknown>>() };
 }
 
-beforeAll(async () => {
-  const { apiKey } = await createOwnedCompany();
-  const derivedSecret = await deriveSecret(MASTER_SECRET, key.access_key, SECRET_SALT);
-  expect(derivedSecret).toBe(key.secret_key);
-  await alterRows(
-    'UPDATE api_keys SET access_key = ?, salt = ?, derivation_version = ?, secret_digest = ? WHERE access_key = ?',
-    ...[key.access_key, SECRET_SALT, DERIVATION_VERSION, await computeSha256Hex(derivedSecret), apiKey.access_key],
-  );
-});
+const { apiKey } = await createOwnedCompany();
+const derivedSecret = await deriveSecret(MASTER_SECRET, key.access_key, SECRET_SALT);
+expect(derivedSecret).toBe(key.secret_key);
+await alterRows(
+  'UPDATE api_keys SET access_key = ?, salt = ?, derivation_version = ?, secret_digest = ? WHERE access_key = ?',
+  ...[key.access_key, SECRET_SALT, DERIVATION_VERSION, await computeSha256Hex(derivedSecret), apiKey.access_key],
+);
 
 beforeEach(() => stopClockAt(Date.parse(now)));
-
-afterEach(resetClock);
 
 describe('the published test vectors', () => {
   it('are equal to the output of their generator', async () => {

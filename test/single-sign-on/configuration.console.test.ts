@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { BASE_URL } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
 import { CONSOLE_RETURN_URL, configureSso, makeCallbackUrl, requestSignInStart, startSignIn } from './support.ts';
@@ -18,10 +19,7 @@ const oidcConfiguration = {
   jit_provisioning: true,
 };
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 describe('the configuration of single sign-on', () => {
   it('is answered 404 before it is set', async () => {
@@ -42,9 +40,7 @@ describe('the configuration of single sign-on', () => {
       ...timestamps,
     });
     expect((await company.as.get(SSO_CONFIG_PATH)).body).toEqual(answerToPut.body);
-    const row = await env.CONTROL_DB.prepare('SELECT * FROM sso_configurations WHERE company_id = ?')
-      .bind(company.id)
-      .first();
+    const row = await selectRow('SELECT * FROM sso_configurations WHERE company_id = ?', company.id);
     expect(row?.client_secret).toMatch(/^v1:/);
     expect(JSON.stringify(row)).not.toContain(oidcConfiguration.client_secret);
   });
@@ -105,7 +101,7 @@ describe('the configuration of single sign-on', () => {
       await createAllowedUser(await createOwnedCompany(), { can: ['*'] }),
     ];
     const inactiveUser = await createAllowedUser(notifiedCompany, { can: ['*'] });
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactiveUser.id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', inactiveUser.id);
     expect((await administrator.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration })).status).toBe(200);
     expect((await administrator.as.delete(SSO_CONFIG_PATH)).status).toBe(204);
     for (const address of [notifiedCompany.owner.email, administrator.email]) {
@@ -235,22 +231,20 @@ describe('the address of a provider in production', () => {
   });
 });
 
-describe('the scheduled run', () => {
-  it('deletes sign-ins that were not finished', async () => {
-    const other = await createOwnedCompany();
-    await configureSso(other, { ...oidcConfiguration, issuer: `${inject('forgerUrl')}/plain` });
-    await startSignIn(other);
-    const count = () =>
-      env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
-    const runScheduledHandler = () =>
-      worker.scheduled({ scheduledTime: 0, cron: '* * * * *', noRetry() {} }, env, {
-        waitUntil() {},
-      } as unknown as ExecutionContext);
-    await runScheduledHandler();
-    expect(await count()).toBe(1);
-    advanceClock(10 * 60_000 + 1);
-    await runScheduledHandler();
-    resetClock();
-    expect(await count()).toBe(0);
-  });
+it('the scheduled run deletes sign-ins that were not finished', async () => {
+  const other = await createOwnedCompany();
+  await configureSso(other, { ...oidcConfiguration, issuer: `${inject('forgerUrl')}/plain` });
+  await startSignIn(other);
+  const count = () =>
+    env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
+  const runScheduledHandler = () =>
+    worker.scheduled({ scheduledTime: 0, cron: '* * * * *', noRetry() {} }, env, {
+      waitUntil() {},
+    } as unknown as ExecutionContext);
+  await runScheduledHandler();
+  expect(await count()).toBe(1);
+  advanceClock(10 * 60_000 + 1);
+  await runScheduledHandler();
+  resetClock();
+  expect(await count()).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { importJWK, SignJWT } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import {
   answerByForm,
@@ -12,8 +12,6 @@ import {
   requestSignInStart,
   startSignIn,
 } from './support.ts';
-
-afterEach(resetClock);
 
 describe('an OpenID Provider whose answers may be forged', () => {
   let company: Company;

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { sendDuringRace } from '../support/race.ts';
+import { runSql, sendDuringRace } from '../support/race.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { setQuotas } from '../usage/support.ts';
@@ -22,8 +22,6 @@ import {
   startSignIn,
 } from './support.ts';
 
-afterEach(resetClock);
-
 /** Registers our client at the provider, as the provider's administrator would. */
 async function registerClient(
   company: Company,
@@ -38,13 +36,10 @@ async function registerClient(
   return { type: 'oidc', issuer: inject('oidcIssuer'), client_id, client_secret };
 }
 
-describe('a sign-in with an OpenID Provider', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createOwnedCompany();
-    await configureSso(company, await registerClient(company));
-  });
+const company = await createOwnedCompany();
+await configureSso(company, await registerClient(company));
 
+describe('a sign-in with an OpenID Provider', () => {
   /** Signs in at the provider as a person would. @returns the answer of our callback */
   async function signInByProvider(as: string, to = company): Promise<ApiResponse> {
     const callbackAddress = await signInAtProvider(await startSignIn(to), {
@@ -149,7 +144,7 @@ describe('a sign-in with an OpenID Provider', () => {
   it('refuses a user who is not active, or was deactivated before the exchange', async () => {
     const { id, email } = await createAllowedUser(company, { can: ['users:list'] });
     const { code } = readRedirect(await signInByProvider(email));
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     const deactivatedExchange = await exchangeCode(code as string);
     expect([deactivatedExchange.status, deactivatedExchange.body.error]).toEqual([403, 'FORBIDDEN']);
     expect(readRedirect(await signInByProvider(email)).error).toBe('user_not_active');
@@ -157,7 +152,7 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('asks a user who has a second factor for a code', async () => {
     const { id, email } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET mfa_enabled = 1 WHERE id = ?', id);
     const { status, body } = await exchangeCode(readRedirect(await signInByProvider(email)).code as string);
     expect(status).toBe(200);
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });

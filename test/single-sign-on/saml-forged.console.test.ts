@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser } from '../support/companies.ts';
+import { createAllowedUser } from '../support/companies.ts';
 import {
   type AuthnRequest,
   createSigner,
@@ -11,24 +11,13 @@ import {
   readAuthnRequest,
   signElement,
 } from '../support/saml-idp.ts';
-import {
-  createSamlProvider,
-  IDP_ENTITY_ID,
-  REFUSED_REDIRECT,
-  readSignedInEmail,
-  type SamlProvider,
-} from './saml-world.ts';
+import { createSamlProvider, IDP_ENTITY_ID, REFUSED_REDIRECT, readSignedInEmail } from './saml-world.ts';
 import { answerByForm, answerByRedirect, readRedirect, startSignIn } from './support.ts';
 
-let samlProvider: SamlProvider;
-let company: Company;
+const samlProvider = await createSamlProvider();
+const company = samlProvider.company;
 /** A user who can sign in legitimately, and tries to become the owner. */
-let attacker: { id: string; email: string };
-beforeAll(async () => {
-  samlProvider = await createSamlProvider();
-  company = samlProvider.company;
-  attacker = await createAllowedUser(company);
-});
+const attacker: { id: string; email: string } = await createAllowedUser(company);
 
 describe('the signature of a SAML response', () => {
   const makeUnsignedResponse = (request: AuthnRequest) => {

@@ -1,7 +1,7 @@
 import { inflateRawSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
   type AuthnRequest,
@@ -13,13 +13,7 @@ import {
   type SamlStatement,
   signElement,
 } from '../support/saml-idp.ts';
-import {
-  createSamlProvider,
-  IDP_ENTITY_ID,
-  REFUSED_REDIRECT,
-  readSignedInEmail,
-  type SamlProvider,
-} from './saml-world.ts';
+import { createSamlProvider, IDP_ENTITY_ID, REFUSED_REDIRECT, readSignedInEmail } from './saml-world.ts';
 import {
   answerByForm,
   CONSOLE_RETURN_URL,
@@ -30,12 +24,8 @@ import {
   startSignIn,
 } from './support.ts';
 
-let samlProvider: SamlProvider;
-let company: Company;
-beforeAll(async () => {
-  samlProvider = await createSamlProvider();
-  company = samlProvider.company;
-});
+const samlProvider = await createSamlProvider();
+const company = samlProvider.company;
 
 describe('a valid SAML response', () => {
   it('signs the user in', async () => {

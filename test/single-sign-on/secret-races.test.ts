@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { replaceEncryptedConnections } from '../../src/modules/managed-database/store.ts';
 import { replaceClientSecret } from '../../src/modules/single-sign-on/store.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 describe('a client secret', () => {
   const SSO_CONFIG_PATH = '/v1/auth/sso/config';

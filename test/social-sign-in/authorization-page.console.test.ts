@@ -1,20 +1,17 @@
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { BASE_URL, callApi } from '../support/api.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 
 const makeForgerUrl = (kind: string) => `${inject('forgerUrl')}/${kind}`;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  const providers = [
-    { issuer: makeForgerUrl('plain'), audience: 'pages' },
-    { issuer: makeForgerUrl('plain'), audience: 'mobile-app' },
-    { issuer: makeForgerUrl('form'), audience: 'pages' },
-    { issuer: makeForgerUrl('impostor'), audience: 'pages' },
-  ];
-  expect((await company.as.put('/v1/auth/social/config', { json: { providers } })).status).toBe(200);
-});
+const company = await createOwnedCompany();
+const providers = [
+  { issuer: makeForgerUrl('plain'), audience: 'pages' },
+  { issuer: makeForgerUrl('plain'), audience: 'mobile-app' },
+  { issuer: makeForgerUrl('form'), audience: 'pages' },
+  { issuer: makeForgerUrl('impostor'), audience: 'pages' },
+];
+expect((await company.as.put('/v1/auth/social/config', { json: { providers } })).status).toBe(200);
 
 const start = (issuer: string, slug = company.slug) =>
   callApi('GET', `/v1/auth/social/${slug}/start?${new URLSearchParams({ issuer })}`);

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { listOtherSpellings } from '../support/spellings.ts';
 
@@ -17,19 +17,16 @@ const makeForgerUrl = (kind: string) => `${inject('forgerUrl')}/${kind}`;
 
 const makePlainProvider = () => ({ issuer: makeForgerUrl('plain'), audience: AUDIENCE });
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  const { status } = await company.as.put(SOCIAL_CONFIG_PATH, {
-    json: {
-      providers: [
-        { issuer: makeForgerUrl('plain'), audience: 'another-app' },
-        { issuer: makeForgerUrl('plain'), audience: AUDIENCE },
-      ],
-    },
-  });
-  expect(status).toBe(200);
+const company = await createOwnedCompany();
+const { status } = await company.as.put(SOCIAL_CONFIG_PATH, {
+  json: {
+    providers: [
+      { issuer: makeForgerUrl('plain'), audience: 'another-app' },
+      { issuer: makeForgerUrl('plain'), audience: AUDIENCE },
+    ],
+  },
 });
+expect(status).toBe(200);
 
 interface TokenChanges {
   claims?: Record<string, unknown>;
@@ -159,7 +156,7 @@ describe('an ID token of an identity provider', () => {
 
   it('signs in neither an unknown person nor an inactive user', async () => {
     const { id, email } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     for (const address of ['stranger@elsewhere.test', email]) {
       const { status, body } = await signIn(await createIdToken({ claims: { email: address } }));
       expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
@@ -176,7 +173,7 @@ describe('an ID token of an identity provider', () => {
   it('does not sign in a user of a similar address', async () => {
     const { id } = await createAllowedUser(company);
     const email = `kim@${company.slug}.test`;
-    await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
+    await runSql('UPDATE users SET email = ? WHERE id = ?', email, id);
     const { status, body } = await signIn(await createIdToken({ claims: { email: email.replace('k', '\u212A') } }));
     expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
@@ -200,7 +197,7 @@ describe('an ID token of an identity provider', () => {
     const other = await createOwnedCompany();
     expect((await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [makePlainProvider()] } })).status).toBe(200);
     const { id } = await createAllowedUser(other);
-    await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(company.owner.email, id).run();
+    await runSql('UPDATE users SET email = ? WHERE id = ?', company.owner.email, id);
     const token = await createIdToken();
     expect((await signIn(token)).status).toBe(200);
     expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
@@ -223,7 +220,7 @@ describe('an ID token of an identity provider', () => {
 
   it('asks a user who has a second factor for a code', async () => {
     const { id, email } = await createAllowedUser(company);
-    await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
+    await runSql('UPDATE users SET mfa_enabled = 1 WHERE id = ?', id);
     const { status, body } = await signIn(await createIdToken({ claims: { email } }));
     expect(status).toBe(200);
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });
@@ -299,12 +296,10 @@ describe('the pinned identity of a user with more permissions than the caller', 
   });
 });
 
-describe('a company that signs in by single sign-on alone', () => {
-  it('answers SSO_REQUIRED to an invalid token, as it does to every password', async () => {
-    const other = await createOwnedCompany();
-    await expectSuccess(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
-    expect(readStatusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
-  });
+it('a company that signs in by single sign-on alone answers SSO_REQUIRED to an invalid token, as it does to every password', async () => {
+  const other = await createOwnedCompany();
+  await expectSuccess(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
+  expect(readStatusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
 });
 
 describe('the signing keys of an identity provider', () => {

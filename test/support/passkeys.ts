@@ -193,14 +193,14 @@ export async function addPasskey(
   }: { faults?: AuthenticatorFaults; name?: string; env?: Record<string, string> } = {},
 ) {
   const response = await authenticator.create(await expectSuccess(requestRegistrationOptions(as)), faults);
-  return as.post('/v1/auth/passkeys', { json: { name, response, password: PASSWORD }, ...(env && { env }) });
+  return as.post('/v1/auth/passkeys', { json: { name, response, password: PASSWORD }, env });
 }
 
 export const requestSignInOptions = (company_slug: string) =>
   expectSuccess(callApi('POST', '/v1/auth/passkeys/authentication-options', { json: { company_slug } }));
 
 export const verifyPasskey = (company_slug: string, response: unknown, env?: Record<string, string>) =>
-  callApi('POST', '/v1/auth/passkeys/verify', { json: { company_slug, response }, ...(env && { env }) });
+  callApi('POST', '/v1/auth/passkeys/verify', { json: { company_slug, response }, env });
 
 /** Signs in with the passkey of an authenticator. */
 export async function signInWithPasskey(

@@ -1,4 +1,6 @@
 import { env } from 'cloudflare:test';
+import type { ApiResponse } from './api.ts';
+import { expectSuccess } from './signed.ts';
 
 type PreparedQuery = D1PreparedStatement;
 const QUERY_METHODS = ['all', 'raw', 'run', 'first'] as const;
@@ -74,11 +76,37 @@ export async function sendDuringRace<T>(
   return outcome;
 }
 
-/** Reads a row of the control database directly, without the API. */
-export const selectRow = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>
+/**
+ * Sends a request, and just before its first query that matches `pattern` the same request, which must succeed. @returns the
+ * answer to the slower one
+ */
+export const sendTwice = (
+  pattern: RegExp,
+  request: (env?: Record<string, string>) => Promise<ApiResponse>,
+): Promise<ApiResponse> => sendDuringRace(pattern, () => expectSuccess(request()), request);
+
+/** Runs a statement in the control database directly, without the API. */
+export const runSql = (sql: string, ...values: unknown[]): Promise<unknown> =>
   env.CONTROL_DB.prepare(sql)
     .bind(...values)
-    .first<Row>();
+    .run();
+
+/** Reads rows of the control database directly, without the API. */
+export const selectRows = async <Row extends object = Record<string, unknown>>(
+  sql: string,
+  ...values: unknown[]
+): Promise<Row[]> =>
+  (
+    await env.CONTROL_DB.prepare(sql)
+      .bind(...values)
+      .all<Row>()
+  ).results;
+
+/** Reads the first row of the control database that a query finds. */
+export const selectRow = async <Row extends object = Record<string, unknown>>(
+  sql: string,
+  ...values: unknown[]
+): Promise<Row | null> => (await selectRows<Row>(sql, ...values))[0] ?? null;
 
 /** Counts rows of the control database. */
 export async function countRows(sql: string, ...values: unknown[]): Promise<number> {

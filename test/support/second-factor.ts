@@ -32,8 +32,8 @@ export async function enrolAuthenticator(as: Caller): Promise<AuthenticatorApp> 
   return { secret, backupCodes: body.backup_codes, makeCode: (steps) => computeCode(secret, steps) };
 }
 
-/** Moves the clock to the next time step, whose code is unused. */
-export const goToNextStep = (): void => stopClockAt(clock.now() + STEP_MS);
+/** Moves the clock to the next time step, or `steps` further: its code is unused. */
+export const goToNextStep = (steps = 1): void => stopClockAt(clock.now() + steps * STEP_MS);
 
 /** Returns six digits that are the code of no step near the present. */
 export function makeWrongCode(secret: string): string {

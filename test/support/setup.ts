@@ -1,5 +1,5 @@
 import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
-import { beforeAll, vi } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashSettings } from '../../src/platform/passwords.ts';
 import { rememberMainModule, restoreRuntimeTimers } from './cheaper-runner.ts';
@@ -11,21 +11,10 @@ import { endWorkOfEarlierFiles } from './main.ts';
 // What the Worker logs without an error would fill the screen.
 console.log = () => undefined;
 
-// The files of a worker share its modules, which take seconds to load: each begins with empty storage, the right time and no
-// spies, whatever the one before left.
-beforeAll(async () => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
+// What one test does to the clock and to functions ends with it.
+afterEach(() => {
   resetClock();
-  restartNumbering();
-  rememberMainModule();
-  restoreRuntimeTimers();
-  forgetOnDirectWrites();
-  // A tenth of a second for every person of every test adds up.
-  hashSettings.cost = { memorySize: 64, passes: 1, parallelism: 1 };
-  await endWorkOfEarlierFiles();
-  await resetAll();
-  await applyAllMigrations(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
+  vi.restoreAllMocks();
 });
 
 /** Empties the isolate's cache of principals when a test changes access directly in the database, which notifies nobody. */
@@ -52,3 +41,18 @@ const countTables = (database: D1Database): Promise<number | null> =>
 /** Applies all migrations in one batch, because each would be a round trip otherwise. */
 const applyAllMigrations = (database: D1Database, migrations: D1Migration[]) =>
   applyD1Migrations(database, [{ name: 'all', queries: migrations.flatMap(({ queries }) => queries) }]);
+
+// The files of a worker share its modules, which take seconds to load: each begins with empty storage, the right time and no
+// spies, whatever the one before left.
+vi.useRealTimers();
+vi.restoreAllMocks();
+resetClock();
+restartNumbering();
+rememberMainModule();
+restoreRuntimeTimers();
+forgetOnDirectWrites();
+// A tenth of a second for every person of every test adds up.
+hashSettings.cost = { memorySize: 64, passes: 1, parallelism: 1 };
+await endWorkOfEarlierFiles();
+await resetAll();
+await applyAllMigrations(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);

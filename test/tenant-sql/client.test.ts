@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { migrateDatabase, TENANT_SCHEMA_VERSION } from '../../src/modules/managed-database/migrations.ts';
 import {
@@ -17,14 +17,11 @@ import { countOpenedConnections, disturbTunnel, runBeforeNextStatement } from '.
 
 const companyId = newId(Date.now());
 const openClients: TenantSql[] = [];
-let url: string;
 
-beforeAll(async () => {
-  const tenant = await createTenant(companyId);
-  url = tenant.connection.ownerConnectionString;
-  const sql = openClient();
-  await sql.query("CREATE TABLE t (n integer PRIMARY KEY, m text NOT NULL DEFAULT '')");
-});
+const tenant = await createTenant(companyId);
+const url = tenant.connection.ownerConnectionString;
+const sql = openClient();
+await sql.query("CREATE TABLE t (n integer PRIMARY KEY, m text NOT NULL DEFAULT '')");
 
 afterEach(async () => {
   for (const sql of openClients.splice(0)) await sql.close();
@@ -319,18 +316,13 @@ describe('a connection to a company’s Postgres', () => {
   });
 });
 
-describe('the migrations of a company’s Postgres', () => {
-  it('run once, however many calls migrate at the same time', async () => {
-    const company = await createProvisionedCompany();
-    const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runInCompanyDatabase(company.id, work);
-    await runInDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
-    const runMigrations = () => runInDatabase((sql) => migrateDatabase(sql, makeTenantNames(company.id).reader));
-    const concurrentRun = await runBeforeNextStatement(company.id, /INSERT INTO console.migrations/, runMigrations);
-    expect([await runMigrations(), await concurrentRun.outcome]).toEqual([
-      TENANT_SCHEMA_VERSION,
-      TENANT_SCHEMA_VERSION,
-    ]);
-    const appliedVersions = await runInDatabase((sql) => sql.query('SELECT version FROM console.migrations'));
-    expect(appliedVersions).toHaveLength(TENANT_SCHEMA_VERSION);
-  });
+it('the migrations of a company’s Postgres run once, however many calls migrate at the same time', async () => {
+  const company = await createProvisionedCompany();
+  const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runInCompanyDatabase(company.id, work);
+  await runInDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
+  const runMigrations = () => runInDatabase((sql) => migrateDatabase(sql, makeTenantNames(company.id).reader));
+  const concurrentRun = await runBeforeNextStatement(company.id, /INSERT INTO console.migrations/, runMigrations);
+  expect([await runMigrations(), await concurrentRun.outcome]).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);
+  const appliedVersions = await runInDatabase((sql) => sql.query('SELECT version FROM console.migrations'));
+  expect(appliedVersions).toHaveLength(TENANT_SCHEMA_VERSION);
 });

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { getDatabaseMessage } from '../../src/tenant-sql/failures.ts';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runUserSql } from '../../src/tenant-sql/user-sql.ts';
 import { SQL_ATTACKS } from './sql-attacks.ts';
 import { createTenantWithTables } from './user-sql-support.ts';
 
-let testTenant: Awaited<ReturnType<typeof createTenantWithTables>>;
-beforeAll(async () => {
-  testTenant = await createTenantWithTables();
-});
+const testTenant = await createTenantWithTables();
 afterAll(async () => {
   await testTenant?.owner.close();
 });

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { getDatabaseMessage } from '../../src/tenant-sql/failures.ts';
 import { ALLOWED_FUNCTIONS, ALLOWED_TYPES } from '../../src/tenant-sql/user-sql-functions.ts';
 import refusedFunctions from './refused-functions.txt?raw';
 import { createTenantWithTables } from './user-sql-support.ts';
 
-let testTenant: Awaited<ReturnType<typeof createTenantWithTables>>;
-beforeAll(async () => {
-  testTenant = await createTenantWithTables();
-});
+const testTenant = await createTenantWithTables();
 afterAll(async () => {
   await testTenant?.owner.close();
 });

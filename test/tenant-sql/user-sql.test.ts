@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { runAllUserSql, runUserSql, STANDARD_LIMITS } from '../../src/tenant-sql/user-sql.ts';
 import { createTenantWithTables } from './user-sql-support.ts';
 
-let testTenant: Awaited<ReturnType<typeof createTenantWithTables>>;
-beforeAll(async () => {
-  testTenant = await createTenantWithTables();
-});
+const testTenant = await createTenantWithTables();
 afterAll(async () => {
   await testTenant?.owner.close();
 });

@@ -1,7 +1,7 @@
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadSource } from './sources.ts';
 import {
   confirmJob,
@@ -21,10 +21,7 @@ import { makeSheetWorkbook, parseCells } from './workbooks.ts';
 type FileBytes = Uint8Array<ArrayBuffer>;
 const makeZip = (files: Zippable): FileBytes => zipSync(files) as FileBytes;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 
@@ -157,13 +154,11 @@ describe('a zip file', () => {
   });
 });
 
-describe('an upload of several files', () => {
-  it('matches columns by header, and reads each file in its own dialect', async () => {
-    const files = [
-      makeFile('a.csv', 'n,nome\n1,Ana\n'),
-      makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
-      makeFile('c.xlsx', makeSheetWorkbook(parseCells('Nome|n', 'Caio|3'))),
-    ];
-    expect(await loadValues(files)).toEqual([1, 2, 3]);
-  });
+it('an upload of several files matches columns by header, and reads each file in its own dialect', async () => {
+  const files = [
+    makeFile('a.csv', 'n,nome\n1,Ana\n'),
+    makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
+    makeFile('c.xlsx', makeSheetWorkbook(parseCells('Nome|n', 'Caio|3'))),
+  ];
+  expect(await loadValues(files)).toEqual([1, 2, 3]);
 });

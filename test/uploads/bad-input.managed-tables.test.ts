@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from './support.ts';
 
 type FileBytes = Uint8Array<ArrayBuffer>;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 
@@ -67,10 +64,8 @@ describe('an uploaded CSV file', () => {
   });
 });
 
-describe('headers of an uploaded CSV file', () => {
-  it('may be SQL keywords', async () => {
-    const keywords = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
-    const rows = await loadRows(`${keywords.join(',')}\n${keywords.map((_, n) => n).join(',')}\n`);
-    expect(rows).toEqual([Object.fromEntries(keywords.map((word, n) => [word, n]))]);
-  });
+it('headers of an uploaded CSV file may be SQL keywords', async () => {
+  const keywords = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
+  const rows = await loadRows(`${keywords.join(',')}\n${keywords.map((_, n) => n).join(',')}\n`);
+  expect(rows).toEqual([Object.fromEntries(keywords.map((word, n) => [word, n]))]);
 });

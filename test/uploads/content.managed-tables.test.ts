@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { listTables, loadFiles, makeFile, readRows } from './support.ts';
 
 const makeBytes = (...values: number[]) => new Uint8Array(values);
@@ -8,12 +8,9 @@ const encoder = new TextEncoder();
 /** A thousand valid rows, so that the invalid part comes late. */
 const thousandRows = Array.from({ length: 1000 }, (_, row) => `${row},nome ${row},1.5`).join('\n');
 
-describe('the content of an upload', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('the content of an upload', () => {
   it.each([
     ['an empty file', '', { code: 'NO_ROWS' }],
     ['only a header', 'a,b\n', { code: 'NO_ROWS' }],

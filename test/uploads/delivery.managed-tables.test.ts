@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   cancelJob,
@@ -28,13 +28,10 @@ const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '32768' };
 const ROW_COUNT = 20_000;
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('an upload job', () => {
-  let company: Company;
-  let name: string;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('an upload job', () => {
+  let name: string;
   /** Creates a confirmed job whose load has not begun. @returns its id and message */
   async function createConfirmedJob(
     queue: ReturnType<typeof createTestQueue>,

@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeFileOf } from './staged-job.ts';
 import { loadFiles, queryDatabase, readRows, undoJob } from './support.ts';
@@ -29,11 +29,16 @@ const SCHEMA_3_ROLLBACK_SQL = `
   DROP SEQUENCE console.load_numbers;
   DELETE FROM console.migrations WHERE version > 3`;
 
-describe('uploads that were loaded before uploads could be undone', () => {
-  let company: Company;
-  let tableId: string;
-  let earlierJobIds: string[];
+const company = await createProvisionedCompany();
+const createdJob = await loadFiles(company, [makeFileOf([1, 2])], { display_name: 'older' });
+const tableId: string = createdJob.user_table_id;
+const appendedJob = await loadFiles(company, [makeFileOf([3])], {}, { into: tableId, mode: 'append' });
+const replacedJob = await loadFiles(company, [makeFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
+const earlierJobIds = [createdJob, appendedJob, replacedJob].map(({ _id: id }) => id);
+await queryDatabase(company, (database) => database.query(SCHEMA_3_ROLLBACK_SQL));
+await runSql('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?', company.id);
 
+describe('uploads that were loaded before uploads could be undone', () => {
   const readReason = ({ status, body }: Awaited<ReturnType<typeof undoJob>>) =>
     status === 200 ? 'undone' : `${status} ${body.details?.reason}`;
   const listLoads = async () =>
@@ -41,19 +46,6 @@ describe('uploads that were loaded before uploads could be undone', () => {
   const listUndoable = async () =>
     (await listLoads()).map(({ job_id: jobId, undoable: isUndoable }) => [jobId, isUndoable] as [string, boolean]);
   const readNumbers = async () => (await readRows(company, tableId)).map(({ n }) => n);
-
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    const createdJob = await loadFiles(company, [makeFileOf([1, 2])], { display_name: 'older' });
-    tableId = createdJob.user_table_id;
-    const appendedJob = await loadFiles(company, [makeFileOf([3])], {}, { into: tableId, mode: 'append' });
-    const replacedJob = await loadFiles(company, [makeFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
-    earlierJobIds = [createdJob, appendedJob, replacedJob].map(({ _id: id }) => id);
-    await queryDatabase(company, (database) => database.query(SCHEMA_3_ROLLBACK_SQL));
-    await env.CONTROL_DB.prepare('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?')
-      .bind(company.id)
-      .run();
-  });
 
   it('are listed with their counts and times, and cannot be undone', async () => {
     const records = await listLoads();

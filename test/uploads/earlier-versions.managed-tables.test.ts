@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import {
   createTestQueue,
   deliverAllMessages,
@@ -37,12 +37,9 @@ function toFirstVersionItem(item: AnalysisState): AnalysisState {
   return { ...item, conversion: { ...conversion, rows: { ...others, inRows: names !== null } } };
 }
 
-describe('an upload job that an earlier version of the Worker began', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('an upload job that an earlier version of the Worker began', () => {
   const readState = async (jobId: string): Promise<AnalysisState> =>
     queryDatabase(company, async (database) => {
       const [row] = await database.query<AnalysisState>('SELECT state FROM console.upload_jobs WHERE id = $1', [jobId]);

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   cancelJob,
@@ -17,11 +17,8 @@ import {
 } from './support.ts';
 import { makeWorkbook, parseCells } from './workbooks.ts';
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 type FileContent = string | Uint8Array<ArrayBuffer>;
 const INTEGER_COLUMN = column('n', 'integer');
@@ -77,7 +74,6 @@ async function confirmAndFinish(jobId: string, columns: JsonObject[]) {
   return waitForEnd(company, jobId);
 }
 
-/** Creates a table with these columns and rows. */
 async function createFilledTable(columns = [INTEGER_COLUMN], rows: JsonObject[] = [{ n: 1 }, { n: 2 }]) {
   const name = `cresce_${++tableCount}`;
   const id = await createTable(company.as, name, columns);

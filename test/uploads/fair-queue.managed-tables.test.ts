@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { runSql } from '../support/race.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
   createTestQueue,
@@ -90,9 +90,7 @@ describe('a company with a hundred queued upload jobs', () => {
     await beginTurns(messages.slice(0, MAX_TURNS), 60);
     const waitingMessages = messages.slice(-5);
     for (const message of waitingMessages) await deliverMessage(message, createQueue().env);
-    await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?')
-      .bind(busyCompany.id)
-      .run();
+    await runSql('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?', busyCompany.id);
     const sweepQueue = createTestQueue();
     await runSweep(sweepQueue, 30_000);
     const requeuedJobIds = sweepQueue.messages.map((message) => (message as { jobId: string }).jobId);

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { type FetchLimits, type FetchState, fetchSource } from '../../src/modules/uploads/fetch.ts';
 import { workOnJob } from '../../src/modules/uploads/work.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { makeCsv, type ReceivedRequest } from '../support/file-server.ts';
 import { readUsage, setQuotas } from '../usage/support.ts';
 import {
@@ -35,12 +35,9 @@ function createSource(behaviour: string, rows = 3, name = 'vendas.csv') {
 
 const encodeTarget = (address: string) => `to.${Buffer.from(address).toString('base64url')}`;
 
-describe('an upload from a URL', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('an upload from a URL', () => {
   const postUpload = (json: object, queue = createTestQueue()) =>
     company.as.post('/v1/managed-tables/upload-from-url', { json, env: queue.env as never });
 

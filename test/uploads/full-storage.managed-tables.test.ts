@@ -1,18 +1,15 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
 import { createTestQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
-let company: Company;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Collects the error lines that the test logs from here on. */
 function collectErrorLines(): Record<string, unknown>[] {
@@ -32,31 +29,29 @@ const createBucket = (changedMethods: Partial<Record<'put' | 'delete', () => Pro
 const failToWrite = () => Promise.reject(new Error('the object store is down'));
 const waitForever = () => new Promise<never>(() => {});
 
-describe('an upload whose files cannot be stored', () => {
-  it.each([
-    ['fails', { put: failToWrite }],
-    ['hangs', { put: waitForever }],
-    ['fails, and deletes nothing either', { put: failToWrite, delete: waitForever }],
-  ])(
-    'is answered with 503 after a time limit, and leaves neither job nor files: R2 %s',
-    async (_what, changedMethods) => {
-      const lines = collectErrorLines();
-      const startedAt = Date.now();
-      const { status, body, headers } = await postFiles(company, [makeFileOf([1, 2])], {
-        env: { FILES: createBucket(changedMethods) },
-      });
-      expect(Date.now() - startedAt).toBeLessThan(MAX_ANSWER_MS);
-      expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'STORAGE_UNAVAILABLE', '30']);
-      expect(body.error).toMatch(/armazenar arquivos/);
-      expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
-        status: 503,
-        error: { reason: 'storage.unavailable', cause: expect.anything() },
-      });
-      expect(await listStoredFiles(company)).toEqual([]);
-      expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body.records).toEqual([]);
-    },
-  );
-});
+it.each([
+  ['fails', { put: failToWrite }],
+  ['hangs', { put: waitForever }],
+  ['fails, and deletes nothing either', { put: failToWrite, delete: waitForever }],
+])(
+  'an upload whose files cannot be stored is answered with 503 after a time limit, and leaves neither job nor files: R2 %s',
+  async (_what, changedMethods) => {
+    const lines = collectErrorLines();
+    const startedAt = Date.now();
+    const { status, body, headers } = await postFiles(company, [makeFileOf([1, 2])], {
+      env: { FILES: createBucket(changedMethods) },
+    });
+    expect(Date.now() - startedAt).toBeLessThan(MAX_ANSWER_MS);
+    expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'STORAGE_UNAVAILABLE', '30']);
+    expect(body.error).toMatch(/armazenar arquivos/);
+    expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
+      status: 503,
+      error: { reason: 'storage.unavailable', cause: expect.anything() },
+    });
+    expect(await listStoredFiles(company)).toEqual([]);
+    expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body.records).toEqual([]);
+  },
+);
 
 /** Makes Postgres refuse to write to this table as if its disk were full. */
 const fillDisk = (table: string) =>

@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 import { readRows, waitForEnd } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Both formats of a file with the same objects: a JSON array and NDJSON. */
 const FILE_FORMATS: [string, (objects: string[]) => string][] = [

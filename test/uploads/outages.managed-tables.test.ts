@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable as makeTable } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel } from '../support/tunnel.ts';
 import {
   confirmJob,
@@ -28,10 +28,7 @@ const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '12000' };
 const KILL_COUNT = 10;
 const MINUTE_MS = 60_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 
@@ -158,21 +155,19 @@ describe('a load whose database or object store is down', () => {
   });
 });
 
-describe('an upload whose answer from the database is lost', () => {
-  it('is answered with RESULT_UNKNOWN, keeps its files, and has its job resumed by the sweep', async () => {
-    const queue = createTestQueue();
-    await disturbTunnel(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
-    const answer = await postFiles(company, [makeFile('dados.csv', makeCsvTable(3))], queue);
-    expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
-    // PostgreSQL does what it was told, and may come to it after we have answered.
-    const countQueued = async () => {
-      const { body } = await company.as.get('/v1/managed-tables/upload-jobs/active');
-      return body.records.filter(({ status }: { status: string }) => status === 'queued');
-    };
-    await expect.poll(countQueued, { timeout: 10_000 }).toHaveLength(1);
-    const [job] = await countQueued();
-    await runSweep(queue, 2 * MINUTE_MS);
-    await deliverAllMessages(queue);
-    expect(await readJob(company, job._id)).toMatchObject({ status: 'waiting_confirm', error: null });
-  });
+it('an upload whose answer from the database is lost is answered with RESULT_UNKNOWN, keeps its files, and has its job resumed by the sweep', async () => {
+  const queue = createTestQueue();
+  await disturbTunnel(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
+  const answer = await postFiles(company, [makeFile('dados.csv', makeCsvTable(3))], queue);
+  expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
+  // PostgreSQL does what it was told, and may come to it after we have answered.
+  const countQueued = async () => {
+    const { body } = await company.as.get('/v1/managed-tables/upload-jobs/active');
+    return body.records.filter(({ status }: { status: string }) => status === 'queued');
+  };
+  await expect.poll(countQueued, { timeout: 10_000 }).toHaveLength(1);
+  const [job] = await countQueued();
+  await runSweep(queue, 2 * MINUTE_MS);
+  await deliverAllMessages(queue);
+  expect(await readJob(company, job._id)).toMatchObject({ status: 'waiting_confirm', error: null });
 });

@@ -1,15 +1,12 @@
 import { env } from 'cloudflare:test';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { continueUnpacking } from '../../src/modules/uploads/gzip.ts';
 import { readSegments, type Segment, sumSegmentBytes } from '../../src/platform/segments.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 type FileBytes = Uint8Array<ArrayBuffer>;
 const compressGzip = (text: string | Uint8Array): FileBytes => new Uint8Array(gzipSync(text));

@@ -1,17 +1,14 @@
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { PageHeader } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Leaf } from '../../src/formats/parquet/footer.ts';
 import { checkHeader, readDictionary, readPage } from '../../src/formats/parquet/pages.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import files from './fixtures/files.json';
 import { loadSource, readFailure, readSource } from './sources.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Reads a file that another program has written: see fixtures/make.py. */
 const readFixture = (name: keyof typeof files): Uint8Array => Uint8Array.from(Buffer.from(files[name], 'base64'));

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
 import {
@@ -27,10 +27,7 @@ const SELECT_JOB_STATUS_PATTERN = /SELECT status, step, state/;
  */
 const DROP_STAGING_TABLE_PATTERN = /DROP TABLE/;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 
@@ -170,27 +167,23 @@ describe('a load that has locked its job', () => {
   });
 });
 
-describe('an upload job that has waited too long for its confirmation', () => {
-  it('continues when it is confirmed just before the sweep expires it', async () => {
-    const queue = createTestQueue();
-    const { id } = await createNumberTable(1);
-    const jobId = await uploadFiles(company, [makeFileOf([7])], { ...queue, into: id });
-    await deliverAllMessages(queue);
-    const { columns } = (await readJob(company, jobId)).inferred_schema;
-    await queryDatabase(company, (database) =>
-      database.query(`UPDATE console.upload_jobs SET updated_at = updated_at - interval '2 days' WHERE id = $1`, [
-        jobId,
-      ]),
-    );
-    const { outcome } = await runBeforeNextStatement(company.id, /SELECT status, step, state/, () =>
-      confirmJob(company, jobId, { columns }, queue),
-    );
-    await runSweep(queue, 2 * 60_000);
-    expect((await outcome).status).toBe(200);
-    await deliverAllMessages(queue);
-    expect(await readJob(company, jobId)).toMatchObject({ status: 'done', error: null });
-    expect(await readNumbers(id)).toEqual([0, 7]);
-  });
+it('an upload job that has waited too long for its confirmation continues when it is confirmed just before the sweep expires it', async () => {
+  const queue = createTestQueue();
+  const { id } = await createNumberTable(1);
+  const jobId = await uploadFiles(company, [makeFileOf([7])], { ...queue, into: id });
+  await deliverAllMessages(queue);
+  const { columns } = (await readJob(company, jobId)).inferred_schema;
+  await queryDatabase(company, (database) =>
+    database.query(`UPDATE console.upload_jobs SET updated_at = updated_at - interval '2 days' WHERE id = $1`, [jobId]),
+  );
+  const { outcome } = await runBeforeNextStatement(company.id, /SELECT status, step, state/, () =>
+    confirmJob(company, jobId, { columns }, queue),
+  );
+  await runSweep(queue, 2 * 60_000);
+  expect((await outcome).status).toBe(200);
+  await deliverAllMessages(queue);
+  expect(await readJob(company, jobId)).toMatchObject({ status: 'done', error: null });
+  expect(await readNumbers(id)).toEqual([0, 7]);
 });
 
 describe('a load beside manual changes of the same table', () => {
@@ -272,16 +265,14 @@ describe('an upload into a table', () => {
   });
 });
 
-describe('the analysis of an upload', () => {
-  it('stays cancelled when it is cancelled just before its end', async () => {
-    const queue = createTestQueue();
-    const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
-    const cancelConcurrently = () => cancelJob(company, jobId);
-    const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, cancelConcurrently);
-    await deliverAllMessages(queue);
-    await outcome;
-    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
-  });
+it('the analysis of an upload stays cancelled when it is cancelled just before its end', async () => {
+  const queue = createTestQueue();
+  const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
+  const cancelConcurrently = () => cancelJob(company, jobId);
+  const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, cancelConcurrently);
+  await deliverAllMessages(queue);
+  await outcome;
+  expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
 });
 
 describe('the confirmation of an upload job', () => {

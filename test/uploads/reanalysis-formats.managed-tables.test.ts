@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { utils, write } from '@e965/xlsx';
 import { strToU8, zipSync } from 'fflate';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createAnalysisHelpers, listNames } from './reanalysis.ts';
 import { cancelJob, deliverAllMessages, deliverMessage, listStoredFiles, readJob } from './support.ts';
@@ -11,10 +11,7 @@ import { makeSheet, makeWorkbook, parseCells } from './workbooks.ts';
 
 type FileBytes = Uint8Array<ArrayBuffer>;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = createAnalysisHelpers(() => company);
 
@@ -43,7 +40,6 @@ const formatXmlSheet = (name: string, rows: unknown[][], sheetOptions = '') => {
   const table = rows.map((row) => `<Row>${row.map(formatCell).join('')}</Row>`).join('');
   return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${sheetOptions}</Worksheet>`;
 };
-/** Formats a workbook of XML Spreadsheet 2003. */
 const formatXmlWorkbook = (...sheets: string[]): string =>
   `<?xml version="1.0"?><Workbook xmlns="${SPREADSHEET_URI}" xmlns:ss="${SPREADSHEET_URI}">${sheets.join('')}</Workbook>`;
 const HIDDEN_OPTIONS =

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { strToU8, zipSync } from 'fflate';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createAnalysisHelpers, listNames } from './reanalysis.ts';
 import {
@@ -19,10 +19,7 @@ import {
 } from './support.ts';
 import { makeSheet, makeSheetWorkbook, makeWorkbook, parseCells } from './workbooks.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 type FileBytes = Uint8Array<ArrayBuffer>;
 const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = createAnalysisHelpers(() => company);

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { cancelJob, listStoredFiles, makeFile, postFiles, readJob, waitForAnalysis } from './support.ts';
 
 const MIB_BYTES = 1024 * 1024;
@@ -33,12 +33,9 @@ function streamForm(
   });
 }
 
-describe('the upload route', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('the upload route', () => {
   const postForm = (body: BodyInit, headers: Record<string, string> = {}) =>
     company.as.post('/v1/managed-tables/upload', {
       body,

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { finishCompleteUploads } from '../../src/modules/uploads/resumable.ts';
 import { makeArn } from '../contract/access-paths/access-path.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createPrincipals } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -29,10 +29,7 @@ import {
 const createTestQueueEnv = () => createTestQueue().env as never;
 const HOUR_MS = 3_600_000;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const listOwnFiles = async (path: string) =>
   (await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)));
@@ -132,25 +129,22 @@ describe('two requests at once for one resumable upload', () => {
   it('keep the second request out while bytes of the first still arrive slowly', async () => {
     const path = await beginUpload(company.as, 30);
     let refusedCount = 0;
-    try {
-      const body = streamSlowly(makeCsvBytes(30), {
-        chunkSize: 10,
-        beforeChunk: async (at) => {
-          if (at === 10) {
-            await endLease(path);
-            stopClockAt(Date.now() + 4_000);
-          }
-          if (at === 20) {
-            // The chunk before was taken by now, and said that somebody is there.
-            await expect.poll(() => isLeased(path)).toBe(true);
-            refusedCount = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
-          }
-        },
-      });
-      expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
-    } finally {
-      resetClock();
-    }
+    const body = streamSlowly(makeCsvBytes(30), {
+      chunkSize: 10,
+      beforeChunk: async (at) => {
+        if (at === 10) {
+          await endLease(path);
+          stopClockAt(Date.now() + 4_000);
+        }
+        if (at === 20) {
+          // The chunk before was taken by now, and said that somebody is there.
+          await expect.poll(() => isLeased(path)).toBe(true);
+          refusedCount = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
+        }
+      },
+    });
+    expect((await sendPart(company.as, path, 0, body, { env: createTestQueueEnv() })).status).toBe(204);
+    resetClock();
     expect(refusedCount).toBe(423);
   });
 
@@ -442,12 +436,10 @@ describe('the permissions for a resumable upload', () => {
   });
 });
 
-describe('a company with nineteen unfinished resumable uploads', () => {
-  it('can begin only one more upload when two are begun at once', async () => {
-    const other = await createProvisionedCompany();
-    for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
-    const { outcome } = await runBeforeNextStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
-    const statuses = [(await requestUpload(other.as, 10)).status, (await outcome).status];
-    expect(statuses.toSorted()).toEqual([201, 429]);
-  });
+it('a company with nineteen unfinished resumable uploads can begin only one more upload when two are begun at once', async () => {
+  const other = await createProvisionedCompany();
+  for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
+  const { outcome } = await runBeforeNextStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
+  const statuses = [(await requestUpload(other.as, 10)).status, (await outcome).status];
+  expect(statuses.toSorted()).toEqual([201, 429]);
 });

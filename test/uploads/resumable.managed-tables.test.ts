@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
   createTestQueue,
@@ -36,12 +36,9 @@ const createTestQueueEnv = () => createTestQueue().env as never;
 const formatDigest = (algorithm: string, bytes: Uint8Array) =>
   `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}`;
 
-describe('a resumable upload', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-  });
+const company = await createProvisionedCompany();
 
+describe('a resumable upload', () => {
   it('becomes an ordinary upload job once its last byte has arrived', async () => {
     const queue = createTestQueue();
     const text = Buffer.from(csvTable(100));
@@ -506,17 +503,15 @@ describe('a resumable upload', () => {
   });
 });
 
-describe('a company', () => {
-  it('has at most twenty unfinished resumable uploads', async () => {
-    const company = await createProvisionedCompany();
-    const paths: string[] = [];
-    for (let count = 0; count < 20; count += 1) paths.push(await beginUpload(company.as, 10));
-    const refusedUpload = await requestUpload(company.as, 10);
-    expect([refusedUpload.status, refusedUpload.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
-    await deleteUpload(company.as, paths[0] as string);
-    paths[0] = await beginUpload(company.as, 10);
-    await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createTestQueueEnv() });
-    await beginUpload(company.as, 10);
-    expect((await requestUpload(company.as, 10)).status).toBe(429);
-  });
+it('a company has at most twenty unfinished resumable uploads', async () => {
+  const company = await createProvisionedCompany();
+  const paths: string[] = [];
+  for (let count = 0; count < 20; count += 1) paths.push(await beginUpload(company.as, 10));
+  const refusedUpload = await requestUpload(company.as, 10);
+  expect([refusedUpload.status, refusedUpload.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
+  await deleteUpload(company.as, paths[0] as string);
+  paths[0] = await beginUpload(company.as, 10);
+  await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createTestQueueEnv() });
+  await beginUpload(company.as, 10);
+  expect((await requestUpload(company.as, 10)).status).toBe(429);
 });

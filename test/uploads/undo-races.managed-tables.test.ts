@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
 import { createTestQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
@@ -15,11 +15,8 @@ const SET_UNDONE_AT_PATTERN = /SET undone_at = /;
 /** Matches a statement when an undo has locked the table that its load created, and found it unused: concurrent work waits. */
 const SET_DELETED_AT_PATTERN = /SET deleted_at = /;
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 async function createLoadedTable(mode: string) {
   const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { makeFileOf } from './staged-job.ts';
 import {
@@ -17,11 +17,8 @@ import {
 
 const HOUR_MS = 60 * 60_000;
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 /** Creates a table with the numbers 0, 1 and 2. */
 async function createFilledTable() {
@@ -299,30 +296,28 @@ describe('an upload', () => {
   });
 });
 
-describe('the uploads of a table', () => {
-  it('are listed, the last first, and each shows whether it can be undone', async () => {
-    const { id, routes, into } = await createFilledTable();
-    const first = await into('append', [10, 11]);
-    const files = [makeFile('a.csv', 'n\n1\n'), makeFile('b.csv', 'n\n2\n')];
-    const secondJobId = (await loadFiles(company, files, {}, { into: id, mode: 'replace' }))._id;
-    const { body } = await routes.loads();
-    expect(body).toMatchObject({ total: 2, quantity: 2 });
-    expect(body.records[0]).toStrictEqual({
-      job_id: secondJobId,
-      mode: 'replace',
-      file_names: ['a.csv', 'b.csv'],
-      row_count: 2,
-      inserted: 2,
-      updated: 0,
-      loaded_at: expect.stringMatching(/^\d{4}-.*Z$/),
-      loaded_by: company.owner.id,
-      undoable: true,
-    });
-    expect(body.records[1]).toMatchObject({ job_id: first, mode: 'append', file_names: ['n.csv'], undoable: false });
-    await undoJob(company, secondJobId);
-    expect((await routes.loads('?per_page=1')).body).toMatchObject({ total: 2, records: [{ undoable: false }] });
-    expect((await routes.loads('?page=2&per_page=1')).body.records).toMatchObject([{ job_id: first, undoable: true }]);
-    const other = await createProvisionedCompany();
-    expect((await createTableClient(other.as, id).loads()).status).toBe(404);
+it('the uploads of a table are listed, the last first, and each shows whether it can be undone', async () => {
+  const { id, routes, into } = await createFilledTable();
+  const first = await into('append', [10, 11]);
+  const files = [makeFile('a.csv', 'n\n1\n'), makeFile('b.csv', 'n\n2\n')];
+  const secondJobId = (await loadFiles(company, files, {}, { into: id, mode: 'replace' }))._id;
+  const { body } = await routes.loads();
+  expect(body).toMatchObject({ total: 2, quantity: 2 });
+  expect(body.records[0]).toStrictEqual({
+    job_id: secondJobId,
+    mode: 'replace',
+    file_names: ['a.csv', 'b.csv'],
+    row_count: 2,
+    inserted: 2,
+    updated: 0,
+    loaded_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    loaded_by: company.owner.id,
+    undoable: true,
   });
+  expect(body.records[1]).toMatchObject({ job_id: first, mode: 'append', file_names: ['n.csv'], undoable: false });
+  await undoJob(company, secondJobId);
+  expect((await routes.loads('?per_page=1')).body).toMatchObject({ total: 2, records: [{ undoable: false }] });
+  expect((await routes.loads('?page=2&per_page=1')).body.records).toMatchObject([{ job_id: first, undoable: true }]);
+  const other = await createProvisionedCompany();
+  expect((await createTableClient(other.as, id).loads()).status).toBe(404);
 });

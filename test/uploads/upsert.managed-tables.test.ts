@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from './staged-job.ts';
 import {
@@ -18,11 +18,8 @@ import {
   waitForAnalysis,
 } from './support.ts';
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 const TABLE_COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
 
@@ -345,23 +342,21 @@ describe('an upsert', () => {
   });
 });
 
-describe('two upserts', () => {
-  it.each([
-    ['is done first', /SELECT status, step, state/],
-    ['waits for the first', /DROP TABLE/],
-  ])('both succeed, and insert each key once: the second upsert %s', async (_what, statement) => {
-    const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
-    const firstJob = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
-    const other = await createStagedJob(company, id, [3, 4], 'upsert', ['n']);
-    const { outcome } = await runBeforeNextStatement(company.id, statement, other.publish);
-    expect([await firstJob.publish(), await outcome]).toEqual(['done', 'done']);
-    const jobs = [await readJob(company, firstJob.jobId), await readJob(company, other.jobId)];
-    expect(jobs.map(({ status }) => status)).toEqual(['done', 'done']);
-    expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
-    expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
-    expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
-    expect((await createTableClient(company.as, id).get()).body.row_count).toBe(4);
-  });
+it.each([
+  ['is done first', /SELECT status, step, state/],
+  ['waits for the first', /DROP TABLE/],
+])('two upserts both succeed, and insert each key once: the second upsert %s', async (_what, statement) => {
+  const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
+  const firstJob = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
+  const other = await createStagedJob(company, id, [3, 4], 'upsert', ['n']);
+  const { outcome } = await runBeforeNextStatement(company.id, statement, other.publish);
+  expect([await firstJob.publish(), await outcome]).toEqual(['done', 'done']);
+  const jobs = [await readJob(company, firstJob.jobId), await readJob(company, other.jobId)];
+  expect(jobs.map(({ status }) => status)).toEqual(['done', 'done']);
+  expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
+  expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
+  expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
+  expect((await createTableClient(company.as, id).get()).body.row_count).toBe(4);
 });
 
 describe('an upsert of a key that another request gives to a row at the same moment', () => {

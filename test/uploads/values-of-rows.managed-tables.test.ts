@@ -1,26 +1,23 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
 
 const JOBS_PATH = '/v1/managed-tables/upload-jobs';
 /** A value in every file and table that no answer may contain for a caller who may not read rows. */
 const SECRET_VALUE = 'salario-9731';
 
-let company: Company;
-/** A caller with all permissions on tables except reading and changing their rows. */
-let uploaderCaller: Caller;
-/** A caller with all permissions on tables except reading their rows. */
-let writer: Caller;
 let tableCount = 0;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  uploaderCaller = (await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-*'] }))
-    .as;
-  writer = (await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] })).as;
-});
+const company = await createProvisionedCompany();
+/** A caller with all permissions on tables except reading and changing their rows. */
+const uploaderCaller = (
+  await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-*'] })
+).as;
+/** A caller with all permissions on tables except reading their rows. */
+const writer = (await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] }))
+  .as;
 
 const readJobAs = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
 

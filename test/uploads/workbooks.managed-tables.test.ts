@@ -1,6 +1,6 @@
 import { CFB, utils, write } from '@e965/xlsx';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import {
   cancelJob,
   confirmJob,
@@ -17,10 +17,7 @@ import { type Cell, makeSheetWorkbook, makeWorkbook } from './workbooks.ts';
 
 type FileBytes = Uint8Array<ArrayBuffer>;
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let tableCount = 0;
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storeAuditRecord } from '../../src/jobs/audit-queue.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
@@ -8,7 +8,7 @@ import { publishSql } from '../data-api/support.ts';
 import { createSchedule, runScheduleNow } from '../schedules/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi, createCaller } from '../support/api.ts';
-import { resetClock, stopClockAt } from '../support/clock.ts';
+import { stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { createTestQueue, loadFiles, makeFile, runSweep } from '../uploads/support.ts';
@@ -37,8 +37,6 @@ const expectGrowth = (company: Company, usageBefore: Record<string, number>, exp
       { timeout: 10_000 },
     )
     .toEqual(expectedGrowth);
-
-afterEach(resetClock);
 
 describe('the usage of an organization', () => {
   it('includes every day of the period, also days without usage', async () => {
@@ -124,13 +122,10 @@ describe('the usage of an organization', () => {
   });
 });
 
-describe('the usage counts of executions and loaded rows', () => {
-  let company: Company;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    await createSalesTable(company);
-  });
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
+describe('the usage counts of executions and loaded rows', () => {
   it('include every execution of SQL for users, viewers and schedules, failed or not', async () => {
     const usageBefore = await readTodaysUsage(company);
     const validChart = await postVisualization(company.as, 'SELECT count(*) FROM sales');

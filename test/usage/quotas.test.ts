@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
@@ -42,8 +42,6 @@ async function signInAgain(company: Company): Promise<Company> {
   const { body } = await logIn(company.slug, company.owner.email, PASSWORD);
   return { ...company, as: createCaller(body.token) };
 }
-
-afterEach(resetClock);
 
 describe('the quotas of an organization', () => {
   it('are set by the operator, all at once, and shown to the operator', async () => {
@@ -243,17 +241,14 @@ describe('the quota of AI model calls per day', () => {
   });
 });
 
+const company = await createProvisionedCompany();
+const table = await createTable(company.as, 'kept', [column('a')]);
+await createTableClient(company.as, table).insert([{ a: 'first' }]);
+
 describe('the quotas of tables and files', () => {
-  let company: Company;
-  let table: string;
   const makeQuotaRows = (count: number) =>
     makeFile('rows.csv', `a\n${Array.from({ length: count }, (_, row) => `${'x'.repeat(500)}${row}`).join('\n')}\n`);
   const columns = [column('a')];
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    table = await createTable(company.as, 'kept', [column('a')]);
-    await createTableClient(company.as, table).insert([{ a: 'first' }]);
-  });
   afterEach(() => setQuotas(company, {}));
 
   it('are shown with the current usage, which the list of organizations shows too', async () => {

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup, readInvalidFields, readStatusAndCode } from '../support/console.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
-let company: Company;
 let invitationCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const makePath = (id: string) => `/v1/users/${id}`;
 const inviteUser = async (by = company) => {

@@ -1,23 +1,18 @@
-import { env } from 'cloudflare:test';
 import { decodeJwt } from 'jose';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { advanceClock } from '../support/clock.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
-import { countRows, sendDuringRace } from '../support/race.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
-let company: Company;
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const makeEmail = () => `guest-${++createdCount}@${company.slug}.test`;
 const inviteUser = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
@@ -122,7 +117,7 @@ describe('an invitation', () => {
       expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
       expect(answer.body.details.ids).toEqual([unknownGroupId]);
       expect(listMailsTo(email)).toEqual([]);
-      const foundUser = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).first();
+      const foundUser = await selectRow('SELECT id FROM users WHERE email = ?', email);
       expect(foundUser).toBeNull();
     }
   });

@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { runSql, selectRow } from '../support/race.ts';
 import {
   createGrouplessUser,
   createKeyedAccount,
@@ -21,15 +21,14 @@ beforeAll(async () => {
   company = await createOwnedCompany();
   admin = createSignedCaller(company.apiKey);
   // Ties in every ordering but the email's, and every fifth user deleted.
-  await env.CONTROL_DB.prepare(
+  await runSql(
     `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USER_COUNT})
      insert into users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at, last_login_at, deleted_at)
      select lower(hex(randomblob(12))), ?, printf('u%03d@lists.test', (i * 37) % 1000), 'U', 1, '[]', '{}',
        1700000000000 + (i % 10) * 1000, 1700000000000 + (i % 7) * 1000,
        iif(i % 3 = 0, null, 1700000000000 + (i % 4) * 1000), iif(i % 5 = 0, 1700000000000, null) from n`,
-  )
-    .bind(company.id)
-    .run();
+    company.id,
+  );
 });
 
 /** Reads every page of a list, one after the other. */
@@ -69,11 +68,10 @@ describe('the list of users', () => {
   );
 
   it('counts the users exactly, with or without deleted users', async () => {
-    const { living, ever } = (await env.CONTROL_DB.prepare(
+    const { living, ever } = (await selectRow<{ living: number; ever: number }>(
       'select sum(deleted_at is null) as living, count(*) as ever from users where company_id = ?',
-    )
-      .bind(company.id)
-      .first<{ living: number; ever: number }>()) ?? { living: -1, ever: -1 };
+      company.id,
+    )) ?? { living: -1, ever: -1 };
     expect((await expectSuccess(admin.get('/users'))).total).toBe(living);
     expect((await expectSuccess(admin.get('/users?include_deleted=true'))).total).toBe(ever);
     expect(ever - living).toBe(Math.floor(USER_COUNT / 5));
@@ -106,13 +104,14 @@ describe('the list of users', () => {
   it('is filtered by account in every order, also on late pages', async () => {
     const { id: account } = await expectSuccess(admin.post('/accounts', { json: { name: 'Crowded' } }));
     const groupId = await createPolicyGroup(company);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
        select lower(hex(randomblob(12))), company_id, ?, 'user', id, ?, 0 from users
        where company_id = ? and deleted_at is null and email like 'u%1@lists.test'`,
-    )
-      .bind(groupId, account, company.id)
-      .run();
+      groupId,
+      account,
+      company.id,
+    );
     for (const order of ['email', '-created_at', '-last_login_at']) {
       const { total, results } = await readAllPages(`/users?account_id=${account}&order_by=${order}`, 3);
       expect(total).toBe(results.length);

@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { createOwnedCompany, logIn } from '../support/companies.ts';
+import { selectRows } from '../support/race.ts';
 import {
   createGrouplessUser,
   createKeyedAccount,
@@ -9,7 +9,7 @@ import {
   expectSuccess,
 } from '../support/signed.ts';
 
-const readRows = async (statement: string) => (await env.CONTROL_DB.prepare(statement).all()).results;
+const readRows = async (statement: string) => await selectRows(statement);
 
 /** Expects that the counts stored by triggers are equal to the counts of the actual users and bindings. */
 async function expectCorrectCounts(): Promise<void> {

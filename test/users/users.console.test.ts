@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, logIn } from '../support/companies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -15,34 +15,29 @@ import { readLink, readNewestMail } from '../support/mail.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { bindUser, createSignedCaller, expectSuccess, createGrouplessUser as unboundUser } from '../support/signed.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const getUser = (id: string) => company.as.get(`/v1/users/${id}`);
 const readGroupIds = async (id: string): Promise<string[]> => (await expectSuccess(getUser(id))).group_ids;
 const sendGroups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknown) =>
   company.as[method](`/v1/users/${id}/groups`, { json: { group_ids } });
 
-describe('a user', () => {
-  it('is shown with teams, groups and status', async () => {
-    const { administrators } = await readGlobalGroups(company);
-    const { status, body } = await getUser(company.owner.id);
-    expect([status, body]).toEqual([
-      200,
-      {
-        _id: company.owner.id,
-        email: company.owner.email,
-        name: 'Olga Owner',
-        company_id: company.id,
-        status: 'active',
-        teams: [],
-        group_ids: [administrators],
-        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      },
-    ]);
-  });
+it('a user is shown with teams, groups and status', async () => {
+  const { administrators } = await readGlobalGroups(company);
+  const { status, body } = await getUser(company.owner.id);
+  expect([status, body]).toEqual([
+    200,
+    {
+      _id: company.owner.id,
+      email: company.owner.email,
+      name: 'Olga Owner',
+      company_id: company.id,
+      status: 'active',
+      teams: [],
+      group_ids: [administrators],
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    },
+  ]);
 });
 
 describe('the list of users', () => {

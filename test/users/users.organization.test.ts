@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, createCaller } from '../support/api.ts';
-import { type Company, createOwnedCompany, logIn } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createCaller } from '../support/api.ts';
+import { createOwnedCompany, logIn } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import {
   bindUser,
@@ -10,14 +10,8 @@ import {
   expectSuccess,
 } from '../support/signed.ts';
 
-let company: Company;
-let other: Company;
-let admin: Caller;
-
-beforeAll(async () => {
-  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
-  admin = createSignedCaller(company.apiKey);
-});
+const [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+const admin = createSignedCaller(company.apiKey);
 
 const PASSWORD = 'quiet-harbour-lantern';
 let emailCount = 0;

@@ -29,7 +29,7 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
         by[changeMethod](path, {
           json: makeChange(text, company),
           ...(tag && { headers: { 'If-Match': tag } }),
-          ...(env && { env }),
+          env,
         });
       return { by, path, tag: headers.get('etag') as string, write: writeText };
     };

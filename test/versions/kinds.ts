@@ -2,7 +2,14 @@ import { env } from 'cloudflare:test';
 import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch } from '../directory/support.ts';
 import { createQuestion, QUESTIONS_PATH } from '../knowledge/questions/support.ts';
-import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+} from '../knowledge/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { createShare } from '../shares/support.ts';
 import { type Caller, createCaller } from '../support/api.ts';
@@ -39,14 +46,36 @@ export interface VersionedKind {
   table: string;
 }
 
-let createdCount = 0;
-const makeName = (): string => {
-  createdCount += 1;
-  return `Versioned ${createdCount}`;
-};
-
-const createOrganizationCaller = (company: Company) => createSignedCaller(company.apiKey);
 const POLICY_STATEMENTS = [makeAllow('users:ListUsers')];
+
+/** Chooses a caller who may read and change any record of an API. */
+function chooseCaller(company: Company, route: string): Caller {
+  if (route.startsWith('/admin/')) return createCaller(env.PLATFORM_ADMIN_TOKEN as string);
+  return /^\/(v1|api)\//.test(route) ? company.as : createSignedCaller(company.apiKey);
+}
+
+/** Makes a kind of record from the route that changes it and a function that creates a record and returns its id. */
+function makeKind(
+  name: string,
+  change: `${'PUT' | 'PATCH'} ${string}`,
+  table: string,
+  create: (company: Company, by: Caller) => Promise<string>,
+  otherFields: Partial<VersionedKind> = {},
+): VersionedKind {
+  const [method, route = ''] = change.split(' ');
+  return {
+    name,
+    route,
+    async makeRecord(company) {
+      const by = chooseCaller(company, route);
+      return { caller: by, path: route.replace(/\{\w+\}/, await create(company, by)) };
+    },
+    changeMethod: method === 'PUT' ? 'put' : 'patch',
+    makeChange: (text) => ({ name: text }),
+    table,
+    ...otherFields,
+  };
+}
 
 /** Returns a kind of record that a SCIM directory manages. */
 const makeDirectoryKind = (kind: 'Users' | 'Groups'): VersionedKind => ({
@@ -63,265 +92,120 @@ const makeDirectoryKind = (kind: 'Users' | 'Groups'): VersionedKind => ({
   table: kind.toLowerCase(),
 });
 
+/** Sends a POST request that must succeed. @returns the id of what it has created */
+async function createByPost(by: Caller, path: string, json: object): Promise<string> {
+  const { id, _id } = await expectSuccess(by.post(path, { json }));
+  return id ?? _id;
+}
+
+const createAccountId = async (company: Company) => (await createKeyedAccount(company)).id;
+const createUserId = async (company: Company) => (await createGrouplessUser(company)).id;
+
 export const IDENTITY_KINDS: VersionedKind[] = [
   makeDirectoryKind('Users'),
   makeDirectoryKind('Groups'),
-  {
-    name: 'an organization',
-    route: '/admin/organizations/{id}',
-    makeRecord: async () => ({
-      caller: createCaller(env.PLATFORM_ADMIN_TOKEN as string),
-      path: `/admin/organizations/${(await createProvisionedCompany()).id}`,
-    }),
-    changeMethod: 'patch',
-    makeChange: (name) => ({ name }),
-    table: 'companies',
-  },
-  {
-    name: 'an account',
-    route: '/accounts/{id}',
-    async makeRecord(company) {
-      const by = createOrganizationCaller(company);
-      return {
-        caller: by,
-        path: `/accounts/${(await expectSuccess(by.post('/accounts', { json: { name: makeName() } }))).id}`,
-      };
-    },
-    changeMethod: 'patch',
-    makeChange: (name) => ({ name }),
-    table: 'accounts',
-  },
-  {
-    name: 'a service account',
-    route: '/service-accounts/{id}',
-    makeRecord: async (company) => ({
-      caller: createOrganizationCaller(company),
-      path: `/service-accounts/${(await createKeyedAccount(company)).id}`,
-    }),
-    changeMethod: 'patch',
-    makeChange: (name) => ({ name }),
-    table: 'service_accounts',
-  },
-  {
-    name: 'a service account on the console',
-    route: '/v1/service-accounts/{id}',
-    makeRecord: async (company) => ({
-      caller: company.as,
-      path: `/v1/service-accounts/${(await createKeyedAccount(company)).id}`,
-    }),
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'service_accounts',
-  },
-  {
-    name: 'a group of the organization API',
-    route: '/groups/{id}',
-    makeRecord: async (company) => ({
-      caller: createOrganizationCaller(company),
-      path: `/groups/${await createPolicyGroup(company)}`,
-    }),
-    changeMethod: 'patch',
-    makeChange: (name) => ({ name }),
-    table: 'groups',
-  },
-  {
-    name: 'a group of the console',
-    route: '/v1/groups/{id}',
-    makeRecord: async (company) => ({
-      caller: company.as,
-      path: `/v1/groups/${(await createConsoleGroup(company))._id}`,
-    }),
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'groups',
-  },
-  {
-    name: 'a user',
-    route: '/users/{id}',
-    makeRecord: async (company) => ({
-      caller: createOrganizationCaller(company),
-      path: `/users/${(await createGrouplessUser(company)).id}`,
-    }),
-    changeMethod: 'patch',
+  makeKind(
+    'an organization',
+    'PATCH /admin/organizations/{id}',
+    'companies',
+    async () => (await createProvisionedCompany()).id,
+  ),
+  makeKind('an account', 'PATCH /accounts/{id}', 'accounts', (_, by) =>
+    createByPost(by, '/accounts', { name: makeName('Versioned') }),
+  ),
+  makeKind('a service account', 'PATCH /service-accounts/{id}', 'service_accounts', createAccountId),
+  makeKind('a service account on the console', 'PUT /v1/service-accounts/{id}', 'service_accounts', createAccountId),
+  makeKind('a group of the organization API', 'PATCH /groups/{id}', 'groups', (company) => createPolicyGroup(company)),
+  makeKind(
+    'a group of the console',
+    'PUT /v1/groups/{id}',
+    'groups',
+    async (company) => (await createConsoleGroup(company))._id,
+  ),
+  makeKind('a user', 'PATCH /users/{id}', 'users', createUserId, {
     makeChange: (text) => ({ metadata: { text } }),
     readText: ({ metadata }) => metadata.text,
-    table: 'users',
-  },
-  {
-    name: 'a user of the console',
-    route: '/v1/users/{id}',
-    makeRecord: async (company) => ({
-      caller: company.as,
-      path: `/v1/users/${(await createGrouplessUser(company)).id}`,
-    }),
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'users',
-  },
-  {
-    name: 'a policy',
-    route: '/v1/policies/{id}',
-    async makeRecord({ as }) {
-      return {
-        caller: as,
-        path: `/v1/policies/${(await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(POLICY_STATEMENTS) })))._id}`,
-      };
-    },
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'policies',
-  },
-  {
-    name: 'a legacy permission',
-    route: '/v1/permissions/{id}',
-    makeRecord: async (company) => ({ caller: company.as, path: `/v1/permissions/${await createPermission(company)}` }),
-    changeMethod: 'put',
+  }),
+  makeKind('a user of the console', 'PUT /v1/users/{id}', 'users', createUserId),
+  makeKind('a policy', 'PUT /v1/policies/{id}', 'policies', (_, by) =>
+    createByPost(by, '/v1/policies', makePolicyInput(POLICY_STATEMENTS)),
+  ),
+  makeKind('a legacy permission', 'PUT /v1/permissions/{id}', 'permissions', (company) => createPermission(company), {
     makeChange: (name, company) => makePermissionInput(company, { name }),
-    table: 'permissions',
-  },
+  }),
 ];
 
-const SHARES_PATH = '/api/v1/dashboard-shares';
 const CONTEXTS_PATH = '/api/v1/share-contexts';
 
-const createShareContext = async ({ as }: Company): Promise<string> =>
-  `${CONTEXTS_PATH}/${(await expectSuccess(as.post(CONTEXTS_PATH, { json: { name: makeName() } }))).id}`;
-
 export const SHARING_KINDS: VersionedKind[] = [
-  {
-    name: 'a visualization',
-    route: `${VISUALIZATIONS_PATH}/{id}`,
-    makeRecord: async ({ as }) => ({
-      caller: as,
-      path: `${VISUALIZATIONS_PATH}/${(await postVisualization(as, 'SELECT 1'))._id}`,
-    }),
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'visualizations',
-  },
-  {
-    name: 'a dashboard',
-    route: `${DASHBOARDS_PATH}/{id}`,
-    makeRecord: async ({ as }) => ({ caller: as, path: `${DASHBOARDS_PATH}/${(await postDashboard(as, []))._id}` }),
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'dashboards',
-  },
-  {
-    name: 'a schedule',
-    route: `${SCHEDULES_PATH}/{id}`,
-    async makeRecord({ as, owner }) {
-      const recipients = [{ user_id: owner.id }];
-      return {
-        caller: as,
-        path: `${SCHEDULES_PATH}/${(await createSchedule(as, await postDashboard(as, []), { recipients }))._id}`,
-      };
-    },
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'schedules',
-  },
-  {
-    name: 'a webhook endpoint',
-    route: `${WEBHOOKS}/{id}`,
-    makeRecord: async (company) => ({
-      caller: company.as,
-      path: `${WEBHOOKS}/${(await aWebhookEndpoint(company, { url: 'http://127.0.0.1:9/hooks' }))._id}`,
-    }),
-    changeMethod: 'put',
-    makeChange: (description) => ({ description }),
-    readText: ({ description }) => description,
-    table: 'webhook_endpoints',
-  },
-  {
-    name: 'a passkey',
-    route: '/v1/auth/passkeys/{id}',
-    makeRecord: async (company) => ({
-      caller: company.as,
-      path: `/v1/auth/passkeys/${(await expectSuccess(addPasskey(company.as, await createAuthenticator())))._id}`,
-    }),
-    proofBody: { password: PASSWORD },
-    changeMethod: 'patch',
-    makeChange: (name) => ({ name }),
-    table: 'passkeys',
-  },
-  {
-    name: 'an endpoint of the Data API',
-    route: `${ENDPOINTS_PATH}/{id}`,
-    async makeRecord(company) {
-      const { _id } = await publishSql(company, 'SELECT 1 AS one');
-      return { caller: company.as, path: `${ENDPOINTS_PATH}/${_id}` };
-    },
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'viz_api_endpoints',
-  },
-  {
-    name: 'a share context',
-    route: `${CONTEXTS_PATH}/{id}`,
-    makeRecord: async (company) => ({ caller: company.as, path: await createShareContext(company) }),
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'share_contexts',
-  },
-  {
-    name: 'a share',
-    route: `${SHARES_PATH}/{shareId}`,
-    async makeRecord(company) {
-      const { id } = await createShare(company, (await postDashboard(company.as, []))._id);
-      return { caller: company.as, path: `${SHARES_PATH}/${id}` };
-    },
-    changeMethod: 'put',
-    makeChange: (name) => ({ name }),
-    table: 'dashboard_shares',
-  },
+  makeKind(
+    'a visualization',
+    `PUT ${VISUALIZATIONS_PATH}/{id}`,
+    'visualizations',
+    async (_, by) => (await postVisualization(by, 'SELECT 1'))._id,
+  ),
+  makeKind(
+    'a dashboard',
+    `PUT ${DASHBOARDS_PATH}/{id}`,
+    'dashboards',
+    async (_, by) => (await postDashboard(by, []))._id,
+  ),
+  makeKind('a schedule', `PUT ${SCHEDULES_PATH}/{id}`, 'schedules', async ({ owner }, by) => {
+    const recipients = [{ user_id: owner.id }];
+    return (await createSchedule(by, await postDashboard(by, []), { recipients }))._id;
+  }),
+  makeKind(
+    'a webhook endpoint',
+    `PUT ${WEBHOOKS}/{id}`,
+    'webhook_endpoints',
+    async (company) => (await aWebhookEndpoint(company, { url: 'http://127.0.0.1:9/hooks' }))._id,
+    { makeChange: (description) => ({ description }), readText: ({ description }) => description },
+  ),
+  makeKind(
+    'a passkey',
+    'PATCH /v1/auth/passkeys/{id}',
+    'passkeys',
+    async (_, by) => (await expectSuccess(addPasskey(by, await createAuthenticator())))._id,
+    { proofBody: { password: PASSWORD } },
+  ),
+  makeKind(
+    'an endpoint of the Data API',
+    `PUT ${ENDPOINTS_PATH}/{id}`,
+    'viz_api_endpoints',
+    async (company) => (await publishSql(company, 'SELECT 1 AS one'))._id,
+  ),
+  makeKind('a share context', `PUT ${CONTEXTS_PATH}/{id}`, 'share_contexts', (_, by) =>
+    createByPost(by, CONTEXTS_PATH, { name: makeName('Versioned') }),
+  ),
+  makeKind(
+    'a share',
+    'PUT /api/v1/dashboard-shares/{shareId}',
+    'dashboard_shares',
+    async (company, by) => (await createShare(company, (await postDashboard(by, []))._id)).id,
+  ),
 ];
 
-const description = {
-  changeMethod: 'patch',
-  makeChange: (text: string) => ({ description: text }),
-  readText: (body: { description: string }) => body.description,
-  table: 'knowledge_resources',
-} as const;
+const makeKnowledgeKind = (name: string, path: string, create: (by: Caller) => Promise<string>) =>
+  makeKind(name, `PATCH ${KNOWLEDGE_PATH}/${path}/{id}`, 'knowledge_resources', (_, by) => create(by), {
+    makeChange: (description) => ({ description }),
+    readText: ({ description }) => description,
+  });
 
 export const KNOWLEDGE_KINDS: VersionedKind[] = [
-  {
-    name: 'a verified question',
-    route: `${QUESTIONS_PATH}/{id}`,
-    async makeRecord({ as }) {
-      await expectSuccess(as.post('/v1/managed-tables/provision'));
-      return { caller: as, path: `${QUESTIONS_PATH}/${(await createQuestion(as)).id}` };
+  makeKind(
+    'a verified question',
+    `PATCH ${QUESTIONS_PATH}/{id}`,
+    'knowledge_verified_questions',
+    async (_, by) => {
+      await expectSuccess(by.post('/v1/managed-tables/provision'));
+      return (await createQuestion(by)).id;
     },
-    changeMethod: 'patch',
-    makeChange: (text: string) => ({ question: text }),
-    readText: (body: { question: string }) => body.question,
-    table: 'knowledge_verified_questions',
-  },
-  {
-    name: 'a concept',
-    route: `${KNOWLEDGE_PATH}/concepts/{id}`,
-    makeRecord: async ({ as }) => ({ caller: as, path: `${KNOWLEDGE_PATH}/concepts/${await createConcept(as)}` }),
-    ...description,
-  },
-  {
-    name: 'a semantic item',
-    route: `${KNOWLEDGE_PATH}/semantic/{id}`,
-    makeRecord: async ({ as }) => ({ caller: as, path: `${KNOWLEDGE_PATH}/semantic/${await createItem(as)}` }),
-    ...description,
-  },
-  {
-    name: 'an ontology node',
-    route: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
-    makeRecord: async ({ as }) => ({ caller: as, path: `${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}` }),
-    ...description,
-  },
-  {
-    name: 'an ontology relation',
-    route: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
-    async makeRecord({ as }) {
-      const id = await createRelation(as, await createNode(as), 'belongs to', await createNode(as));
-      return { caller: as, path: `${KNOWLEDGE_PATH}/ontology/relations/${id}` };
-    },
-    ...description,
-  },
+    { makeChange: (question) => ({ question }), readText: ({ question }) => question },
+  ),
+  makeKnowledgeKind('a concept', 'concepts', (by) => createConcept(by)),
+  makeKnowledgeKind('a semantic item', 'semantic', (by) => createItem(by)),
+  makeKnowledgeKind('an ontology node', 'ontology/nodes', (by) => createNode(by)),
+  makeKnowledgeKind('an ontology relation', 'ontology/relations', async (by) =>
+    createRelation(by, await createNode(by), 'belongs to', await createNode(by)),
+  ),
 ];

@@ -1,18 +1,15 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from '../uploads/staged-job.ts';
 import { readRows, undoJob } from '../uploads/support.ts';
 
-let company: Company;
 let tableCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
-/** Creates a table with a unique key and two rows. */
+/** Creates a table with a unique key and two rows. `values`: the value of each key. */
 async function createKeyedTable() {
   const id = await createTable(company.as, `versions_${++tableCount}`, [
     column('k', 'integer'),
@@ -27,7 +24,7 @@ async function createKeyedTable() {
   );
   // Making the index would hold the table, too.
   await expectSuccess(company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['k'], unique: true } }));
-  const readValues = async () => (await readRows(company, id)).map(({ k, v }) => [k, v]).sort();
+  const readValues = async () => Object.fromEntries((await readRows(company, id)).map(({ k, v }) => [k, v]));
   return { id, table, values: readValues };
 }
 
@@ -53,11 +50,7 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     expect((await (method === 'PUT' ? row.put({ v: 99 }) : row.remove())).status).toBe(412);
     expect(await outcome).toBe('done');
-    expect(await values()).toEqual([
-      [1, 11],
-      [2, 20],
-      [3, 30],
-    ]);
+    expect(await values()).toEqual({ 1: 11, 2: 20, 3: 30 });
   });
 
   it('is applied before the upsert once the write has locked the row', async () => {
@@ -68,32 +61,12 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
     const { status, body } = await row.put({ v: 99 });
     expect([status, body.v]).toEqual([200, 99]);
     expect(await outcome).toBe('done');
-    expect(await values()).toEqual([
-      [1, 11],
-      [2, 20],
-      [3, 30],
-    ]);
+    expect(await values()).toEqual({ 1: 11, 2: 20, 3: 30 });
   });
 
   it.each([
-    [
-      'waits for the upsert, and is refused',
-      /DROP TABLE/,
-      412,
-      [
-        [1, 11],
-        [2, 20],
-      ],
-    ],
-    [
-      'is overwritten by the upsert when it came first',
-      /LOCK TABLE/,
-      200,
-      [
-        [1, 11],
-        [2, 20],
-      ],
-    ],
+    ['waits for the upsert, and is refused', /DROP TABLE/, 412, { 1: 11, 2: 20 }],
+    ['is overwritten by the upsert when it came first', /LOCK TABLE/, 200, { 1: 11, 2: 20 }],
   ])('%s', async (_what, statement, status, rowsAfter) => {
     const { id, values } = await createKeyedTable();
     const row = await readVersionedRow(id, 1);
@@ -111,10 +84,7 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     expect((await row.put({ v: 99 })).status).toBe(200);
     expect(await outcome).toBe('done');
-    expect(await values()).toEqual([
-      [1, 99],
-      [2, 21],
-    ]);
+    expect(await values()).toEqual({ 1: 99, 2: 21 });
   });
 });
 
@@ -133,10 +103,7 @@ describe('a conditional write of a row, beside an undo', () => {
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => undoJob(company, load.jobId));
     expect((await row.put({ v: 99 })).status).toBe(status);
     expect((await outcome).status).toBe(200);
-    expect(await values()).toEqual([
-      [1, 10],
-      [2, 20],
-    ]);
+    expect(await values()).toEqual({ 1: 10, 2: 20 });
   });
 
   it.each([
@@ -150,10 +117,7 @@ describe('a conditional write of a row, beside an undo', () => {
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => row.put({ v: 99 }));
     expect((await undoJob(company, load.jobId)).status).toBe(200);
     expect((await outcome).status).toBe(status);
-    expect(await values()).toEqual([
-      [1, 10],
-      [2, 20],
-    ]);
+    expect(await values()).toEqual({ 1: 10, 2: 20 });
   });
 
   it('of the upload that replaced the row, finds the row again with its former version', async () => {
@@ -165,23 +129,7 @@ describe('a conditional write of a row, beside an undo', () => {
     const { outcome } = await runBeforeNextStatement(company.id, BEFORE_UNDO_END_PATTERN, () => row.put({ v: 99 }));
     expect((await undoJob(company, load.jobId)).status).toBe(200);
     const { status } = await outcome;
-    expect([status, await values()]).toEqual(
-      status === 200
-        ? [
-            200,
-            [
-              [1, 99],
-              [2, 20],
-            ],
-          ]
-        : [
-            404,
-            [
-              [1, 10],
-              [2, 20],
-            ],
-          ],
-    );
+    expect([status, await values()]).toEqual(status === 200 ? [200, { 1: 99, 2: 20 }] : [404, { 1: 10, 2: 20 }]);
     if (status === 404) expect((await row.put({ v: 99 })).status).toBe(200);
   });
 });
@@ -200,9 +148,6 @@ describe('a conditional write of a table', () => {
     expect([status, await outcome]).toEqual([200, 'done']);
     expect(headers.get('etag')).not.toBe(tag);
     expect((await putTable()).status).toBe(412);
-    expect(await values()).toEqual([
-      [1, 11],
-      [2, 20],
-    ]);
+    expect(await values()).toEqual({ 1: 11, 2: 20 });
   });
 });

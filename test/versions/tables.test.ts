@@ -1,18 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-});
+const company = await createProvisionedCompany();
 
 let createdCount = 0;
 async function createVersionedResource(resourceKind: 'table' | 'row') {
-  createdCount += 1;
-  const id = await createTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
+  const id = await createTable(company.as, `versioned_${++createdCount}`, [column('view_count', 'integer')]);
   const table = createTableClient(company.as, id);
   await expectSuccess(table.insert([{ view_count: 1 }]));
   const row = (await table.rows()).body.records[0].id as string;

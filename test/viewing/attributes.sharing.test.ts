@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   createEmbedClient,
   createEmbedRecord,
@@ -7,7 +7,6 @@ import {
   hostToken,
   REVOCATION_PATH,
   readStatus,
-  type SigningKey,
 } from '../embeds/support.ts';
 import { expectTypes } from '../share-activity/support.ts';
 import {
@@ -20,7 +19,7 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient, listDistinctRegions } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { addToGroups, createConsoleGroup } from '../support/console.ts';
 import {
   DASHBOARDS_PATH,
@@ -30,28 +29,21 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-let key: SigningKey;
-let visualization: { _id: string };
-let dashboard: { _id: string };
-/** A visualization of the same rows whose own parameter is set from the attribute. */
-let boundVisualization: { _id: string };
 const REGIONS_SQL =
   'SELECT region, amount FROM sales WHERE region = ANY({{regions}}) [[AND amount >= {{least}}]] ORDER BY amount';
 const regionFilter = { slug: 'regions', label: 'Regions', kind: 'multi_select', viewer_attribute: 'region' };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  key = await createSigningKey(company);
-  const parameters = [makeParameter('regions', 'multi_select'), makeParameter('least', 'number')];
-  visualization = await postVisualization(company.as, REGIONS_SQL, { parameters });
-  boundVisualization = await postVisualization(company.as, REGIONS_SQL, {
-    parameters: [regionFilter, makeParameter('least', 'number')],
-  });
-  const options = { sql: 'SELECT DISTINCT region FROM sales WHERE region = ANY({{regions}}) ORDER BY 1' };
-  dashboard = await postDashboard(company.as, [visualization], {
-    filters: [regionFilter, { slug: 'other', label: 'Other', kind: 'select', options }],
-  });
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const key = await createSigningKey(company);
+const parameters = [makeParameter('regions', 'multi_select'), makeParameter('least', 'number')];
+const visualization: { _id: string } = await postVisualization(company.as, REGIONS_SQL, { parameters });
+/** A visualization of the same rows whose own parameter is set from the attribute. */
+const boundVisualization: { _id: string } = await postVisualization(company.as, REGIONS_SQL, {
+  parameters: [regionFilter, makeParameter('least', 'number')],
+});
+const options = { sql: 'SELECT DISTINCT region FROM sales WHERE region = ANY({{regions}}) ORDER BY 1' };
+const dashboard: { _id: string } = await postDashboard(company.as, [visualization], {
+  filters: [regionFilter, { slug: 'other', label: 'Other', kind: 'select', options }],
 });
 
 const makeViewer = (id: string, region?: unknown) => ({ id, attributes: region === undefined ? {} : { region } });

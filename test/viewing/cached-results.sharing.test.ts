@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
@@ -6,7 +6,7 @@ import { column, createTable, createTableClient } from '../managed-tables/suppor
 import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { type ApiResponse, createCaller } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { type Company, createProvisionedCompany, logIn } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { sendDuringRace } from '../support/race.ts';
@@ -163,7 +163,6 @@ describe('a cached result of a shared dashboard', () => {
 });
 
 describe('a change of a table', () => {
-  afterEach(resetClock);
   const isResultCached = async (viewerAccess: ViewerAccess) => readResult(await viewerAccess.execute()).cached;
 
   it('whose outcome is unknown counts as unfinished for an hour, and turns off caching for its own table', async () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ENDPOINTS_PATH } from '../data-api/support.ts';
 import { createEmbedToken, createSigningKey, REVOCATION_PATH, SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../share-portal/support.ts';
 import { createShare } from '../shares/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import {
@@ -24,18 +24,13 @@ import {
 const SCHEDULES_PATH = '/v1/schedules';
 const ALL_ACTIONS = ['dashboards:*', 'visualizations:*', 'viz_api_endpoints:*'];
 
-let company: Company;
+const company = await createOwnedCompany();
 /** A user who may change everything, but share nothing. */
-let editor: Caller;
+const editor = (
+  await createAllowedUser(company, { can: ALL_ACTIONS, denied: ['dashboards:share', 'visualizations:share'] })
+).as;
 /** A user who may change and share everything. */
-let sharer: Caller;
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  editor = (
-    await createAllowedUser(company, { can: ALL_ACTIONS, denied: ['dashboards:share', 'visualizations:share'] })
-  ).as;
-  sharer = (await createAllowedUser(company, { can: ALL_ACTIONS })).as;
-});
+const sharer = (await createAllowedUser(company, { can: ALL_ACTIONS })).as;
 
 const readStatusAndCode = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
 const FORBIDDEN_ERROR = [403, 'FORBIDDEN'];
@@ -97,8 +92,7 @@ const VISUALIZATION_CHANGES: Record<string, (it: ExposedDashboard) => object> = 
   'a parameter without its viewer attribute': () => ({ parameters: [regionsFilter, makeParameter('held', 'text')] }),
 };
 
-const putChange = (as: Caller, path: string, json: object, env?: Record<string, string>) =>
-  as.put(path, { json, ...(env && { env }) });
+const putChange = (as: Caller, path: string, json: object, env?: Record<string, string>) => as.put(path, { json, env });
 
 describe.each([
   [

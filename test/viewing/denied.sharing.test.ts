@@ -20,17 +20,17 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-let secretVisualization: { _id: string };
-let openVisualization: { _id: string };
-let dashboard: { _id: string };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  secretVisualization = await postVisualization(company.as, 'SELECT region FROM sales ORDER BY 1', { name: 'Secret' });
-  openVisualization = await postVisualization(company.as, 'SELECT count(*) FROM sales', { name: 'Open' });
-  dashboard = await postDashboard(company.as, [secretVisualization, openVisualization]);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const secretVisualization: { _id: string } = await postVisualization(
+  company.as,
+  'SELECT region FROM sales ORDER BY 1',
+  { name: 'Secret' },
+);
+const openVisualization: { _id: string } = await postVisualization(company.as, 'SELECT count(*) FROM sales', {
+  name: 'Open',
 });
+const dashboard: { _id: string } = await postDashboard(company.as, [secretVisualization, openVisualization]);
 
 const ALL_ACTIONS = ['dashboards:*', 'visualizations:*'];
 

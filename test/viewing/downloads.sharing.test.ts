@@ -1,11 +1,11 @@
-import { env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createEmbedToken, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable, createShare, policy } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
+import { runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
@@ -13,14 +13,9 @@ const EVENTS_PATH = '/api/v1/share-events';
 const NORTH_POLICIES = { share_filter_policies: [policy('regions', 'locked', ['north'])] };
 const NORTH_ROWS = 'region,amount\r\nnorth,10\r\nnorth,20\r\n';
 
-let company: Company;
-let dashboard: { _id: string; slug: string };
-let rows: { _id: string };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  ({ dashboard, rows } = await createSalesDashboard(company));
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const { dashboard, rows } = await createSalesDashboard(company);
 
 type ExecuteFunction = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
 
@@ -160,9 +155,7 @@ describe('a download of a shared dashboard', () => {
   it('is refused for a share that was stored before downloads existed', async () => {
     const { share, execute } = await createLinkExecutor();
     const options = '{"allowed_origins":[],"hide_header":false,"hide_controls":false}';
-    await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?')
-      .bind(options, share.id)
-      .run();
+    await runSql('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?', options, share.id);
     expect(readRefusal(await execute(makeCsvQuery()))).toEqual([403, 'DOWNLOADS_DISABLED']);
     const shownShare = await expectSuccess(company.as.get(`/api/v1/dashboard-shares/${share.id}`));
     expect(shownShare.embed_options.allow_downloads).toBe(false);

@@ -1,11 +1,11 @@
 import { CompactSign } from 'jose';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
-import { createEmbedClient, createSigningKey, type SigningKey } from '../embeds/support.ts';
+import { createEmbedClient, createSigningKey } from '../embeds/support.ts';
 import { makeScheduleInput, SCHEDULES_PATH } from '../schedules/support.ts';
 import { CONTEXTS_PATH, createShareContext } from '../share-portal/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
   DASHBOARDS_PATH,
   makeParameter,
@@ -19,17 +19,13 @@ const LARGE_NUMBER = '9007199254740993';
 const makeRawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 const rawJson = makeRawJson(LARGE_NUMBER);
 
-let company: Company;
-let key: SigningKey;
-let dashboard: { _id: string };
-let visualization: { _id: string };
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  key = await createSigningKey(company);
-  const shownNumber = { ...makeParameter('number', 'number'), viewer_attribute: 'number' };
-  visualization = await postVisualization(company.as, 'SELECT {{number}}::bigint AS n', { parameters: [shownNumber] });
-  dashboard = await postDashboard(company.as, [visualization], { filters: [shownNumber] });
+const company = await createProvisionedCompany();
+const key = await createSigningKey(company);
+const shownNumber = { ...makeParameter('number', 'number'), viewer_attribute: 'number' };
+const visualization: { _id: string } = await postVisualization(company.as, 'SELECT {{number}}::bigint AS n', {
+  parameters: [shownNumber],
 });
+const dashboard: { _id: string } = await postDashboard(company.as, [visualization], { filters: [shownNumber] });
 
 describe('a number that a double rounds', () => {
   it('is kept with all its digits in the attributes of a member', async () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import {
   CONTEXTS_PATH,
@@ -9,7 +9,7 @@ import {
 } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient, policy } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { selectRow } from '../support/race.ts';
 import {
   DASHBOARDS_PATH,
@@ -19,20 +19,15 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let company: Company;
-let rows: { _id: string };
-let total: { _id: string };
 let createdCount = 0;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-  rows = await postVisualization(
-    company.as,
-    'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1',
-    { parameters: [makeParameter('regions', 'multi_select')], chart: { type: 'bar', x: 'region' } },
-  );
-  total = await postVisualization(company.as, 'SELECT count(*) FROM sales');
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const rows: { _id: string } = await postVisualization(
+  company.as,
+  'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1',
+  { parameters: [makeParameter('regions', 'multi_select')], chart: { type: 'bar', x: 'region' } },
+);
+const total: { _id: string } = await postVisualization(company.as, 'SELECT count(*) FROM sales');
 
 const makeRegionsFilter = (otherFields: Record<string, unknown> = {}) => ({
   ...makeParameter('regions', 'multi_select'),

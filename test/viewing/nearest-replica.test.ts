@@ -1,11 +1,9 @@
 import { env } from 'cloudflare:test';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { callApi } from '../support/api.ts';
-import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { advanceClock, stopClockAt } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
-
-afterEach(resetClock);
 
 /**
  * Creates a control database whose replicas lag as far as D1 allows: for the state that a session requires, they repeat the first
@@ -38,8 +36,7 @@ function createLaggingD1() {
       const session = env.CONTROL_DB.withSession('first-primary');
       if (constraint === 'first-primary') {
         counts.primary += 1;
-        stateCount += 1;
-        const state = `state ${stateCount}`;
+        const state = `state ${++stateCount}`;
         return {
           prepare: (sql: string) => session.prepare(sql),
           batch: (statements: D1PreparedStatement[]) => session.batch(statements),

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import {
@@ -9,16 +9,12 @@ import {
   listRegions,
 } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { SQL_ATTACKS } from '../tenant-sql/sql-attacks.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
-let company: Company;
-let salesTableId: string;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  salesTableId = await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+const salesTableId = await createSalesTable(company);
 
 /** Creates a dashboard's accesses for outsiders: link, embed and portal. */
 async function createViewerClients(dashboardId: string, allowed_params: string[] = []) {

@@ -1,10 +1,10 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { advanceClock, resetClock } from '../support/clock.ts';
+import { advanceClock } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 
@@ -13,29 +13,26 @@ type ExecuteFunction = (headers?: Record<string, string>) => Promise<ApiResponse
 const NO_CACHE_HEADERS = { 'cache-control': 'no-cache' };
 
 const executeByAccess: Record<string, ExecuteFunction> = {};
-beforeAll(async () => {
-  const company = await createProvisionedCompany();
-  await createSalesTable(company);
-  const chart = await postVisualization(company.as, 'SELECT count(*) AS n FROM sales');
-  const { _id: id } = await postDashboard(company.as, [chart], { cache_seconds: 3_600 });
-  const email = 'anew@outside.test';
-  const context = await createShareContext(company, [makeDashboardGrant(id)], [email]);
-  const { as } = await signInOutsider(company, email);
-  const [embed, alone, link] = [
-    createEmbedClient('d', await createEmbedToken(company, 'dashboards', id)),
-    createEmbedClient('v', await createEmbedToken(company, 'visualizations', chart._id)),
-    createShareClient((await createShare(company, id)).token),
-  ];
-  executeByAccess.embed = (headers) => embed.execute({}, { headers });
-  executeByAccess['embedded visualization'] = (headers) => alone.execute({}, { headers });
-  executeByAccess.link = (headers) => link.execute({}, { headers });
-  executeByAccess.portal = (headers) =>
-    as.post(`/api/v1/share-portal/dashboards/${id}/execute`, {
-      json: { context_id: context.id, parameters: {} },
-      headers,
-    });
-});
-afterEach(resetClock);
+const company = await createProvisionedCompany();
+await createSalesTable(company);
+const chart = await postVisualization(company.as, 'SELECT count(*) AS n FROM sales');
+const { _id: id } = await postDashboard(company.as, [chart], { cache_seconds: 3_600 });
+const email = 'anew@outside.test';
+const context = await createShareContext(company, [makeDashboardGrant(id)], [email]);
+const { as } = await signInOutsider(company, email);
+const [embed, alone, link] = [
+  createEmbedClient('d', await createEmbedToken(company, 'dashboards', id)),
+  createEmbedClient('v', await createEmbedToken(company, 'visualizations', chart._id)),
+  createShareClient((await createShare(company, id)).token),
+];
+executeByAccess.embed = (headers) => embed.execute({}, { headers });
+executeByAccess['embedded visualization'] = (headers) => alone.execute({}, { headers });
+executeByAccess.link = (headers) => link.execute({}, { headers });
+executeByAccess.portal = (headers) =>
+  as.post(`/api/v1/share-portal/dashboards/${id}/execute`, {
+    json: { context_id: context.id, parameters: {} },
+    headers,
+  });
 
 const isCached = ({ body }: ApiResponse): boolean => (body.result ?? body.results[0]).cached;
 

@@ -1,5 +1,5 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createTableClient } from '../managed-tables/support.ts';
 import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
@@ -65,10 +65,7 @@ const expectNewResult = (answer: ApiResponse) => {
   expect(answer.body).not.toHaveProperty('as_of');
 };
 
-let salesCompany: SalesCompany;
-beforeAll(async () => {
-  salesCompany = await createSalesCompany();
-});
+const salesCompany = await createSalesCompany();
 
 describe('while the database wakes', () => {
   it('viewers by link, embed and portal are shown the last result with its time, and then a new result', async () => {

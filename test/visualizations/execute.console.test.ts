@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runInCompanyDatabase } from '../managed-tables/support.ts';
-import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createPolicyGroup, createSignedCaller, expectSuccess, makeDeny, storePolicy } from '../support/signed.ts';
 import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
 const executeVisualization = (id: string, json: unknown = {}, as = company.as) =>
   as.post(`${VISUALIZATIONS_PATH}/${id}/execute`, { json });

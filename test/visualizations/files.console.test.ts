@@ -1,6 +1,6 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Company, createProvisionedCompany } from '../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { createProvisionedCompany } from '../support/companies.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import {
   createSalesTable,
@@ -11,11 +11,8 @@ import {
   VISUALIZATIONS_PATH,
 } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
 const SALES_SQL =
   'SELECT region, sum(amount) AS total FROM sales WHERE true [[AND region = ANY({{regions}})]] GROUP BY 1 ORDER BY 1';

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runInCompanyDatabase } from '../managed-tables/support.ts';
-import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createSalesTable(company);
-});
+const company = await createProvisionedCompany();
+await createSalesTable(company);
 
 const requestPreview = (sql: string, previewOptions: Record<string, unknown> = {}, as = company.as, language = 'en') =>
   as.post(`${VISUALIZATIONS_PATH}/preview`, {

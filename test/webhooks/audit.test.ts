@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { FollowedRecords } from '../../src/logs/followed-records.ts';
@@ -9,7 +9,7 @@ import { mergeLateRecords, moveOldestRecords } from '../../src/logs/move-to-file
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settleLog } from '../company-log/support.ts';
 import { makePath, operator } from '../organizations/support.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -23,9 +23,7 @@ interface AuditRecord {
 
 let company: Company;
 
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+company = await createOwnedCompany();
 
 const getLog = () => env.COMPANY_LOG.getByName(company.id) as unknown as DurableObjectStub<CompanyLog>;
 
@@ -235,26 +233,22 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     const records = Array.from({ length: 5 }, (_, n) => makeRecordAt(Date.now() + n, '/while-suspended'));
     await companyLog.append(other.id, 'audit', records as never);
     advanceClock(100 * DAY_MS);
-    try {
-      await settleLog(other.id);
-      const { objects } = await env.FILES.list({ prefix: `log/${other.id}/audit-events/` });
-      expect(objects.length).toBeGreaterThan(0);
-      await expectSuccess(operator.patch(makePath(other), { json: { status: 'active' } }));
-      await expect
-        .poll(
-          async () => {
-            await runScheduled();
-            await runDurableObjectAlarm(env.WEBHOOK_SENDER.getByName(_id));
-            return (await listReceivedRecords(receiver))
-              .filter(({ route }) => route === '/while-suspended')
-              .map(({ id }) => id);
-          },
-          { timeout: 60_000, interval: 1000 },
-        )
-        .toEqual(expect.arrayContaining(records.map(({ id }) => id)));
-    } finally {
-      resetClock();
-    }
+    await settleLog(other.id);
+    const { objects } = await env.FILES.list({ prefix: `log/${other.id}/audit-events/` });
+    expect(objects.length).toBeGreaterThan(0);
+    await expectSuccess(operator.patch(makePath(other), { json: { status: 'active' } }));
+    await expect
+      .poll(
+        async () => {
+          await runScheduled();
+          await runDurableObjectAlarm(env.WEBHOOK_SENDER.getByName(_id));
+          return (await listReceivedRecords(receiver))
+            .filter(({ route }) => route === '/while-suspended')
+            .map(({ id }) => id);
+        },
+        { timeout: 60_000, interval: 1000 },
+      )
+      .toEqual(expect.arrayContaining(records.map(({ id }) => id)));
   });
 });
 

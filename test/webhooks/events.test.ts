@@ -1,11 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
 import { EVENT_TABLES } from '../../src/db/event-session.ts';
 import { EVENT_TYPES, findEventType, makePayloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { countRows } from '../support/race.ts';
@@ -13,7 +13,7 @@ import { expectSuccess } from '../support/signed.ts';
 import { loadFiles, makeFile, readJob, uploadFiles } from '../uploads/support.ts';
 import { postDashboard } from '../visualizations/support.ts';
 import { ROUTE_EVENTS } from './route-events.ts';
-import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH } from './support.ts';
 
 const WRITE_ROUTES = SURFACES.flatMap(({ endpoints }) =>
   endpoints
@@ -76,15 +76,11 @@ describe('a webhook event type', () => {
   });
 });
 
-describe('a webhook event', () => {
-  let company: Company;
-  let receiver: WebhookReceiver;
-  beforeAll(async () => {
-    company = await createProvisionedCompany();
-    receiver = createReceiver();
-    await createEndpoint(company, receiver);
-  });
+const company = await createProvisionedCompany();
+const receiver = createReceiver();
+await createEndpoint(company, receiver);
 
+describe('a webhook event', () => {
   /** Waits for events of these types, and expects that each event fits its schema. */
   async function waitForEvents(...types: string[]) {
     let events: { type: string; data: Record<string, unknown> }[] = [];

@@ -1,25 +1,20 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { COMPANIES_WITH_EVENTS } from '../../src/db/event-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
 import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
-import { countRows } from '../support/race.ts';
+import { countRows, runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 
-let company: Company;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
-afterEach(resetClock);
+const company = await createOwnedCompany();
 
 const getSender = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 
@@ -208,11 +203,11 @@ describe('a webhook event', () => {
     await createEndpoint(own, receiver);
     await createEndpoint(other, theirs);
     await expectSuccess(operator.patch(makePath(own), { json: { status: 'suspended' } }));
-    await env.CONTROL_DB.prepare(
+    await runSql(
       "INSERT INTO events SELECT 'e' || value, ?, 'group.deleted', '{}', 0 FROM json_each(?)",
-    )
-      .bind(own.id, JSON.stringify(Array.from({ length: 500 }, (_, n) => n)))
-      .run();
+      own.id,
+      JSON.stringify(Array.from({ length: 500 }, (_, n) => n)),
+    );
     for (let n = 0; n < 3; n += 1) await expectSuccess(other.as.post('/v1/groups', { json: makeGroupInput() }));
     await waitForArrivals(theirs, 3);
     const { meta, results } = await env.CONTROL_DB.prepare(COMPANIES_WITH_EVENTS).run();

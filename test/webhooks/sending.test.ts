@@ -1,19 +1,15 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
-import { countRows, selectRow } from '../support/race.ts';
+import { countRows, runSql, selectRow } from '../support/race.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
-let company: Company;
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-});
+const company = await createOwnedCompany();
 
 const DISABLED_REASON_SQL = 'select disabled_reason as reason from webhook_endpoints where id = ?';
 
@@ -128,9 +124,7 @@ describe('a webhook endpoint', () => {
     const mailRequestsQuery = "mail_requests where kind = 'webhook_disabled' and about = ?";
     await expect.poll(() => countRows(mailRequestsQuery, _id)).toBe(1);
     // The mails of queue messages are not seen here: this one is sent again.
-    await env.CONTROL_DB.prepare(`update ${mailRequestsQuery.replace(' where', ' set due_at = 0 where')}`)
-      .bind(_id)
-      .run();
+    await runSql(`update ${mailRequestsQuery.replace(' where', ' set due_at = 0 where')}`, _id);
     await runScheduled();
     const mail = readNewestMail(company.owner.email);
     expect(mail.subject).toMatch(/^A webhook endpoint of .+ is disabled$/);
@@ -151,18 +145,15 @@ describe('a webhook endpoint', () => {
     await sendTestEvent(_id);
     await expect.poll(async () => (await listDeliveries(_id))[0]?.attempts.length).toBeGreaterThan(0);
     advanceClock(2 * HOUR_MS);
-    try {
-      const sender = env.WEBHOOK_SENDER.getByName(_id);
-      await expect
-        .poll(async () => {
-          await runDurableObjectAlarm(sender);
-          const row = await selectRow<{ reason: string }>(DISABLED_REASON_SQL, _id);
-          return row?.reason;
-        })
-        .toBe('failing');
-    } finally {
-      resetClock();
-    }
+    const sender = env.WEBHOOK_SENDER.getByName(_id);
+    await expect
+      .poll(async () => {
+        await runDurableObjectAlarm(sender);
+        const row = await selectRow<{ reason: string }>(DISABLED_REASON_SQL, _id);
+        return row?.reason;
+      })
+      .toBe('failing');
+    resetClock();
     expect((await listDeliveries(_id))[0].status).toBe('failed');
   });
 

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isShareEventType } from '../../src/modules/webhooks/event-types.ts';
 import {
   CONTEXTS_PATH,
@@ -10,26 +10,19 @@ import {
 } from '../share-portal/support.ts';
 import { type ApiResponse, callApi, type RequestOptions } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { type Company, createOwnedCompany } from '../support/companies.ts';
+import { createOwnedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { ROUTE_EVENTS } from './route-events.ts';
-import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
-let company: Company;
-let webhookReceiver: WebhookReceiver;
-let dashboard: { _id: string };
-let visualization: { _id: string };
-
-beforeAll(async () => {
-  company = await createOwnedCompany();
-  webhookReceiver = createReceiver();
-  await createEndpoint(company, webhookReceiver);
-  visualization = await postVisualization(company.as, 'select 1');
-  dashboard = await postDashboard(company.as, [visualization]);
-});
+const company = await createOwnedCompany();
+const webhookReceiver = createReceiver();
+await createEndpoint(company, webhookReceiver);
+const visualization: { _id: string } = await postVisualization(company.as, 'select 1');
+const dashboard: { _id: string } = await postDashboard(company.as, [visualization]);
 
 it('share events from just before a pause are sent after it, but share events from during the pause never are', async () => {
   const pausedReceiver = createReceiver();

@@ -17,8 +17,7 @@ let createdCount = 0;
 
 /** Creates a receiver of webhooks with a behaviour that tests may change: see `test/support/webhook-receiver.ts`. */
 export function createReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): WebhookReceiver {
-  createdCount += 1;
-  const key = `${createdCount}-${Math.random().toString(36).slice(2)}`;
+  const key = `${++createdCount}-${Math.random().toString(36).slice(2)}`;
   const receiverUrl = inject('webhookReceiverUrl');
   return {
     key,

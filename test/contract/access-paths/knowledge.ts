@@ -123,7 +123,7 @@ const makeReviewPaths = (
       const arn = makeResourceArn(company, resourceKind, resourceKind === 'concept' ? conceptId : id);
       return { arn, ask: makeRequest(id) };
     },
-    ...(isReached && { isReachedBy: isReached }),
+    isReachedBy: isReached,
   }));
 
 const isAccepted = ({ status, body }: ApiResponse): boolean => status === 200 && body.accepted.length === 1;
@@ -156,7 +156,7 @@ const makeMetricPaths = (
       const metricRequest = await createMetricRequest(company);
       return { arn: makeResourceArn(company, 'item', metricRequest.item), ask: metricRequest.ask };
     },
-    ...(isReached && { isReachedBy: isReached }),
+    isReachedBy: isReached,
   },
   {
     resourceTitle: "table's rows",
@@ -169,7 +169,7 @@ const makeMetricPaths = (
       const metricRequest = await createMetricRequest(company);
       return { arn: makeResourceArn(company, 'table', metricRequest.table.id), ask: metricRequest.ask };
     },
-    ...(isReached && { isReachedBy: isReached }),
+    isReachedBy: isReached,
   },
 ];
 

@@ -3,11 +3,13 @@ import { ENDPOINTS_PATH } from '../../data-api/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import { callApi } from '../../support/api.ts';
 import type { Company } from '../../support/companies.ts';
+import type { TestPrincipal } from '../../support/principals.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createTestQueue, deliverMessage } from '../../uploads/support.ts';
 import { DASHBOARDS_PATH, makeParameter, postDashboard, postVisualization } from '../../visualizations/support.ts';
 import {
   type AccessPath,
+  type AccessTarget,
   makeArn,
   makeGetRequest,
   makePostRequest,
@@ -15,7 +17,7 @@ import {
   makeResourceArn,
 } from './access-path.ts';
 
-const SEE_ACTIONS = ['visualizations:get', 'visualizations:execute'] as const;
+export const SEE_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
 
 export const createVisibleVisualization = async ({ as }: Company, kind?: string) =>
   kind === undefined
@@ -28,6 +30,41 @@ export async function createVisualizationOnDashboard(company: Company, kind?: st
   const visualization = await createVisibleVisualization(company, kind);
   return { visualization, dashboard: await postDashboard(company.as, [visualization]) };
 }
+
+type CreatedThings<Thing extends string> = Record<Thing, { _id: string; [member: string]: unknown }>;
+
+/** An access path to something that is made for it. `kind`: the visualization has a parameter `secret` of that kind. */
+type PathFields<Thing extends string> = Omit<AccessPath, 'resourceTitle' | 'createTarget'> & {
+  /** What the Deny is about; a visualization by default. */
+  resourceTitle?: Thing;
+  kind?: string;
+  ask(
+    created: CreatedThings<Thing>,
+    company: Company,
+    caller: TestPrincipal,
+  ): AccessTarget['ask'] | Promise<AccessTarget['ask']>;
+};
+
+const makePathMaker =
+  <Thing extends string>(create: (company: Company, kind?: string) => Promise<CreatedThings<Thing>>) =>
+  ({ resourceTitle = 'visualization' as Thing, kind, ask, ...path }: PathFields<Thing>): AccessPath => ({
+    ...path,
+    resourceTitle,
+    async createTarget(company, caller) {
+      const created = await create(company, kind);
+      return {
+        arn: makeResourceArn(company, resourceTitle, created[resourceTitle]._id),
+        ask: await ask(created, company, caller),
+      };
+    },
+  });
+
+/** Makes the access path to a new visualization. */
+export const makeVisualizationPath = makePathMaker<'visualization'>(async (company, kind) => ({
+  visualization: await createVisibleVisualization(company, kind),
+}));
+/** Makes the access path to a new visualization on a new dashboard, or to that dashboard. */
+export const makeDashboardPath = makePathMaker<'visualization' | 'dashboard'>(createVisualizationOnDashboard);
 
 /** Returns true if the results contain rows: a denied visualization has an error instead. */
 export const hasRows = ({ status, body }: ApiResponse): boolean =>
@@ -80,7 +117,7 @@ const makeJobTargetCreator =
 
 /** The resources that the Data API shows, with the actions whose Deny hides them there. */
 const PUBLISHED_RESOURCES: { resourceKind: 'visualization' | 'endpoint'; closingActions: Action[] }[] = [
-  { resourceKind: 'visualization', closingActions: [...SEE_ACTIONS] },
+  { resourceKind: 'visualization', closingActions: SEE_ACTIONS },
   { resourceKind: 'endpoint', closingActions: ['viz_api_endpoints:get'] },
 ];
 
@@ -88,117 +125,86 @@ const options = [{ ...makeParameter('region', 'select'), options: { sql: 'SELECT
 
 /** Access paths through the results of visualizations, dashboards and published endpoints. */
 export const RESULT_PATHS: AccessPath[] = [
-  {
-    resourceTitle: 'visualization',
+  makeVisualizationPath({
     description: 'placed on a new dashboard',
     routes: ['POST /v1/dashboards'],
     extraActions: ['dashboards:create'],
     neededActions: ['visualizations:execute'],
     closingActions: ['visualizations:execute'],
-    async createTarget(company) {
-      const createdVisualization = await createVisibleVisualization(company);
-      const json = { name: 'Made', layout: makeLayout(createdVisualization) };
-      return {
-        arn: makeResourceArn(company, 'visualization', createdVisualization._id),
-        ask: makePostRequest(DASHBOARDS_PATH, json),
-      };
+    async ask({ visualization }) {
+      const json = { name: 'Made', layout: makeLayout(visualization) };
+      return makePostRequest(DASHBOARDS_PATH, json);
     },
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeVisualizationPath({
     description: 'placed on a dashboard',
     routes: ['PUT /v1/dashboards/{id}'],
     extraActions: ['dashboards:update'],
     neededActions: ['visualizations:execute'],
     closingActions: ['visualizations:execute'],
-    async createTarget(company) {
-      const createdVisualization = await createVisibleVisualization(company);
+    async ask({ visualization }, company) {
       const { _id } = await postDashboard(company.as, []);
-      const changeLayout = makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(createdVisualization) });
-      return { arn: makeResourceArn(company, 'visualization', createdVisualization._id), ask: changeLayout };
+      return makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(visualization) });
     },
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeDashboardPath({
     description: 'executed with its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
-      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
-    },
+    closingActions: SEE_ACTIONS,
+    ask: ({ dashboard }) => makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`),
     isReachedBy: hasRows,
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeDashboardPath({
     description: 'downloaded from its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+    closingActions: SEE_ACTIONS,
+    async ask({ visualization, dashboard }) {
       const query = `?format=csv&visualization_id=${visualization._id}`;
-      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
+      return makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
     },
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeDashboardPath({
     description: 'drawn on its dashboard',
     routes: ['GET /v1/dashboards/{id}'],
     extraActions: ['dashboards:get'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
-      const readCharts = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readCharts };
-    },
+    closingActions: SEE_ACTIONS,
+    ask: ({ dashboard }) => makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`),
     isReachedBy: ({ body }) => body.charts?.length > 0,
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeDashboardPath({
+    kind: 'number',
     description: 'a parameter of it, told by the problem of a value',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
-      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
+    closingActions: SEE_ACTIONS,
+    ask: ({ dashboard }) =>
+      makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
         parameters: { secret: 'x' },
-      });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
-    },
+      }),
     isReachedBy: ({ body }) => body.details?.[0].message === 'must be a number',
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeDashboardPath({
+    kind: 'select',
     description: 'a parameter of it, told by its options',
     routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
     extraActions: ['dashboards:get'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'select');
-      const readOptions = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readOptions };
-    },
-  },
-  {
-    resourceTitle: 'visualization',
+    closingActions: SEE_ACTIONS,
+    ask: ({ dashboard }) => makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`),
+  }),
+  makeDashboardPath({
+    kind: 'number',
     description: 'named by the problem of a filter',
     routes: ['PUT /v1/dashboards/{id}'],
     extraActions: ['dashboards:update'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
-      const changeFilters = makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
+    closingActions: SEE_ACTIONS,
+    ask: ({ dashboard }) =>
+      makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
         filters: [makeParameter('secret', 'text')],
-      });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: changeFilters };
-    },
+      }),
     isReachedBy: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
-  },
+  }),
   {
     resourceTitle: 'dashboard',
     description: 'the SQL of its options',
@@ -251,26 +257,24 @@ export const RESULT_PATHS: AccessPath[] = [
       };
     },
   },
-  {
-    resourceTitle: 'visualization',
+  makeVisualizationPath({
     description: 'published',
     routes: ['POST /v1/viz-api-endpoints'],
     extraActions: ['viz_api_endpoints:create'],
     neededActions: ['visualizations:execute'],
-    closingActions: [...SEE_ACTIONS],
-    async createTarget(company) {
-      const { _id } = await createVisibleVisualization(company);
-      const json = { name: 'Published', slug: makeSlug(), visualization_id: _id };
-      return { arn: makeResourceArn(company, 'visualization', _id), ask: makePostRequest(ENDPOINTS_PATH, json) };
+    closingActions: SEE_ACTIONS,
+    async ask({ visualization }) {
+      const json = { name: 'Published', slug: makeSlug(), visualization_id: visualization._id };
+      return makePostRequest(ENDPOINTS_PATH, json);
     },
-  },
+  }),
   {
     resourceTitle: 'visualization',
     description: 'published by an endpoint that showed another',
     routes: ['PUT /v1/viz-api-endpoints/{id}'],
     extraActions: ['viz_api_endpoints:update'],
     neededActions: ['visualizations:execute'],
-    closingActions: [...SEE_ACTIONS],
+    closingActions: SEE_ACTIONS,
     async createTarget(company) {
       const { endpoint } = await createPublishedVisualization(company);
       const { _id } = await createVisibleVisualization(company);

@@ -1,4 +1,3 @@
-import type { Action } from '../../../src/permissions/actions.ts';
 import { createSchedule, createTestQueue, makeScheduleInput, SCHEDULES_PATH } from '../../schedules/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { type Company, createAllowedUser } from '../../support/companies.ts';
@@ -11,7 +10,7 @@ import {
   makePutRequest,
   makeResourceArn,
 } from './access-path.ts';
-import { createVisibleVisualization, createVisualizationOnDashboard } from './results.ts';
+import { createVisualizationOnDashboard, makeDashboardPath, makeVisualizationPath, SEE_ACTIONS } from './results.ts';
 
 type ScheduleTarget = Parameters<typeof createSchedule>[1];
 type RequestMaker = (company: Company, target: ScheduleTarget) => Promise<AccessTarget['ask']>;
@@ -30,50 +29,31 @@ const makeSchedulePaths = (
   sendsContent: boolean,
   makeRequest: RequestMaker,
 ): AccessPath[] => {
-  const seeActions: Action[] = ['visualizations:get', 'visualizations:execute'];
   return [
-    {
+    makeDashboardPath({
       resourceTitle: 'dashboard',
       description: label,
       routes: [route],
       neededActions: ['dashboards:schedule'],
       closingActions: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
-      async createTarget(company) {
-        const { dashboard } = await createVisualizationOnDashboard(company);
-        return {
-          arn: makeResourceArn(company, 'dashboard', dashboard._id),
-          ask: await makeRequest(company, dashboard),
-        };
-      },
-    },
-    {
-      resourceTitle: 'visualization',
+      ask: ({ dashboard }, company) => makeRequest(company, dashboard),
+    }),
+    makeVisualizationPath({
       description: label,
       routes: [route],
       neededActions: ['visualizations:schedule'],
-      closingActions: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
-      async createTarget(company) {
-        const createdVisualization = await createVisibleVisualization(company);
-        return {
-          arn: makeResourceArn(company, 'visualization', createdVisualization._id),
-          ask: await makeRequest(company, createdVisualization),
-        };
-      },
-    },
+      closingActions: ['visualizations:schedule', ...(sendsContent ? SEE_ACTIONS : [])],
+      ask: ({ visualization }, company) => makeRequest(company, visualization),
+    }),
     ...(sendsContent
       ? [
-          {
-            resourceTitle: 'visualization',
+          makeDashboardPath({
             description: `on a dashboard that is ${label}`,
             routes: [route],
-            extraActions: ['dashboards:schedule'] as Action[],
-            closingActions: seeActions,
-            async createTarget(company: Company) {
-              const { dashboard, visualization } = await createVisualizationOnDashboard(company);
-              const arn = makeResourceArn(company, 'visualization', visualization._id);
-              return { arn, ask: await makeRequest(company, dashboard) };
-            },
-          },
+            extraActions: ['dashboards:schedule'],
+            closingActions: SEE_ACTIONS,
+            ask: ({ dashboard }, company) => makeRequest(company, dashboard),
+          }),
         ]
       : []),
   ];
@@ -102,20 +82,18 @@ export const SCHEDULE_PATHS: AccessPath[] = [
   ...makeSchedulePaths('its schedule, deleted', 'DELETE /v1/schedules/{id}', false, async (company, target) =>
     makeDeleteRequest(await at(company, target)),
   ),
-  {
+  makeDashboardPath({
     resourceTitle: 'dashboard',
     description: 'scheduled in the place of another',
     routes: ['PUT /v1/schedules/{id}'],
     extraActions: ['visualizations:schedule'],
     neededActions: ['dashboards:schedule'],
     closingActions: ['dashboards:schedule', 'dashboards:get'],
-    async createTarget(company) {
-      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
+    async ask({ visualization, dashboard }, company) {
       const path = await at(company, visualization);
-      const changeTarget = makePutRequest(path, { target_type: 'dashboard', target_id: dashboard._id });
-      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: changeTarget };
+      return makePutRequest(path, { target_type: 'dashboard', target_id: dashboard._id });
     },
-  },
+  }),
   {
     resourceTitle: 'user',
     description: 'recipient of a schedule',

@@ -6,6 +6,7 @@ import { createSalesDashboard, createShare, createShareClient } from '../../shar
 import { callApi } from '../../support/api.ts';
 import { type Company, createAllowedUser } from '../../support/companies.ts';
 import { createConsoleGroup } from '../../support/console.ts';
+import type { TestPrincipal } from '../../support/principals.ts';
 import { expectSuccess, makeAllow } from '../../support/signed.ts';
 import {
   type AccessPath,
@@ -16,12 +17,17 @@ import {
   makePutRequest,
   makeResourceArn,
 } from './access-path.ts';
-import { createVisibleVisualization, createVisualizationOnDashboard, hasRows } from './results.ts';
+import {
+  createVisualizationOnDashboard,
+  hasRows,
+  makeDashboardPath,
+  makeVisualizationPath,
+  SEE_ACTIONS,
+} from './results.ts';
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
 const PORTAL_PATH = '/api/v1/share-portal';
 const SHARE_ACTIONS: Action[] = ['dashboards:share', 'visualizations:share'];
-const SEE_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
 const GRANT_ACTIONS: Action[] = ['visualizations:share', ...SEE_ACTIONS];
 
 /** Makes the access paths to a dashboard and to its single visualization, which are both given to others by the request. */
@@ -30,36 +36,23 @@ const makeSharingPaths = (
   routes: string[],
   makeRequest: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath[] => [
-  {
+  makeDashboardPath({
     resourceTitle: 'dashboard',
     description: label,
     routes,
     extraActions: ['visualizations:share'],
     neededActions: ['dashboards:share'],
     closingActions: ['dashboards:share', 'dashboards:get'],
-    async createTarget(company) {
-      const { dashboard } = await createVisualizationOnDashboard(company);
-      return {
-        arn: makeResourceArn(company, 'dashboard', dashboard._id),
-        ask: await makeRequest(company, dashboard._id),
-      };
-    },
-  },
-  {
-    resourceTitle: 'visualization',
+    ask: ({ dashboard }, company) => makeRequest(company, dashboard._id),
+  }),
+  makeDashboardPath({
     description: `on a dashboard that is ${label}`,
     routes,
     extraActions: ['dashboards:share'],
     neededActions: ['visualizations:share'],
     closingActions: GRANT_ACTIONS,
-    async createTarget(company) {
-      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
-      return {
-        arn: makeResourceArn(company, 'visualization', visualization._id),
-        ask: await makeRequest(company, dashboard._id),
-      };
-    },
-  },
+    ask: ({ dashboard }, company) => makeRequest(company, dashboard._id),
+  }),
 ];
 
 /** Makes the access path of a request about a dashboard that others can already see. */
@@ -68,20 +61,15 @@ const makeSharedDashboardPath = (
   route: string,
   deniedActions: Action[],
   makeRequest: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
-): AccessPath => ({
-  resourceTitle: 'dashboard',
-  description: label,
-  routes: [route],
-  neededActions: ['dashboards:share'],
-  closingActions: deniedActions,
-  async createTarget(company) {
-    const { dashboard } = await createVisualizationOnDashboard(company);
-    return {
-      arn: makeResourceArn(company, 'dashboard', dashboard._id),
-      ask: await makeRequest(company, dashboard._id),
-    };
-  },
-});
+): AccessPath =>
+  makeDashboardPath({
+    resourceTitle: 'dashboard',
+    description: label,
+    routes: [route],
+    neededActions: ['dashboards:share'],
+    closingActions: deniedActions,
+    ask: ({ dashboard }, company) => makeRequest(company, dashboard._id),
+  });
 
 const SEE_SHARE_ACTIONS: Action[] = ['dashboards:share', 'dashboards:get'];
 const createContext = (company: Company, dashboardId: string) =>
@@ -153,27 +141,40 @@ const PORTAL_EXECUTE_ROUTES: [string, string] = [
   'POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute',
 ];
 
+/** Shares a dashboard with a caller who may do everything. @returns the request that executes it in the portal */
+async function makePortalExecution(
+  { _id }: { _id: string },
+  company: Company,
+  caller: TestPrincipal,
+  parameters?: Record<string, unknown>,
+): Promise<AccessTarget['ask']> {
+  await caller.setStatements([makeAllow('*')]);
+  const { id } = await createContext(company, _id);
+  await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
+  return makePostRequest(`${PORTAL_PATH}/dashboards/${_id}/execute`, { context_id: id, parameters });
+}
+
 /** Makes the access path of a request that reads the events of a dashboard's share. */
 const makeShareEventPath = (
   label: string,
   route: string,
   makeRequest: (event: { id: string; share_id: string }) => AccessTarget['ask'],
   isReached?: AccessPath['isReachedBy'],
-): AccessPath => ({
-  resourceTitle: 'dashboard',
-  description: label,
-  routes: [route],
-  extraActions: SHARE_ACTIONS,
-  closingActions: SEE_SHARE_ACTIONS,
-  async createTarget(company) {
-    const { dashboard } = await createVisualizationOnDashboard(company);
-    const share = await createShare(company, dashboard._id);
-    await expectSuccess(createShareClient(share.token).execute());
-    const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
-    return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: makeRequest(events[0] as never) };
-  },
-  ...(isReached && { isReachedBy: isReached }),
-});
+): AccessPath =>
+  makeDashboardPath({
+    resourceTitle: 'dashboard',
+    description: label,
+    routes: [route],
+    extraActions: SHARE_ACTIONS,
+    closingActions: SEE_SHARE_ACTIONS,
+    async ask({ dashboard }, company) {
+      const share = await createShare(company, dashboard._id);
+      await expectSuccess(createShareClient(share.token).execute());
+      const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
+      return makeRequest(events[0] as never);
+    },
+    isReachedBy: isReached,
+  });
 
 /** Access paths through sharing, grants, embeds and the portal, in which users of the company can see shared dashboards, too. */
 export const SHARING_PATHS: AccessPath[] = [
@@ -210,19 +211,15 @@ export const SHARING_PATHS: AccessPath[] = [
       makeGetRequest(`/api/v1/dashboards/${id}/${path}`),
     ),
   ),
-  {
-    resourceTitle: 'visualization',
+  makeDashboardPath({
+    kind: 'number',
     description: 'a parameter of it, among the candidates for embeds',
     routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
     extraActions: ['dashboards:share'],
     closingActions: SEE_ACTIONS,
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
-      const listCandidates = makeGetRequest(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: listCandidates };
-    },
+    ask: ({ dashboard }) => makeGetRequest(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`),
     isReachedBy: ({ body }) => body.records?.[0]?.slug === 'secret',
-  },
+  }),
   ...makeSharingPaths('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
     makePostRequest(CONTEXTS_PATH, { name: 'Circle', grants: [makeDashboardGrant(id)] }),
   ),
@@ -238,38 +235,28 @@ export const SHARING_PATHS: AccessPath[] = [
     (accessPath): AccessPath =>
       accessPath.resourceTitle === 'visualization' ? { ...accessPath, neededActions: [] } : accessPath,
   ),
-  {
-    resourceTitle: 'visualization',
+  makeVisualizationPath({
     description: 'granted by itself in a new context',
     routes: ['POST /api/v1/share-contexts'],
     neededActions: ['visualizations:share'],
     closingActions: GRANT_ACTIONS,
-    async createTarget(company) {
-      const { _id } = await createVisibleVisualization(company);
-      const grants = [{ target_type: 'visualization', target_id: _id, filter_policies: [] }];
-      return {
-        arn: makeResourceArn(company, 'visualization', _id),
-        ask: makePostRequest(CONTEXTS_PATH, { name: 'Circle', grants }),
-      };
+    async ask({ visualization }) {
+      const grants = [{ target_type: 'visualization', target_id: visualization._id, filter_policies: [] }];
+      return makePostRequest(CONTEXTS_PATH, { name: 'Circle', grants });
     },
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeVisualizationPath({
     description: 'granted by itself, and shown to a new member',
     routes: ['POST /api/v1/share-contexts/{id}/members'],
     neededActions: ['visualizations:share'],
     closingActions: GRANT_ACTIONS,
-    async createTarget(company) {
-      const { _id } = await createVisibleVisualization(company);
+    async ask({ visualization }, company) {
       const { id } = await createShareContext(company, [
-        { target_type: 'visualization', target_id: _id, filter_policies: [] },
+        { target_type: 'visualization', target_id: visualization._id, filter_policies: [] },
       ]);
-      return {
-        arn: makeResourceArn(company, 'visualization', _id),
-        ask: makePostRequest(`${CONTEXTS_PATH}/${id}/members`, GUEST_MEMBER),
-      };
+      return makePostRequest(`${CONTEXTS_PATH}/${id}/members`, GUEST_MEMBER);
     },
-  },
+  }),
   makeSharedDashboardPath('its context', 'GET /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>
     makeGetRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`),
   ),
@@ -315,18 +302,18 @@ export const SHARING_PATHS: AccessPath[] = [
       ['group', 'group', async (company: Company) => (await createConsoleGroup(company))._id],
     ] as const
   ).map(
-    ([thing, member_type, made]): AccessPath => ({
-      resourceTitle: thing,
+    ([resourceTitle, member_type, made]): AccessPath => ({
+      resourceTitle,
       description: 'made a member of a context',
       routes: ['POST /api/v1/share-contexts/{id}/members'],
       extraActions: SHARE_ACTIONS,
-      closingActions: [`${thing}s:get`],
+      closingActions: [`${resourceTitle}s:get`],
       async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
         const member_id = await made(company);
         const path = `${CONTEXTS_PATH}/${(await createContext(company, dashboard._id)).id}/members`;
         return {
-          arn: makeResourceArn(company, thing, member_id),
+          arn: makeResourceArn(company, resourceTitle, member_id),
           ask: makePostRequest(path, { member_type, member_id }),
         };
       },
@@ -335,35 +322,24 @@ export const SHARING_PATHS: AccessPath[] = [
   ...makeSharingPaths('embedded', ['POST /api/v1/embed/dashboards/{id}'], async (_, id) =>
     makePostRequest(`/api/v1/embed/dashboards/${id}`),
   ),
-  {
-    resourceTitle: 'visualization',
+  makeVisualizationPath({
     description: 'embedded by itself',
     routes: ['POST /api/v1/embed/visualizations/{id}'],
     neededActions: ['visualizations:share'],
     closingActions: GRANT_ACTIONS,
-    async createTarget(company) {
-      const { _id } = await createVisibleVisualization(company);
-      return {
-        arn: makeResourceArn(company, 'visualization', _id),
-        ask: makePostRequest(`/api/v1/embed/visualizations/${_id}`),
-      };
-    },
-  },
+    ask: ({ visualization }) => makePostRequest(`/api/v1/embed/visualizations/${visualization._id}`),
+  }),
   ...(['dashboard', 'visualization'] as const).flatMap((resourceKind) =>
-    ['token', resourceKind].map(
-      (by): AccessPath => ({
+    ['token', resourceKind].map((by) =>
+      makeDashboardPath({
         resourceTitle: resourceKind,
         description: `its embeds ended, by ${by === 'token' ? 'the id of a token' : 'its own id'}`,
         routes: ['POST /api/v1/embed/revoke'],
         neededActions: [`${resourceKind}s:share`],
         closingActions: [`${resourceKind}s:share`],
-        async createTarget(company) {
-          const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
+        async ask({ [resourceKind]: { _id } }, company) {
           const id = by === 'token' ? (await createEmbedRecord(company, `${resourceKind}s`, _id)).id : _id;
-          return {
-            arn: makeResourceArn(company, resourceKind, _id),
-            ask: makePostRequest('/api/v1/embed/revoke', { [`${by}_id`]: id }),
-          };
+          return makePostRequest('/api/v1/embed/revoke', { [`${by}_id`]: id });
         },
       }),
     ),
@@ -392,56 +368,49 @@ export const SHARING_PATHS: AccessPath[] = [
         ['of a rotated key', ROTATE_ROUTE, async () => rotateKey],
         ['of a deleted signing key', DELETE_KEY_ROUTE, makeKeyDeletion],
       ] as const
-    ).map(
-      ([which, route, make]): AccessPath => ({
+    ).map(([which, route, make]) =>
+      makeDashboardPath({
         resourceTitle: resourceKind,
         description: `among all that embeds ${which} show`,
         routes: [route],
         extraActions: SHARE_ACTIONS,
         closingActions: [`${resourceKind}s:share`],
         isClosedByAnyDeny: true,
-        async createTarget(company) {
-          const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
-          return { arn: makeResourceArn(company, resourceKind, _id), ask: await make(company) };
-        },
+        ask: (_, company) => make(company),
       }),
     ),
   ),
   // A key shows everything: whoever is denied any of it makes none.
-  ...(['dashboard', 'visualization'] as const).map(
-    (resourceKind): AccessPath => ({
+  ...(['dashboard', 'visualization'] as const).map((resourceKind) =>
+    makeDashboardPath({
       resourceTitle: resourceKind,
       description: 'among all that a signing key shows',
       routes: ['POST /api/v1/embed/signing-keys'],
       extraActions: SHARE_ACTIONS,
       closingActions: resourceKind === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
       isClosedByAnyDeny: true,
-      async createTarget(company) {
+      async ask(_, company) {
         await deleteSigningKeys(company);
-        const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
-        return { arn: makeResourceArn(company, resourceKind, _id), ask: makePostRequest(SIGNING_KEYS_PATH) };
+        return makePostRequest(SIGNING_KEYS_PATH);
       },
     }),
   ),
   makeShareEventPath('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) =>
     makeGetRequest(`${EVENTS_PATH}/${id}`),
   ),
-  {
-    resourceTitle: 'visualization',
+  makeDashboardPath({
     description: 'the event of a download',
     routes: ['GET /api/v1/share-events/{id}'],
     extraActions: SHARE_ACTIONS,
     closingActions: ['visualizations:share', 'visualizations:get'],
-    async createTarget(company) {
-      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+    async ask({ visualization, dashboard }, company) {
       const share = await createShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
       const query = `format=csv&visualization_id=${visualization._id}`;
       await expectSuccess(callApi('POST', `/api/v1/public/shares/${share.token}/execute?${query}`, { json: {} }));
       const [event] = await expectTypes(company, `share_id=${share.id}&type=share.downloaded`, ['share.downloaded']);
-      const arn = makeResourceArn(company, 'visualization', visualization._id);
-      return { arn, ask: makeGetRequest(`${EVENTS_PATH}/${event?.id}`) };
+      return makeGetRequest(`${EVENTS_PATH}/${event?.id}`);
     },
-  },
+  }),
   makeShareEventPath(
     'counted in analytics',
     'GET /api/v1/share-analytics',
@@ -464,37 +433,19 @@ export const SHARING_PATHS: AccessPath[] = [
   ...makePortalPaths('executed', PORTAL_EXECUTE_ROUTES, (path, context_id) =>
     makePostRequest(`${path}/execute`, { context_id }),
   ),
-  {
-    resourceTitle: 'visualization',
+  makeDashboardPath({
+    kind: 'number',
     description: 'a parameter of it, told by the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
     closingActions: SEE_ACTIONS,
-    async createTarget(company, caller) {
-      await caller.setStatements([makeAllow('*')]);
-      const { dashboard, visualization } = await createVisualizationOnDashboard(company, 'number');
-      const { id } = await createContext(company, dashboard._id);
-      await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
-      const json = { context_id: id, parameters: { secret: 3 } };
-      const executeDashboard = makePostRequest(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, json);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
-    },
+    ask: ({ dashboard }, company, caller) => makePortalExecution(dashboard, company, caller, { secret: 3 }),
     isReachedBy: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
-  },
-  {
-    resourceTitle: 'visualization',
+  }),
+  makeDashboardPath({
     description: 'on a dashboard that is executed in the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
     closingActions: SEE_ACTIONS,
-    async createTarget(company, caller) {
-      await caller.setStatements([makeAllow('*')]);
-      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
-      const { id } = await createContext(company, dashboard._id);
-      await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
-      const executeDashboard = makePostRequest(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, {
-        context_id: id,
-      });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
-    },
+    ask: ({ dashboard }, company, caller) => makePortalExecution(dashboard, company, caller),
     isReachedBy: hasRows,
-  },
+  }),
 ];

@@ -1,15 +1,12 @@
-import { afterAll, expect, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { postForm } from '../../oauth/support.ts';
 import { BASE_URL } from '../../support/api.ts';
-import { resetClock } from '../../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readLink, readNewestMail } from '../../support/mail.ts';
 import { expectSuccess, makeAllow } from '../../support/signed.ts';
 import { createSalesTable, postVisualization } from '../../visualizations/support.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 import { SECOND_FACTOR_STEPS, SESSION_STEPS, SIGN_IN_STEPS } from './sign-in.ts';
-
-afterAll(resetClock);
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 

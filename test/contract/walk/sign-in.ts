@@ -242,7 +242,7 @@ export const SESSION_STEPS: Step[] = [
   { route: 'GET /v1/company/exports/{export_id}', params: { export_id: 'export' } },
 ];
 
-/** Steps about the second factor. They are last, as the clock stands still from here on: a TOTP code is valid only once. */
+/** Steps about the second factor. Each goes further ahead of the time than the one before: a TOTP code is valid only once. */
 export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/2fa/setup',
@@ -273,7 +273,7 @@ export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/2fa/backup-codes',
     as: ({ storedValues }) => createCaller(storedValues.session as string),
-    prepareStep: async () => goToNextStep(),
+    prepareStep: async () => goToNextStep(2),
     json: ({ secret }) => ({ totp_token: computeCode(secret as string) }),
   },
   {

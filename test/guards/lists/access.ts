@@ -13,29 +13,24 @@ const WAITING_JOB_TESTS = ['test/http/waiting-jobs.test.ts'];
 /** Guards that prevent an isolate from using outdated cached access of a principal. */
 export const ACCESS_GUARDS = [
   ...makeGuards('src/http/authentication.ts', CACHED_PRINCIPAL_TESTS, [
-    { text: 'cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&', without: '', title: 'when its key expires' },
+    { text: 'cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&', title: 'when its key expires' },
     {
       text: '(await presentedCredential.matchesPrincipal(cachedPrincipal.knownPrincipal))',
       without: 'true',
       title: 'signed with its secret key',
     },
-    { text: 'gateResult.accessVersion !== null && ', without: '', tests: ACCESS_MODEL_TESTS },
-    {
-      text: ' && gateResult.accessVersion === cachedPrincipal.gateVersion',
-      without: '',
-      title: 'when its account is deactivated',
-    },
+    { text: 'gateResult.accessVersion !== null && ', tests: ACCESS_MODEL_TESTS },
+    { text: ' && gateResult.accessVersion === cachedPrincipal.gateVersion', title: 'when its account is deactivated' },
     {
       text: 'cachePrincipal(credential, currentPrincipal, null)',
       without: 'cachePrincipal(credential, currentPrincipal, answer.access)',
       tests: ACCESS_MODEL_TESTS,
     },
-    { text: 'if (nonce) throw replayUnknown().addCause(error);', without: '', title: 'refuses signed requests' },
+    { text: 'if (nonce) throw replayUnknown().addCause(error);', title: 'refuses signed requests' },
   ]),
   ...makeGuards('src/http/request-checks.ts', CACHED_PRINCIPAL_TESTS, [
     {
       text: "if (!isAddressAllowed && identified.status === 'fulfilled') await identified.value.uncount();",
-      without: '',
       title: 'takes back what it counted',
     },
   ]),
@@ -43,7 +38,6 @@ export const ACCESS_GUARDS = [
     {
       in: 'recheckRequest',
       text: 'await authorize(contract, recheckedContext, (name) => request.param(name));',
-      without: '',
       title: 'follows a Deny of the permission',
     },
   ]),
@@ -69,11 +63,7 @@ export const ACCESS_GUARDS = [
     'src/http/unknown-members.ts',
     ['test/http/unknown-members.test.ts'],
     [
-      {
-        text: 'await authorize(contract, ctx, (name) => params[name]);',
-        without: '',
-        title: 'if the caller may not read it',
-      },
+      { text: 'await authorize(contract, ctx, (name) => params[name]);', title: 'if the caller may not read it' },
       {
         text: 'counterpartObjects.some((counterpart) => areEqualValues(value, counterpart[name], isVolatile))',
         without: 'true',
@@ -84,7 +74,7 @@ export const ACCESS_GUARDS = [
   ...makeGuards(
     'src/http/waiting.ts',
     ['test/http/waiting.test.ts'],
-    [{ text: '  await releaseConnections();\n', without: '', title: 'releases its connections' }],
+    [{ text: '  await releaseConnections();\n', title: 'releases its connections' }],
   ),
   ...makeGuards('src/db/guarded-session.ts', GUARDED_SESSION_TESTS, [
     { text: 'touchesAccess(sql) ? changeStatement(statement, markStatement) : statement', without: 'statement' },
@@ -129,7 +119,7 @@ export const ACCESS_GUARDS = [
     },
   ]),
   ...makeGuards('src/db/dry-run-session.ts', REHEARSAL_TESTS, [
-    { text: ', { sql: FAILING_SQL, values: [] }', without: '', title: 'should roll it back does not fail' },
+    { text: ', { sql: FAILING_SQL, values: [] }', title: 'should roll it back does not fail' },
     { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
     {
       text: "if (isWriteStatement(sql)) refuseOutsideBatch(statement, 'What is rehearsed is written by `commit`.');",
@@ -138,21 +128,15 @@ export const ACCESS_GUARDS = [
     },
     {
       text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",
-      without: '',
       title: 'prepared before',
     },
   ]),
   ...makeGuards('src/http/idempotency.ts', DRY_RUN_TESTS, [
-    {
-      in: 'readKeyedRequest',
-      text: ' || isDryRun(c.req, contract)',
-      without: '',
-      title: 'ignores an idempotency key',
-    },
+    { in: 'readKeyedRequest', text: ' || isDryRun(c.req, contract)', title: 'ignores an idempotency key' },
   ]),
   ...makeGuards('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'exists (select * from now_counted except select * from was_counted)', without: 'false' },
-    { text: 'or exists (select * from was_counted except select * from now_counted)', without: '' },
+    { text: 'or exists (select * from was_counted except select * from now_counted)' },
     { text: 'exists (${sql})', without: 'false' },
   ]),
   ...makeGuards(
@@ -162,16 +146,16 @@ export const ACCESS_GUARDS = [
   ),
   ...makeGuards('src/objects/access-versions.ts', VERSION_TESTS, [
     { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
-    { text: ' || affected.includes(principal)', without: '' },
+    { text: ' || affected.includes(principal)' },
     { text: 'until <= now', without: 'false' },
     { text: ' WHERE id = ?', without: ' WHERE ? IS NOT NULL' },
     { text: '(affectsEverybody)', without: '(false)' },
-    { text: ' || this.#versions.size + affectedPrincipals.length > MAX_PRINCIPALS', without: '' },
+    { text: ' || this.#versions.size + affectedPrincipals.length > MAX_PRINCIPALS' },
     { text: 'this.#versions.size + affectedPrincipals.length', without: 'affectedPrincipals.length' },
-    { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else ", without: '' },
-    { text: "if (this.#epoch !== '') return;", without: '' },
-    { text: 'this.#epoch = crypto.randomUUID();', without: '' },
-    { text: 'this.#renew(affected);', without: '' },
+    { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else " },
+    { text: "if (this.#epoch !== '') return;" },
+    { text: 'this.#epoch = crypto.randomUUID();' },
+    { text: 'this.#renew(affected);' },
   ]),
   ...makeGuards('src/objects/change-access.ts', CACHED_PRINCIPAL_TESTS, [
     {
@@ -180,17 +164,13 @@ export const ACCESS_GUARDS = [
       tests: ['test/http/guarded-session.test.ts'],
       title: 'Durable Object',
     },
-    { text: 'throw accessNotChanged().addCause(error);', without: '', title: 'cannot be notified of a change' },
+    { text: 'throw accessNotChanged().addCause(error);', title: 'cannot be notified of a change' },
     { text: 'error instanceof Failure', without: 'true', title: 'as long as its outcome is unknown' },
-    { text: 'if (error instanceof Failure) await end();', without: '', title: 'again when it was refused' },
+    { text: 'if (error instanceof Failure) await end();', title: 'again when it was refused' },
     { text: 'await end();\n    return', without: 'return', tests: ACCESS_MODEL_TESTS },
   ]),
   ...makeGuards('src/db/last-uses.ts', CACHED_PRINCIPAL_TESTS, [
     { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no last use earlier than the recorded' },
-    {
-      text: ' and ${table.companyId} = used.company_id',
-      without: '',
-      title: 'no last use earlier than the recorded',
-    },
+    { text: ' and ${table.companyId} = used.company_id', title: 'no last use earlier than the recorded' },
   ]),
 ];

@@ -15,10 +15,10 @@ export const ACCOUNT_GUARDS = [
     { in: 'updateAccount', text: 'eq(accounts.isDefault, false)', without: 'undefined' },
     { in: 'updateAccount', text: 'eq(accounts.isActive, true)', without: 'undefined' },
     { in: 'softDeleteAccount', text: 'matchesUndeletedId(', without: 'matchesId(' },
-    { in: 'softDeleteAccount', text: 'eq(accounts.isDefault, false),', without: '' },
-    { in: 'softDeleteAccount', text: 'sql`${countAttachedUsers(companyId, id)} = 0`,', without: '' },
-    { in: 'softDeleteAccount', text: 'sql`${countAttachedServiceAccounts(companyId, id)} = 0`,', without: '' },
-    { in: 'undeleteAccount', text: ', isNotNull(accounts.deletedAt)', without: '' },
+    { in: 'softDeleteAccount', text: 'eq(accounts.isDefault, false),' },
+    { in: 'softDeleteAccount', text: 'sql`${countAttachedUsers(companyId, id)} = 0`,' },
+    { in: 'softDeleteAccount', text: 'sql`${countAttachedServiceAccounts(companyId, id)} = 0`,' },
+    { in: 'undeleteAccount', text: ', isNotNull(accounts.deletedAt)' },
   ]),
   ...makeGuards('drizzle/0000_identity.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `accounts_living_name`', without: 'INDEX `accounts_living_name`' },
@@ -30,6 +30,6 @@ export const ACCOUNT_GUARDS = [
     { in: 'updateServiceAccount', text: 'matchesUndeletedId(', without: 'matchesId(' },
     { in: 'softDeleteServiceAccount', text: 'matchesUndeletedId(', without: 'matchesId(' },
     { in: 'insertApiKey', text: 'matchesUndeletedId(', without: 'matchesId(' },
-    { in: 'deactivateKey', text: ', eq(apiKeys.isActive, true)', without: '' },
+    { in: 'deactivateKey', text: ', eq(apiKeys.isActive, true)' },
   ]),
 ];

@@ -4,19 +4,9 @@ const EXPORT_TESTS = ['test/company-exports/exports.test.ts'];
 
 export const COMPANY_EXPORT_GUARDS = [
   ...makeGuards('src/modules/company-exports/store.ts', EXPORT_TESTS, [
-    { in: 'insertExport', text: '.onConflictDoNothing()', without: '', title: 'at the same moment' },
-    {
-      in: 'giveUpExport',
-      text: 'isUnleased(companyExports, now),',
-      without: '',
-      title: 'only one queue delivery at a time',
-    },
-    {
-      in: 'giveUpExport',
-      text: 'gte(companyExports.tries, maxAttempts),',
-      without: '',
-      title: 'one zip archive of all data',
-    },
+    { in: 'insertExport', text: '.onConflictDoNothing()', title: 'at the same moment' },
+    { in: 'giveUpExport', text: 'isUnleased(companyExports, now),', title: 'only one queue delivery at a time' },
+    { in: 'giveUpExport', text: 'gte(companyExports.tries, maxAttempts),', title: 'one zip archive of all data' },
     {
       in: 'claimDueExports',
       text: 'or(eq(companyExports.forOperator, true), isCompanyActive(companyExports.companyId)) as SQL',

@@ -7,9 +7,9 @@ const RACE_TESTS = ['test/data-api/races.test.ts'];
 export const DATA_API_GUARDS = [
   ...makeGuards('src/modules/data-api/store.ts', RACE_TESTS, [
     { in: 'insertEndpoint', text: 'isPublishable(record)', without: 'sql`true`' },
-    { in: 'updateEndpoint', text: 'isPublishable(changedEndpoint),', without: '' },
-    { in: 'updateEndpoint', text: 'eq(vizApiEndpoints.version, version),', without: '' },
-    { in: 'isPublishable', text: ', not(hasFormatParameter)', without: '' },
+    { in: 'updateEndpoint', text: 'isPublishable(changedEndpoint),' },
+    { in: 'updateEndpoint', text: 'eq(vizApiEndpoints.version, version),' },
+    { in: 'isPublishable', text: ', not(hasFormatParameter)' },
   ]),
   ...makeGuards('src/modules/data-api/job-store.ts', JOB_TESTS, [
     {
@@ -24,39 +24,23 @@ export const DATA_API_GUARDS = [
       without: ' < ${maxRunningJobs + 1_000}`',
       title: 'two at a time',
     },
-    {
-      in: 'makeFreeSlotSql',
-      text: ', gt(dataJobs.dueAt, now)',
-      without: '',
-      title: 'two at a time',
-    },
-    { in: 'giveUpJob', text: ', isUnleased(dataJobs, now)', without: '', title: 'five attempts' },
-    { in: 'giveUpJob', text: ', gte(dataJobs.attempt, maxAttempts)', without: '', title: 'each format' },
+    { in: 'makeFreeSlotSql', text: ', gt(dataJobs.dueAt, now)', title: 'two at a time' },
+    { in: 'giveUpJob', text: ', isUnleased(dataJobs, now)', title: 'five attempts' },
+    { in: 'giveUpJob', text: ', gte(dataJobs.attempt, maxAttempts)', title: 'each format' },
   ]),
   ...makeGuards('src/db/job-leases.ts', JOB_TESTS, [
-    { in: 'claimJob', text: ', isUnleased(jobs, now)', without: '', title: 'is delivered twice at the same time' },
+    { in: 'claimJob', text: ', isUnleased(jobs, now)', title: 'is delivered twice at the same time' },
     {
       in: 'updateAttempt',
       text: 'isCurrentAttempt(jobs, attempt)',
       without: 'undefined',
       title: 'leaves the result to a later attempt',
     },
-    { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', without: '', title: 'five attempts' },
-    { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', without: '', title: 'five attempts' },
-    { in: 'isUnleased', text: ', lte(dueAt, now)', without: '', title: 'after an interruption' },
-    {
-      in: 'isCurrentAttempt',
-      text: ", eq(jobs.status, 'running')",
-      without: '',
-      tests: EXPORT_TESTS,
-      title: 'stays complete',
-    },
-    {
-      in: 'isCurrentAttempt',
-      text: ', eq(jobs.attempt, attempt)',
-      without: '',
-      title: 'leaves the result to a later attempt',
-    },
+    { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', title: 'five attempts' },
+    { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', title: 'five attempts' },
+    { in: 'isUnleased', text: ', lte(dueAt, now)', title: 'after an interruption' },
+    { in: 'isCurrentAttempt', text: ", eq(jobs.status, 'running')", tests: EXPORT_TESTS, title: 'stays complete' },
+    { in: 'isCurrentAttempt', text: ', eq(jobs.attempt, attempt)', title: 'leaves the result to a later attempt' },
   ]),
   ...makeGuards('src/modules/visualizations/store.ts', RACE_TESTS, [
     {
@@ -69,7 +53,6 @@ export const DATA_API_GUARDS = [
     { text: 'UNIQUE INDEX `viz_api_endpoints_slug`', without: 'INDEX `viz_api_endpoints_slug`' },
     {
       text: ',\n\tFOREIGN KEY (`visualization_id`) REFERENCES `visualizations`(`id`) ON UPDATE no action ON DELETE no action',
-      without: '',
     },
   ]),
 ];

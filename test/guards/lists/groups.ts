@@ -8,9 +8,9 @@ const LIMIT_TESTS = ['test/policies/limits.test.ts'];
 export const GROUP_AND_POLICY_GUARDS = [
   ...makeGuards('src/modules/groups/store.ts', RACE_TESTS, [
     { in: 'updateGroup', text: 'matchesUndeletedId(', without: 'matchesId(' },
-    { in: 'updateGroup', text: ', eq(groups.isGlobal, false)', without: '' },
+    { in: 'updateGroup', text: ', eq(groups.isGlobal, false)' },
     { in: 'softDeleteGroup', text: 'matchesUndeletedId(', without: 'matchesId(' },
-    { in: 'softDeleteGroup', text: ', eq(groups.isGlobal, false)', without: '' },
+    { in: 'softDeleteGroup', text: ', eq(groups.isGlobal, false)' },
     {
       in: 'makeClearGroupStatements',
       text: 'eq(groupBindings.groupId, id), isDeleted',
@@ -36,12 +36,11 @@ export const GROUP_AND_POLICY_GUARDS = [
       text: 'existsSql(serviceAccounts, matchesUndeletedId(serviceAccounts, companyId, principalId))',
       without: 'sql`true`',
     },
-    { in: 'insertBinding', text: 'isGroupNotDeleted(record.companyId, record.groupId),', without: '' },
-    { in: 'insertBinding', text: 'isPrincipalNotDeleted(record),', without: '' },
+    { in: 'insertBinding', text: 'isGroupNotDeleted(record.companyId, record.groupId),' },
+    { in: 'insertBinding', text: 'isPrincipalNotDeleted(record),' },
     {
       in: 'insertBinding',
       text: 'existsSql(accounts, matchesUndeletedId(accounts, record.companyId, record.accountId)),',
-      without: '',
     },
     { in: 'attachPolicy', text: 'isGroupNotDeleted(attachment.companyId, attachment.groupId),', without: 'sql`true`,' },
     {
@@ -53,20 +52,18 @@ export const GROUP_AND_POLICY_GUARDS = [
   ...makeGuards('src/modules/groups/permission-store.ts', RACE_TESTS, [
     { in: 'insertGroup', text: 'makeUniqueSlugSql(groups, record)', without: 'record.slug' },
     { in: 'insertGroup', text: ') = ${permissionIds.length}', without: ') >= 0' },
-    { in: 'insertGroupPermissions', text: ' and ${isGroupNotDeleted(companyId, groupId)}', without: '' },
-    { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },
+    { in: 'insertGroupPermissions', text: ' and ${isGroupNotDeleted(companyId, groupId)}' },
+    { in: 'insertGroupPermissions', text: '.onConflictDoNothing()' },
   ]),
   ...makeGuards('src/modules/groups/user-group-store.ts', DIRECTORY_TESTS, [
     {
       in: 'deleteUserMembers',
       text: 'isUserMembership(companyId, [groupId]), ',
-      without: '',
       title: 'and of other groups as they are',
     },
     {
       in: 'deleteUserMembers',
       text: ', inArray(groupBindings.principalId, makeIdListSql(userIds))',
-      without: '',
       title: 'are changed by PATCH',
     },
   ]),
@@ -77,8 +74,8 @@ export const GROUP_AND_POLICY_GUARDS = [
       without: '${name}',
       title: 'in another case',
     },
-    { in: 'makeNameUnlessTakenSql', text: 'ne(groups.id, id),', without: '', title: 'in another case' },
-    { in: 'makeNameUnlessTakenSql', text: 'isNull(groups.deletedAt),', without: '', title: 'in another case' },
+    { in: 'makeNameUnlessTakenSql', text: 'ne(groups.id, id),', title: 'in another case' },
+    { in: 'makeNameUnlessTakenSql', text: 'isNull(groups.deletedAt),', title: 'in another case' },
   ]),
   ...makeGuards('drizzle/0044_group-members-changed.sql', DIRECTORY_TESTS, [
     {
@@ -117,19 +114,16 @@ export const GROUP_AND_POLICY_GUARDS = [
     {
       in: 'insertMemberships',
       text: ' and ${groups.deletedAt} is null',
-      without: '',
       tests: [...RACE_TESTS, ...DIRECTORY_TESTS],
     },
     {
       in: 'insertMemberships',
       text: ' and ${users.deletedAt} is null',
-      without: '',
       tests: [...RACE_TESTS, ...DIRECTORY_TESTS],
     },
     {
       in: 'deleteUserFromGroups',
       text: 'isMembershipOfUser(companyId, userId), ',
-      without: '',
       tests: ['test/users/users.console.test.ts'],
       title: 'within the default account alone',
     },
@@ -160,12 +154,12 @@ export const GROUP_AND_POLICY_GUARDS = [
     { text: 'UNIQUE INDEX `policies_name`', without: 'INDEX `policies_name`', tests: POLICY_RACE_TESTS },
   ]),
   ...makeGuards('src/modules/policies/policy-store.ts', POLICY_RACE_TESTS, [
-    { in: 'updatePolicy', text: ', eq(policies.document, previousDocument)', without: '' },
-    { in: 'deletePolicy', text: ', not(existsSql(groupPolicies, isOfPolicy(companyId, id)))', without: '' },
+    { in: 'updatePolicy', text: ', eq(policies.document, previousDocument)' },
+    { in: 'deletePolicy', text: ', not(existsSql(groupPolicies, isOfPolicy(companyId, id)))' },
   ]),
   ...makeGuards('src/modules/legacy-permissions/store.ts', POLICY_RACE_TESTS, [
-    { in: 'updatePermission', text: 'eq(permissions.target, previousPermission.target),', without: '' },
-    { in: 'updatePermission', text: 'eq(permissions.actions, previousPermission.actions),', without: '' },
+    { in: 'updatePermission', text: 'eq(permissions.target, previousPermission.target),' },
+    { in: 'updatePermission', text: 'eq(permissions.actions, previousPermission.actions),' },
   ]),
   ...makeGuards('drizzle/0016_limit-policies.sql', LIMIT_TESTS, [
     { text: '> 50 BEGIN', without: '> 5000 BEGIN' },

@@ -11,16 +11,14 @@ export const ORGANIZATION_GUARDS = [
     {
       in: 'scheduleDeletion',
       text: ' or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)),',
-      without: '',
       title: 'is deleted once',
     },
     { in: 'scheduleDeletion', text: ', isNotErased', ...ERASURE_RACE_CASE },
-    { in: 'cancelDeletion', text: ' gt(companies.deletesAt, now),', without: '', title: 'its date has come' },
+    { in: 'cancelDeletion', text: ' gt(companies.deletesAt, now),', title: 'its date has come' },
     { in: 'cancelDeletion', text: ', isNotErased', ...ERASURE_RACE_CASE },
     {
       in: 'addDeletedCount',
       text: ', isNull(companyErasures.completedAt)',
-      without: '',
       title: 'is erased again to remove rows that were still being written during the first erasure',
     },
     {
@@ -31,11 +29,10 @@ export const ORGANIZATION_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/organizations/end/person-erasure-store.ts', PERSONAL_DATA_TESTS, [
-    { in: 'deleteInactiveUsers', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
+    { in: 'deleteInactiveUsers', text: ' eq(users.isActive, false),', title: 'activated meanwhile' },
     {
       in: 'replaceTexts',
       text: ', ...changedColumns.map(({ column, before }) => sql`${column} = ${before}`)',
-      without: '',
       title: 'keeps the changes that others make during the erasure',
     },
   ]),
@@ -72,6 +69,6 @@ export const ORGANIZATION_GUARDS = [
       without: 'const { storage } = this.ctx;\n    const fullRange',
       title: 'is erased again to remove rows that were still being written during the first erasure',
     },
-    { text: 'if (this.#isErased) return;', without: '', ...LATE_RECORD_CASE },
+    { text: 'if (this.#isErased) return;', ...LATE_RECORD_CASE },
   ]),
 ];

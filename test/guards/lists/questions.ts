@@ -13,20 +13,13 @@ export const QUESTION_GUARDS = [
     {
       in: 'replaceQuestion',
       text: 'eq(questions.version, row.version - 1),',
-      without: '',
       tests: ['test/contract/updates.test.ts'],
       title: 'verified-questions',
     },
-    {
-      in: 'replaceQuestion',
-      text: 'isRestored ? hasQuotaLeft(companyId) : undefined,',
-      without: '',
-      title: 'has a thousand',
-    },
+    { in: 'replaceQuestion', text: 'isRestored ? hasQuotaLeft(companyId) : undefined,', title: 'has a thousand' },
     {
       in: 'recordCheck',
       text: ', eq(questions.version, row.version)',
-      without: '',
       tests: RECHECK_TESTS,
       title: 'changed or archived meanwhile',
     },
@@ -36,28 +29,26 @@ export const QUESTION_GUARDS = [
     {
       in: 'deleteOldestQuestions',
       text: 'lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKeptQuestions}`),',
-      without: '',
       title: 'last ten thousand',
     },
-    { in: 'deleteQuestionsBefore', text: '.where(lt(asked.askedAt, cutoff))', without: '', title: 'after 90 days' },
+    { in: 'deleteQuestionsBefore', text: '.where(lt(asked.askedAt, cutoff))', title: 'after 90 days' },
     {
       in: 'deleteQuestionsBefore',
       text: 'inArray(',
       without: '((id, ids) => sql`${id} not in ${ids}`)(',
       title: 'after 90 days',
     },
-    { in: 'markAccepted', text: ', HAS_CHANGED_ROWS', without: '', title: 'only if that one was written' },
+    { in: 'markAccepted', text: ', HAS_CHANGED_ROWS', title: 'only if that one was written' },
   ]),
   ...makeGuards('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
     {
       in: 'validateQuery',
       text: "if (!mayReadTables(ctx, prepared.tables)) return { kind: 'refusal', reason: 'not_readable' };",
-      without: '',
       title: 'no values of tables',
     },
   ]),
   ...makeGuards('src/modules/knowledge/metrics/dimension-values.ts', ASK_TESTS, [
-    { in: 'sampleValues', text: ' && mayReadTables(ctx, sample.tables)', without: '', title: 'no values of tables' },
+    { in: 'sampleValues', text: ' && mayReadTables(ctx, sample.tables)', title: 'no values of tables' },
   ]),
   ...makeGuards('src/modules/outbox/store.ts', OUTBOX_TESTS, [
     {
@@ -67,21 +58,15 @@ export const QUESTION_GUARDS = [
       title: 'is stored once if the change is retried because a concurrent change came first',
     },
     { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'has no verified question' },
-    { in: 'claimDueMessages', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
+    { in: 'claimDueMessages', text: 'lte(outbox.dueAt, now), ', title: 'stored before the table changes' },
     {
       in: 'claimDueMessages',
       text: '.where(inArray(outbox.id, dueMessages))',
-      without: '',
       title: 'stored before the table changes',
     },
   ]),
   ...makeGuards('src/modules/managed-tables/changes.ts', OUTBOX_TESTS, [
-    {
-      in: 'runShapeChange',
-      text: '        await announcement;\n',
-      without: '',
-      title: 'stored before the table changes',
-    },
+    { in: 'runShapeChange', text: '        await announcement;\n', title: 'stored before the table changes' },
   ]),
   ...makeGuards('drizzle/0024_verify-questions-and-keep-messages.sql', VERIFIED_QUESTION_TESTS, [
     {

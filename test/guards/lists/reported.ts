@@ -5,10 +5,7 @@ export const BUG_FIX_GUARDS = [
   ...makeGuards(
     'src/index.ts',
     ['test/operations/deployed-worker.test.ts'],
-    [
-      { text: ', queue: consumeBatch', without: '' },
-      { text: ', scheduled: runScheduled', without: '' },
-    ],
+    [{ text: ', queue: consumeBatch' }, { text: ', scheduled: runScheduled' }],
   ),
   ...makeGuards(
     'src/modules/managed-database/data-changes.ts',
@@ -33,7 +30,7 @@ export const BUG_FIX_GUARDS = [
         text: 'compareValues(time, expectedText)',
         without: 'compareValues(time.slice(0, 23), expectedText.slice(0, 23))',
       },
-      { text: 'if (expectedText === undefined) return undefined;\n', without: '' },
+      { text: 'if (expectedText === undefined) return undefined;\n' },
     ],
   ),
   ...makeGuards(

@@ -7,26 +7,20 @@ const WAITING_UPLOAD_CASE = { without: '', title: 'stops waiting uploads' };
 /** Guards that leave the work of a suspended company waiting. */
 export const SUSPENSION_GUARDS = [
   ...makeGuards('src/modules/sessions/queries.ts', SUSPENSION_TESTS, [
-    { in: 'rotateSession', text: ' isCompanyActive(sessions.companyId),', without: '', title: 'refresh tokens' },
-    {
-      in: 'insertSession',
-      text: '      isCompanyActive(sql`${companyId}`),',
-      without: '',
-      title: 'just being created',
-    },
+    { in: 'rotateSession', text: ' isCompanyActive(sessions.companyId),', title: 'refresh tokens' },
+    { in: 'insertSession', text: '      isCompanyActive(sql`${companyId}`),', title: 'just being created' },
   ]),
   ...makeGuards('src/modules/sign-in/store.ts', SUSPENSION_TESTS, [
     {
       in: 'countTry',
       text: 'isCompanyActive(pendingSecondFactors.companyId),',
-      without: '',
       title: 'waits for a second factor',
     },
   ]),
   ...makeGuards(
     'src/modules/single-sign-on/store.ts',
     ['test/single-sign-on/oidc.console.test.ts'],
-    [{ in: 'consumeCode', text: ', isCompanyActive(ssoCodes.companyId)', without: '', title: 'keeps its code' }],
+    [{ in: 'consumeCode', text: ', isCompanyActive(ssoCodes.companyId)', title: 'keeps its code' }],
   ),
   ...makeGuards('src/modules/outbox/store.ts', SUSPENSION_TESTS, [
     { in: 'claimDueMessages', text: ', isCompanyActive(outbox.companyId)', ...WAITING_UPLOAD_CASE },
@@ -46,14 +40,9 @@ export const SUSPENSION_GUARDS = [
     { in: 'claimDueRows', text: ', isCompanyActive(managedDatabases.companyId)', ...WAITING_UPLOAD_CASE },
   ]),
   ...makeGuards('src/modules/uploads/load.ts', RUNNING_JOB_TESTS, [
-    {
-      in: 'continueLoad',
-      text: " || (await readCompanyState(ctx)) !== 'active'",
-      without: '',
-      title: 'publishes no row',
-    },
+    { in: 'continueLoad', text: " || (await readCompanyState(ctx)) !== 'active'", title: 'publishes no row' },
   ]),
   ...makeGuards('src/modules/company-exports/jobs.ts', RUNNING_JOB_TESTS, [
-    { text: ' || (await waitsForSuspension(this.#ctx, this.#job))', without: '', title: 'an export waits' },
+    { text: ' || (await waitsForSuspension(this.#ctx, this.#job))', title: 'an export waits' },
   ]),
 ];

@@ -36,7 +36,7 @@ const WORKBOOK_LIMIT_TESTS = ['test/uploads/workbook-limit.test.ts'];
 export const MANAGED_TABLE_GUARDS = [
   ...makeGuards('src/modules/uploads/workbook-limit.ts', WORKBOOK_LIMIT_TESTS, [
     { text: 'release = await largeWorkbookSemaphore.acquire();', without: 'release = () => undefined;' },
-    { text: '(release as ReleasePermit | null)?.();', without: '' },
+    { text: '(release as ReleasePermit | null)?.();' },
   ]),
   ...makeGuards(
     'src/modules/managed-tables/large-rows.ts',
@@ -53,7 +53,7 @@ export const MANAGED_TABLE_GUARDS = [
     'src/tenant-sql/rows.ts',
     ['test/versions/tables.test.ts'],
     [
-      { in: 'buildLockRow', text: ' FOR UPDATE', without: '' },
+      { in: 'buildLockRow', text: ' FOR UPDATE' },
       {
         in: 'buildLockRow',
         text: 'ROW EXCLUSIVE',
@@ -67,30 +67,29 @@ export const MANAGED_TABLE_GUARDS = [
     'src/modules/managed-tables/rows.ts',
     ['test/versions/tables.test.ts'],
     [
-      { in: 'updateRow', text: 'await requireRowVersion(tx, ctx, table, rowId);', without: '' },
-      { in: 'deleteRow', text: 'await requireRowVersion(tx, ctx, table, rowId);', without: '' },
+      { in: 'updateRow', text: 'await requireRowVersion(tx, ctx, table, rowId);' },
+      { in: 'deleteRow', text: 'await requireRowVersion(tx, ctx, table, rowId);' },
     ],
   ),
   ...makeGuards(
     'src/modules/managed-tables/change.ts',
     ['test/versions/tables.test.ts'],
-    [{ in: 'changeTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
+    [{ in: 'changeTable', text: 'await requireTableVersion(ctx, table);' }],
   ),
   ...makeGuards(
     'src/modules/managed-tables/service.ts',
     ['test/versions/tables.test.ts'],
-    [{ in: 'deleteTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
+    [{ in: 'deleteTable', text: 'await requireTableVersion(ctx, table);' }],
   ),
   ...makeGuards('src/modules/managed-database/store.ts', PROVISIONING_TESTS, [
-    { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
+    { in: 'ensureDatabase', text: '.onConflictDoNothing()' },
     {
       in: 'takeLease',
       text: ', or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))',
-      without: '',
       title: 'does not let another call take its lease',
     },
     { in: 'releaseLease', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
-    { in: 'storeReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
+    { in: 'storeReaderPassword', text: ', isNull(managedDatabases.readerPassword)' },
     { in: 'storeConnection', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
     {
       in: 'finishSweep',
@@ -102,24 +101,21 @@ export const MANAGED_TABLE_GUARDS = [
     {
       in: 'replaceEncryptedConnections',
       text: 'sql`${ownerConnection} is ${oldValues.ownerConnection}`,',
-      without: '',
       tests: RENEWAL_TESTS,
     },
     {
       in: 'replaceEncryptedConnections',
       text: 'sql`${readonlyConnection} is ${oldValues.readonlyConnection}`,',
-      without: '',
       tests: RENEWAL_TESTS,
     },
     {
       in: 'replaceEncryptedConnections',
       text: 'sql`${readerPassword} is ${oldValues.readerPassword}`,',
-      without: '',
       tests: RENEWAL_TESTS,
     },
   ]),
   ...makeGuards('src/modules/managed-database/data-changes.ts', DATABASE_WAKING_TESTS, [
-    { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'of unknown outcome' },
+    { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', title: 'of unknown outcome' },
   ]),
   ...makeGuards('src/modules/managed-database/data-versions.ts', DATABASE_WAKING_TESTS, [
     {
@@ -129,13 +125,12 @@ export const MANAGED_TABLE_GUARDS = [
     },
     {
       text: ' && this.#findLastChange(tables) <= version',
-      without: '',
       tests: ['test/managed-database/data-versions.test.ts'],
       title: 'exactly until',
     },
   ]),
   ...makeGuards('src/modules/managed-tables/changes.ts', DATABASE_WAKING_TESTS, [
-    { in: 'runChange', text: '        await awaitAnnouncements();\n', without: '', title: 'change is announced' },
+    { in: 'runChange', text: '        await awaitAnnouncements();\n', title: 'change is announced' },
   ]),
   ...makeGuards('drizzle/0000_identity.sql', PROVISIONING_TESTS, [
     {
@@ -145,7 +140,7 @@ export const MANAGED_TABLE_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/managed-tables/store.ts', TABLE_TESTS, [
-    { in: 'CURRENT_TABLE_CONDITION', text: ' AND deleted_at IS NULL', without: '' },
+    { in: 'CURRENT_TABLE_CONDITION', text: ' AND deleted_at IS NULL' },
     { in: 'LOCK_CLAUSES', text: "'FOR UPDATE'", without: "''" },
     { in: 'LOCK_CLAUSES', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOAD_TESTS },
     { in: 'LOCK_CLAUSES', text: "'FOR KEY SHARE'", without: "''" },
@@ -158,7 +153,6 @@ export const MANAGED_TABLE_GUARDS = [
     {
       in: 'resetRowCount',
       text: 'WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)',
-      without: '',
       tests: ROW_COUNT_TESTS,
       title: 'when the table is deleted, restored and truncated',
     },
@@ -189,14 +183,12 @@ export const MANAGED_TABLE_GUARDS = [
     {
       in: 'createIndex',
       text: 'await waitForTransactions(database, table.displayName, deadline, false);',
-      without: '',
       tests: BUSY_TABLE_TESTS,
       title: 'is refused as busy while other transactions are open',
     },
     {
       in: 'deleteIndex',
       text: 'await waitForTransactions(database, table.displayName, deadline, true);',
-      without: '',
       tests: BUSY_TABLE_TESTS,
       title: 'is not dropped while another transaction reads',
     },
@@ -209,8 +201,8 @@ export const MANAGED_TABLE_GUARDS = [
   ]),
   ...makeGuards('src/modules/managed-tables/cursor.ts', CURSOR_TESTS, [
     { in: 'formatPurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
-    { in: 'formatPurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
-    { in: 'formatPurpose', text: 'selection.search, ', without: '', title: 'is valid for its company' },
+    { in: 'formatPurpose', text: 'filters.toSorted(), ', title: 'is valid for its company' },
+    { in: 'formatPurpose', text: 'selection.search, ', title: 'is valid for its company' },
     { in: 'formatPurpose', text: 'parseColumnSort(sortBy)', without: 'null', title: 'is valid for its company' },
   ]),
   ...makeGuards('src/modules/managed-tables/page.ts', CURSOR_TESTS, [
@@ -228,7 +220,7 @@ export const MANAGED_TABLE_GUARDS = [
       tests: EXPORT_CHANGE_TESTS,
       title: 'values of an export have the type',
     },
-    { text: "isolation: 'repeatable read',", without: '', title: 'shows the rows of one moment' },
+    { text: "isolation: 'repeatable read',", title: 'shows the rows of one moment' },
   ]),
   ...makeGuards('src/modules/managed-tables/export-store.ts', EXPORT_TESTS, [
     {
@@ -241,12 +233,11 @@ export const MANAGED_TABLE_GUARDS = [
     {
       in: 'LOCK_EXPORT_SLOT_SQL',
       text: ' WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place)',
-      without: '',
       title: 'others of the company are read',
     },
   ]),
   ...makeGuards('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNT_TESTS, [
-    { text: ' FOR NO KEY UPDATE SKIP LOCKED', without: '', title: 'side by side' },
+    { text: ' FOR NO KEY UPDATE SKIP LOCKED', title: 'side by side' },
     {
       text: 'WHEN (NEW.count_version = OLD.count_version)',
       without: 'WHEN (false)',
@@ -271,7 +262,7 @@ export const MANAGED_TABLE_GUARDS = [
       tests: ['test/uploads/from-url.managed-tables.test.ts'],
       title: 'is cancelled before piece',
     },
-    { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
+    { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))" },
     {
       in: 'claimJob',
       text: ' < $5 AS may_run',
@@ -296,11 +287,10 @@ export const MANAGED_TABLE_GUARDS = [
     {
       in: 'buildGuardedAdvance',
       text: ' AND step = ${Math.trunc(step)}',
-      without: '',
       tests: DELIVERY_TESTS,
       title: 'loads each chunk once',
     },
-    { in: 'buildGuardedAdvance', text: ' FOR UPDATE', without: '' },
+    { in: 'buildGuardedAdvance', text: ' FOR UPDATE' },
     {
       in: 'finishAnalysis',
       text: ' AND step = $3',
@@ -324,7 +314,6 @@ export const MANAGED_TABLE_GUARDS = [
     {
       in: 'claimUpload',
       text: ' AND NOT is_finished',
-      without: '',
       tests: ['test/uploads/resumable.managed-tables.test.ts'],
       title: 'bytes of another type',
     },
@@ -349,7 +338,7 @@ export const MANAGED_TABLE_GUARDS = [
     },
     { in: 'saveClaimedProgress', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'wakes up late' },
     { in: 'endClaim', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'ends late' },
-    { in: 'finishUpload', text: ' AND NOT is_finished', without: '', title: 'has one job' },
+    { in: 'finishUpload', text: ' AND NOT is_finished', title: 'has one job' },
     {
       in: 'deleteUpload',
       text: ' AND updated_at > $4',
@@ -366,7 +355,6 @@ export const MANAGED_TABLE_GUARDS = [
   ...makeGuards('src/modules/uploads/sweep.ts', RESUMABLE_RACE_TESTS, [
     {
       text: 'if (unfinishedIds.has(id)) continue;',
-      without: '',
       title: 'keeps its files while bytes still arrive, even if it was begun more than a day ago',
     },
   ]),
@@ -379,18 +367,16 @@ export const MANAGED_TABLE_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/uploads/store.ts', UPLOAD_TESTS, [
-    { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACE_TESTS, title: 'keeps another delivery' },
+    { in: 'lockJob', text: ' FOR UPDATE', tests: UPLOAD_RACE_TESTS, title: 'keeps another delivery' },
     {
       in: 'confirmJob',
       text: " AND status = 'waiting_confirm'",
-      without: '',
       tests: UPLOAD_RACE_TESTS,
       title: 'the confirmation of an upload job',
     },
     {
       in: 'startReanalysis',
       text: " AND status = 'waiting_confirm'",
-      without: '',
       tests: REANALYSIS_TESTS,
       title: 'comes just before it',
     },
@@ -400,17 +386,11 @@ export const MANAGED_TABLE_GUARDS = [
     { text: '!areColumnsUnchanged', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'columns of its table' },
   ]),
   ...makeGuards('src/modules/uploads/load-store.ts', UNDO_RACE_TESTS, [
-    { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another undo waiting' },
-    {
-      in: 'selectLastLoad',
-      text: ' AND undone_at IS NULL',
-      without: '',
-      tests: UNDO_TESTS,
-      title: 'one after the other',
-    },
+    { in: 'lockLoad', text: ' FOR UPDATE', title: 'keeps another undo waiting' },
+    { in: 'selectLastLoad', text: ' AND undone_at IS NULL', tests: UNDO_TESTS, title: 'one after the other' },
   ]),
   ...makeGuards('src/modules/uploads/upsert.ts', UPSERT_TESTS, [
-    { text: 'await tx.execute(buildLockAgainstWrites(table.displayName));', without: '', title: 'meanwhile' },
+    { text: 'await tx.execute(buildLockAgainstWrites(table.displayName));', title: 'meanwhile' },
   ]),
   ...makeGuards('src/modules/managed-tables/indexes.ts', UPSERT_TESTS, [
     {
@@ -424,7 +404,7 @@ export const MANAGED_TABLE_GUARDS = [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
     { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
-    { text: ' || load.evolved', without: '', tests: EVOLUTION_TESTS, title: 'is undone before an insert' },
+    { text: ' || load.evolved', tests: EVOLUTION_TESTS, title: 'is undone before an insert' },
     { text: 'load.loadNumber > limit.loadNumber', without: 'true', title: 'first, and otherwise succeeds' },
     {
       text: 'await tx.execute(buildLockKeptRows(load.jobId))',
@@ -442,7 +422,6 @@ export const MANAGED_TABLE_GUARDS = [
       {
         in: 'migrateDatabase',
         text: "await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK_KEY]);",
-        without: '',
         title: 'run once, however many',
       },
     ],

@@ -17,7 +17,7 @@ export const USAGE_GUARDS = [
     },
   ]),
   ...makeGuards('drizzle/0035_usage-and-quotas.sql', QUOTA_TESTS, [
-    { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts per day' },
+    { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', title: 'counts per day' },
   ]),
   ...makeGuards('src/modules/usage/queries.ts', QUOTA_TESTS, [
     {
@@ -30,23 +30,12 @@ export const USAGE_GUARDS = [
   ...makeGuards(
     'src/modules/schedules/run-store.ts',
     ['test/usage/days.test.ts'],
-    [
-      {
-        in: 'beginDelivery',
-        text: '        mayMail({ companyId, at: now }),\n',
-        without: '',
-        title: 'viewers and schedules',
-      },
-    ],
+    [{ in: 'beginDelivery', text: '        mayMail({ companyId, at: now }),\n', title: 'viewers and schedules' }],
   ),
   ...makeGuards('src/modules/managed-tables/table-quota.ts', QUOTA_TESTS, [
-    { text: ', `pg_advisory_xact_lock(${MEASURE_LOCK_KEY})`', without: '', title: 'two tables at once' },
-    { text: ', `pg_advisory_xact_lock${mode}(${SPACE_LOCK_KEY})`', without: '', title: 'let ' },
-    {
-      text: '        await tx.query(`SELECT pg_advisory_lock${mode}(${SPACE_LOCK_KEY})`);\n',
-      without: '',
-      title: 'let ',
-    },
+    { text: ', `pg_advisory_xact_lock(${MEASURE_LOCK_KEY})`', title: 'two tables at once' },
+    { text: ', `pg_advisory_xact_lock${mode}(${SPACE_LOCK_KEY})`', title: 'let ' },
+    { text: '        await tx.query(`SELECT pg_advisory_lock${mode}(${SPACE_LOCK_KEY})`);\n', title: 'let ' },
     { text: 'error.mayFitAlone', without: 'false', title: 'let ' },
     {
       text: ' || !hasOtherChanges',
@@ -56,21 +45,15 @@ export const USAGE_GUARDS = [
     {
       in: 'measureCommittedBytes',
       text: ', `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`',
-      without: '',
       title: 'do not count uncommitted rows of other transactions when an index is built',
     },
   ]),
   ...makeGuards('src/modules/managed-tables/indexes.ts', QUOTA_TESTS, [
-    {
-      text: '    if (quota) await requireWithinTableQuota(ctx, database, quota);\n',
-      without: '',
-      title: 'two indexes',
-    },
+    { text: '    if (quota) await requireWithinTableQuota(ctx, database, quota);\n', title: 'two indexes' },
   ]),
   ...makeGuards('src/modules/uploads/file-quota.ts', QUOTA_TESTS, [
     {
       text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK_ID]);\n",
-      without: '',
       title: 'two files at once',
     },
   ]),

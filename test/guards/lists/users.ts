@@ -11,7 +11,7 @@ export const USER_AND_INVITATION_GUARDS = [
   ...makeGuards(
     'src/modules/companies/store.ts',
     ['test/companies/branding.console.test.ts'],
-    [{ in: 'updateBranding', text: ', eq(companies.branding, storedBranding)', without: '', title: 'half of it' }],
+    [{ in: 'updateBranding', text: ', eq(companies.branding, storedBranding)', title: 'half of it' }],
   ),
   ...makeGuards(
     'src/modules/companies/store.ts',
@@ -20,33 +20,25 @@ export const USER_AND_INVITATION_GUARDS = [
       {
         in: 'updateSettings',
         text: ', mustKeepSignInRules ? hasSignInRules(changes) : undefined',
-        without: '',
         title: 'sent back as they were read',
       },
     ],
   ),
   ...makeGuards('src/modules/users/store.ts', USER_RACE_TESTS, [
-    { in: 'recordSignIn', text: ', HAS_CHANGED_ROWS', without: '', tests: SIGN_IN_RACE_TESTS },
+    { in: 'recordSignIn', text: ', HAS_CHANGED_ROWS', tests: SIGN_IN_RACE_TESTS },
     {
       in: 'endInvitation',
       text: ', HAS_CHANGED_ROWS',
-      without: '',
       tests: ['test/directory/users.directory.test.ts'],
       title: 'to inactive ends the invitation',
     },
     {
       in: 'upgradePasswordHash',
       text: ', eq(users.passwordHash, user.passwordHash as string)',
-      without: '',
       tests: OVERTAKEN_SIGN_IN_TESTS,
     },
     { in: 'setPassword', text: 'matchesUndeletedId(', without: 'matchesId(', tests: SIGN_IN_RACE_TESTS },
-    {
-      in: 'setPassword',
-      text: ', eq(users.passwordHash, user.passwordHash as string)',
-      without: '',
-      tests: SIGN_IN_RACE_TESTS,
-    },
+    { in: 'setPassword', text: ', eq(users.passwordHash, user.passwordHash as string)', tests: SIGN_IN_RACE_TESTS },
     {
       in: 'endPasswordResets',
       text: 'existsSql(users, matchesId(users, companyId, id), eq(users.email, email))',
@@ -58,8 +50,8 @@ export const USER_AND_INVITATION_GUARDS = [
     { in: 'updateUser', text: 'eq(users.isOwner, false)', without: 'undefined' },
     { in: 'updateUser', text: 'isNotNull(users.activatedAt)', without: 'undefined' },
     { in: 'softDeleteUser', text: 'matchesUndeletedId(', without: 'matchesId(' },
-    { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
-    { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)', without: '' },
+    { in: 'softDeleteUser', text: ', eq(users.isOwner, false)' },
+    { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)' },
   ]),
   ...makeGuards('src/modules/users/service.ts', DIRECTORY_TESTS, [
     {
@@ -81,18 +73,14 @@ export const USER_AND_INVITATION_GUARDS = [
       text: 'case when ${isMailed} then ${record.digest} else ${invitations.digest} end',
       without: '${record.digest}',
     },
-    { in: 'updateInvitedUser', text: ', isNull(users.activatedAt)', without: '' },
-    { in: 'prepareAcceptance', text: ', isNull(users.activatedAt)', without: '' },
-    { in: 'prepareAcceptance', text: ', isNull(users.deletedAt)', without: '' },
-    { in: 'prepareAcceptance', text: ', HAS_CHANGED_ROWS', without: '' },
+    { in: 'updateInvitedUser', text: ', isNull(users.activatedAt)' },
+    { in: 'prepareAcceptance', text: ', isNull(users.activatedAt)' },
+    { in: 'prepareAcceptance', text: ', isNull(users.deletedAt)' },
+    { in: 'prepareAcceptance', text: ', HAS_CHANGED_ROWS' },
   ]),
   ...makeGuards('drizzle/0000_identity.sql', USER_RACE_TESTS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },
-    {
-      text: 'UNIQUE INDEX `companies_slug`',
-      without: 'INDEX `companies_slug`',
-      tests: USER_RACE_TESTS,
-    },
+    { text: 'UNIQUE INDEX `companies_slug`', without: 'INDEX `companies_slug`', tests: USER_RACE_TESTS },
   ]),
   ...makeGuards('drizzle/0003_user_counts.sql', STORED_COUNT_TESTS, [
     { text: 'AFTER INSERT ON `users`', without: 'AFTER INSERT ON `users` WHEN 0' },

@@ -35,7 +35,6 @@ export const WEBHOOK_GUARDS = [
     {
       in: 'deleteEvents',
       text: ' and read.value ->> 1 = ${events.record}',
-      without: '',
       tests: PERSONAL_DATA_TESTS,
       title: 'being handed out',
     },
@@ -67,18 +66,12 @@ export const WEBHOOK_GUARDS = [
     {
       in: 'recordLateKeys',
       text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',
-      without: '',
       title: 'not reached yet',
     },
   ]),
   ...makeGuards('src/db/webhook-endpoints.ts', RACE_TESTS, [
-    {
-      in: 'disableEndpoint',
-      text: "        eq(webhookEndpoints.status, 'active'),\n",
-      without: '',
-      title: 'paused meanwhile',
-    },
-    { in: 'disableEndpoint', text: '        eq(webhookEndpoints.url, url),\n', without: '', title: 'a new address' },
+    { in: 'disableEndpoint', text: "        eq(webhookEndpoints.status, 'active'),\n", title: 'paused meanwhile' },
+    { in: 'disableEndpoint', text: '        eq(webhookEndpoints.url, url),\n', title: 'a new address' },
   ]),
   ...makeGuards(
     'src/platform/outside-fetch.ts',

@@ -1,11 +1,11 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
-import { type Company, createProvisionedCompany } from '../../support/companies.ts';
+import { createProvisionedCompany } from '../../support/companies.ts';
 import { readRecords } from '../../support/log.ts';
 import {
   createAllowedAccount,
@@ -14,15 +14,10 @@ import {
   makeAllow,
   type ServiceAccount,
 } from '../../support/signed.ts';
-import { type Agent, createAgent, readFailure } from './support.ts';
+import { createAgent, readFailure } from './support.ts';
 
-let company: Company;
-let owner: Agent;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  owner = createAgent(`Bearer ${company.token}`);
-});
+const company = await createProvisionedCompany();
+const owner = createAgent(`Bearer ${company.token}`);
 
 const makeInitialize = (protocolVersion: unknown) => ({
   protocolVersion,
@@ -287,11 +282,9 @@ describe('the result of a tool', () => {
   });
 });
 
+const serviceAccount = await createAllowedAccount(company, makeAllow('managed-tables:list'));
+
 describe('a caller of /mcp', () => {
-  let serviceAccount: ServiceAccount;
-  beforeAll(async () => {
-    serviceAccount = await createAllowedAccount(company, makeAllow('managed-tables:list'));
-  });
   const createKeyAgent = ({ key }: ServiceAccount, secret = key.secret_key) =>
     createAgent(`Bearer ${key.access_key}:${secret}`);
 

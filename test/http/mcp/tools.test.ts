@@ -1,41 +1,34 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AGENT_TOOLS, SURFACES } from '../../../src/app.ts';
 import { getAction } from '../../../src/http/endpoint.ts';
 import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { createSalesDashboard } from '../../shares/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { findMismatches } from '../../support/conformity.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createSalesTable } from '../../visualizations/support.ts';
-import { type Agent, createAgent, readFailure } from './support.ts';
+import { createAgent, readFailure } from './support.ts';
 
 const { tools: TOOLS } = AGENT_TOOLS;
 const QUESTION = 'How much does each shire sell?';
 
-let company: Company;
-let table: string;
-let dashboard: string;
-let owner: Agent;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  owner = createAgent(`Bearer ${company.token}`);
-  table = await createSalesTable(company);
-  const salesData = await createSalesDashboard(company);
-  dashboard = salesData.dashboard._id;
-  const concept = await createConcept(company.as, { name: 'Sale', description: 'What was sold.', status: 'active' });
-  await createConcept(company.as, { name: 'Sale of drafts', status: 'draft' });
-  const itemMaker = createItemMaker(
-    () => company.as,
-    () => concept,
-  );
-  await itemMaker.metric('Turnover', { formula: 'sum(sales.amount)', mapped_tables: ['sales'] });
-  await itemMaker.dimension('Shire', { formula: 'sales.region', mapped_tables: ['sales'] });
-  const verifiedQuestion = { question: QUESTION, query: { metrics: ['Turnover'], dimensions: ['Shire'] } };
-  await expectSuccess(company.as.post('/api/v1/domain-knowledge/verified-questions', { json: verifiedQuestion }));
-});
+const company = await createProvisionedCompany();
+const owner = createAgent(`Bearer ${company.token}`);
+const table = await createSalesTable(company);
+const salesData = await createSalesDashboard(company);
+const dashboard = salesData.dashboard._id;
+const concept = await createConcept(company.as, { name: 'Sale', description: 'What was sold.', status: 'active' });
+await createConcept(company.as, { name: 'Sale of drafts', status: 'draft' });
+const itemMaker = createItemMaker(
+  () => company.as,
+  () => concept,
+);
+await itemMaker.metric('Turnover', { formula: 'sum(sales.amount)', mapped_tables: ['sales'] });
+await itemMaker.dimension('Shire', { formula: 'sales.region', mapped_tables: ['sales'] });
+const verifiedQuestion = { question: QUESTION, query: { metrics: ['Turnover'], dimensions: ['Shire'] } };
+await expectSuccess(company.as.post('/api/v1/domain-knowledge/verified-questions', { json: verifiedQuestion }));
 
 describe('tools/list', () => {
   it('lists each tool as read-only, with its input schema, and no names of the company’s data', async () => {

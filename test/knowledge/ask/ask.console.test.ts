@@ -1,21 +1,15 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { resetClock, stopClockAt } from '../../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createModel, NO_MODEL_ENV } from '../model.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, makeClarification, REFUSAL, readPrompt } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-let orderData: Awaited<ReturnType<typeof createOrders>>;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  orderData = await createOrders(company);
-}, 60_000);
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const orderData = await createOrders(company);
 
 const verifyQuestion = (question: string, query: Record<string, unknown>) =>
   expectSuccess(ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query } }));
@@ -170,11 +164,8 @@ describe('a question that is sent to a model', () => {
     });
     const model = await createModel(REFUSAL);
     stopClockAt(Date.parse('2024-05-06T07:08:09Z'));
-    try {
-      await askQuestion(ownerCaller, 'Receita de Recife?', model.env);
-    } finally {
-      resetClock();
-    }
+    await askQuestion(ownerCaller, 'Receita de Recife?', model.env);
+    resetClock();
     const { system, user, format } = await readPrompt(model);
     for (const expectedText of [
       'Receita de Recife?',

@@ -1,24 +1,18 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { advanceClock, resetClock, runScheduled } from '../../support/clock.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { describe, expect, it } from 'vitest';
+import { advanceClock, runScheduled } from '../../support/clock.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { countRows, sendDuringRace } from '../../support/race.ts';
+import { countRows, runSql, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createModel, NO_MODEL_ENV } from '../model.ts';
 import { KNOWLEDGE_PATH, makeName, UNKNOWN_ID } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, REFUSAL } from './support.ts';
 
 const ASKED_PATH = `${KNOWLEDGE_PATH}/questions`;
-let company: Company;
-let ownerCaller: Company['as'];
-let orderData: Awaited<ReturnType<typeof createOrders>>;
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  orderData = await createOrders(company);
-}, 60_000);
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const orderData = await createOrders(company);
 
 const acceptQuestion = (id: string, env: Record<string, string> = {}) =>
   ownerCaller.post(`${ASKED_PATH}/${id}/accept`, { env });
@@ -120,44 +114,43 @@ describe('an asked question', () => {
             json: { question: makeName('One'), query: { metrics: ['Orders'] } },
           }),
         );
-        await env.CONTROL_DB.prepare(
+        await runSql(
           `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
            insert into knowledge_verified_questions
            select id || '-' || i, company_id, question, question_key || ' ' || i, query, status, stale_reason, version,
              verified_by, verified_at, last_checked_at, created_at, updated_at
            from knowledge_verified_questions, n where id = ?`,
-        )
-          .bind(_id)
-          .run();
+          _id,
+        );
       },
       (racingEnv) => acceptQuestion(body.question_id, racingEnv),
     );
     expect(readStatusAndCode(await failedAcceptance)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
     expect((await readNewest()).accepted_as).toBeNull();
-    await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
+    await runSql(`delete from knowledge_verified_questions where id like '%-%'`);
   });
 
   it('is kept while it is among the last ten thousand of its company, and then deleted', async () => {
     const { body } = await askQuestion(ownerCaller, 'The first?', (await createModel(REFUSAL)).env);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
-    )
-      .bind(company.id, body.question_id)
-      .run();
+      company.id,
+      body.question_id,
+    );
     const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
-    await env.CONTROL_DB.prepare(`update knowledge_asked_questions set number = 1 where id = ?`)
-      .bind(body.question_id)
-      .run();
+    await runSql(`update knowledge_asked_questions set number = 1 where id = ?`, body.question_id);
     const insertQuestions = (number: number) =>
-      env.CONTROL_DB.prepare(
+      runSql(
         `insert into knowledge_asked_questions select id || '-', company_id, ?, question, asked_by, asked_at, kind, query,
            explanation, verified_question_id, accepted_as, model, usage from knowledge_asked_questions where id = ?`,
-      )
-        .bind(number, body.question_id)
-        .run();
-    await env.CONTROL_DB.prepare('delete from knowledge_asked_questions where company_id = ? and id <> ?')
-      .bind(company.id, body.question_id)
-      .run();
+        number,
+        body.question_id,
+      );
+    await runSql(
+      'delete from knowledge_asked_questions where company_id = ? and id <> ?',
+      company.id,
+      body.question_id,
+    );
     await insertQuestions(9_999);
     await askQuestion(ownerCaller, 'The last?', (await createModel(REFUSAL)).env);
     expect(await countStored()).toBe(1);
@@ -166,54 +159,42 @@ describe('an asked question', () => {
   });
 });
 
-describe('asking a question', () => {
-  it('is limited per minute and principal if a model is called', async () => {
-    const other = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    const model = await createModel(makeAnswer({}));
-    const limitedEnv = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
-    const question = makeName('Free');
-    await expectSuccess(
-      ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
-    );
-    expect((await askQuestion(other.as, 'One?', limitedEnv)).status).toBe(200);
-    // One that comes in between counts.
-    const lateAnswer = await sendDuringRace(
-      /^insert into "knowledge_asked_questions"/,
-      () => expectSuccess(askQuestion(other.as, 'Two?', limitedEnv)),
-      (racingEnv) => askQuestion(other.as, 'Three?', { ...limitedEnv, ...racingEnv }),
-    );
-    expect([lateAnswer.status, lateAnswer.body.error, lateAnswer.headers.get('retry-after')]).toEqual([
-      429,
-      'RateLimitExceeded',
-      '60',
-    ]);
-    expect((await askQuestion(other.as, question, limitedEnv)).status).toBe(200);
-    const otherUser = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    expect((await askQuestion(otherUser.as, 'One?', limitedEnv)).status).toBe(200);
-    try {
-      advanceClock(61_000);
-      expect((await askQuestion(other.as, 'Three?', limitedEnv)).status).toBe(200);
-    } finally {
-      resetClock();
-    }
-  });
+it('asking a question is limited per minute and principal if a model is called', async () => {
+  const other = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+  const model = await createModel(makeAnswer({}));
+  const limitedEnv = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
+  const question = makeName('Free');
+  await expectSuccess(
+    ownerCaller.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
+  );
+  expect((await askQuestion(other.as, 'One?', limitedEnv)).status).toBe(200);
+  // One that comes in between counts.
+  const lateAnswer = await sendDuringRace(
+    /^insert into "knowledge_asked_questions"/,
+    () => expectSuccess(askQuestion(other.as, 'Two?', limitedEnv)),
+    (racingEnv) => askQuestion(other.as, 'Three?', { ...limitedEnv, ...racingEnv }),
+  );
+  expect([lateAnswer.status, lateAnswer.body.error, lateAnswer.headers.get('retry-after')]).toEqual([
+    429,
+    'RateLimitExceeded',
+    '60',
+  ]);
+  expect((await askQuestion(other.as, question, limitedEnv)).status).toBe(200);
+  const otherUser = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+  expect((await askQuestion(otherUser.as, 'One?', limitedEnv)).status).toBe(200);
+  advanceClock(61_000);
+  expect((await askQuestion(other.as, 'Three?', limitedEnv)).status).toBe(200);
 });
 
-describe('an old question', () => {
-  it('is deleted after 90 days', async () => {
-    // Of a company of its own: sessions end meanwhile.
-    const other = await createProvisionedCompany();
-    const { body } = await askQuestion(other.as, 'How old?', (await createModel(REFUSAL)).env);
-    const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
-    try {
-      advanceClock(89 * 86_400_000);
-      await runScheduled();
-      expect(await countStored()).toBe(1);
-      advanceClock(91 * 86_400_000);
-      await runScheduled();
-      expect(await countStored()).toBe(0);
-    } finally {
-      resetClock();
-    }
-  });
+it('an old question is deleted after 90 days', async () => {
+  // Of a company of its own: sessions end meanwhile.
+  const other = await createProvisionedCompany();
+  const { body } = await askQuestion(other.as, 'How old?', (await createModel(REFUSAL)).env);
+  const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
+  advanceClock(89 * 86_400_000);
+  await runScheduled();
+  expect(await countStored()).toBe(1);
+  advanceClock(91 * 86_400_000);
+  await runScheduled();
+  expect(await countStored()).toBe(0);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
@@ -96,12 +96,9 @@ async function createKnowledge({ as }: Company): Promise<void> {
   );
 }
 
-let company: Company;
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  await createTables(company);
-  await createKnowledge(company);
-});
+const company = await createProvisionedCompany();
+await createTables(company);
+await createKnowledge(company);
 
 async function createEmptyCompany(): Promise<Company> {
   const emptyCompany = await createProvisionedCompany();

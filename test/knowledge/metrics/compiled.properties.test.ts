@@ -1,12 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import { type CompiledQuery, compileQuery } from '../../../src/modules/knowledge/metrics/compile.ts';
 import type { SemanticItem } from '../../../src/modules/knowledge/metrics/definition.ts';
 import type { Table } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { MetricModel } from '../../../src/modules/knowledge/metrics/model.ts';
-import type { TenantSql } from '../../../src/tenant-sql/client.ts';
 import { createTenant } from '../../support/tenant.ts';
 import {
   COLUMNS,
@@ -30,10 +29,7 @@ import {
 const QUERIES_PER_SET = 50;
 const SET_COUNT = 50;
 
-let owner: TenantSql;
-beforeAll(async () => {
-  owner = (await createTenant(newId(Date.now()))).openOwnerSql();
-});
+const owner = (await createTenant(newId(Date.now()))).openOwnerSql();
 afterAll(() => owner.close());
 
 const toTable = ({ name, uniqueColumns: unique }: OracleTable): Table => ({

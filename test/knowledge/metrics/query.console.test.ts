@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { runBeforeNextStatement } from '../../support/tunnel.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createItemMaker, insertRows, queryMetrics } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-let concept: string;
 const { metric, dimension, mapping } = createItemMaker(
   () => ownerCaller,
   () => concept,
@@ -19,63 +16,61 @@ const { metric, dimension, mapping } = createItemMaker(
 const tables: Record<string, string> = {};
 const items: Record<string, string> = {};
 
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  concept = await createConcept(ownerCaller);
-  tables.customers = await createTable(ownerCaller, 'customers', [
-    column('name'),
-    column('city'),
-    column('code', 'integer'),
-  ]);
-  tables.orders = await createTable(ownerCaller, 'orders', [
-    column('customer_id'),
-    column('total', 'decimal'),
-    column('status'),
-    column('day', 'date'),
-    column('at', 'datetime'),
-    column('gift', 'boolean'),
-  ]);
-  tables.refunds = await createTable(ownerCaller, 'refunds', [column('order_id'), column('amount', 'decimal')]);
-  const [ana, bia, rio] = (await insertRows(ownerCaller, tables.customers, [
-    { name: 'Ana', city: 'Recife', code: 1 },
-    { name: 'Bia', city: 'Olinda', code: 2 },
-    { name: 'Rio', city: null, code: 3 },
-  ])) as [string, string, string];
-  const orderIds = await insertRows(ownerCaller, tables.orders, [
-    { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
-    { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
-    { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
-    { customer_id: rio, total: 7, status: 'paid', day: '2024-02-29', at: '2024-02-29T10:00:00Z', gift: false },
-    { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
-  ]);
-  await insertRows(ownerCaller, tables.refunds, [
-    { order_id: orderIds[0], amount: 10 },
-    { order_id: orderIds[0], amount: 5 },
-    { order_id: orderIds[3], amount: 7 },
-    { order_id: null, amount: 2 },
-  ]);
-  await mapping('Joins', {
-    mapped_relations: ['orders.customer_id = customers.id', 'refunds.order_id = orders.id'],
-  });
-  items.revenue = await metric('Revenue', { formula: 'sum(orders.total)', mapped_tables: ['orders'] });
-  items.paid = await metric('Paid', {
-    formula: 'sum(orders.total)',
-    mapped_tables: ['orders'],
-    filters: ["orders.status = 'paid'"],
-  });
-  items.orders = await metric('Orders', { aggregation: 'count', mapped_tables: ['orders'] });
-  items.refunded = await metric('Refunded', { aggregation: 'sum', mapped_columns: ['refunds.amount'] });
-  items.refunds = await metric('Refunds', { formula: 'count(refunds.id)', mapped_tables: ['refunds'] });
-  items.average = await metric('Average order', { formula: '{{Revenue}} / {{orders}}' });
-  items.rate = await metric('Refund rate', { formula: '{{Refunded}} / {{Revenue}}' });
-  items.city = await dimension('City', { mapped_columns: ['customers.city'] });
-  items.status = await dimension('Status', { formula: 'upper(status)', mapped_tables: ['orders'] });
-  items.day = await dimension('Day', { mapped_columns: ['orders.day'] });
-  items.moment = await dimension('Moment', { mapped_columns: ['orders.at'] });
-  items.gift = await dimension('Gift', { mapped_columns: ['orders.gift'] });
-  items.code = await dimension('Code', { mapped_columns: [`${tables.customers}.code`] });
-}, 120_000);
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const concept = await createConcept(ownerCaller);
+tables.customers = await createTable(ownerCaller, 'customers', [
+  column('name'),
+  column('city'),
+  column('code', 'integer'),
+]);
+tables.orders = await createTable(ownerCaller, 'orders', [
+  column('customer_id'),
+  column('total', 'decimal'),
+  column('status'),
+  column('day', 'date'),
+  column('at', 'datetime'),
+  column('gift', 'boolean'),
+]);
+tables.refunds = await createTable(ownerCaller, 'refunds', [column('order_id'), column('amount', 'decimal')]);
+const [ana, bia, rio] = (await insertRows(ownerCaller, tables.customers, [
+  { name: 'Ana', city: 'Recife', code: 1 },
+  { name: 'Bia', city: 'Olinda', code: 2 },
+  { name: 'Rio', city: null, code: 3 },
+])) as [string, string, string];
+const orderIds = await insertRows(ownerCaller, tables.orders, [
+  { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
+  { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
+  { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
+  { customer_id: rio, total: 7, status: 'paid', day: '2024-02-29', at: '2024-02-29T10:00:00Z', gift: false },
+  { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
+]);
+await insertRows(ownerCaller, tables.refunds, [
+  { order_id: orderIds[0], amount: 10 },
+  { order_id: orderIds[0], amount: 5 },
+  { order_id: orderIds[3], amount: 7 },
+  { order_id: null, amount: 2 },
+]);
+await mapping('Joins', {
+  mapped_relations: ['orders.customer_id = customers.id', 'refunds.order_id = orders.id'],
+});
+items.revenue = await metric('Revenue', { formula: 'sum(orders.total)', mapped_tables: ['orders'] });
+items.paid = await metric('Paid', {
+  formula: 'sum(orders.total)',
+  mapped_tables: ['orders'],
+  filters: ["orders.status = 'paid'"],
+});
+items.orders = await metric('Orders', { aggregation: 'count', mapped_tables: ['orders'] });
+items.refunded = await metric('Refunded', { aggregation: 'sum', mapped_columns: ['refunds.amount'] });
+items.refunds = await metric('Refunds', { formula: 'count(refunds.id)', mapped_tables: ['refunds'] });
+items.average = await metric('Average order', { formula: '{{Revenue}} / {{orders}}' });
+items.rate = await metric('Refund rate', { formula: '{{Refunded}} / {{Revenue}}' });
+items.city = await dimension('City', { mapped_columns: ['customers.city'] });
+items.status = await dimension('Status', { formula: 'upper(status)', mapped_tables: ['orders'] });
+items.day = await dimension('Day', { mapped_columns: ['orders.day'] });
+items.moment = await dimension('Moment', { mapped_columns: ['orders.at'] });
+items.gift = await dimension('Gift', { mapped_columns: ['orders.gift'] });
+items.code = await dimension('Code', { mapped_columns: [`${tables.customers}.code`] });
 
 /** Runs a metric query that must succeed, and returns its rows. */
 async function queryRows(json: Record<string, unknown>): Promise<unknown[][]> {

@@ -1,21 +1,15 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
 import { column, createTableClient } from '../../managed-tables/support.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
-import { selectRow, sendDuringRace } from '../../support/race.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { runSql, selectRow, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { deliverMessage } from '../../uploads/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../support.ts';
 import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
 
 const readQuestion = async (id: string) => await expectSuccess(ownerCaller.get(`${QUESTIONS_PATH}/${id}`));
 const readState = async (id: string) => {
@@ -142,7 +136,7 @@ describe('a recheck of all verified questions', () => {
     await sendDuringRace(
       /^update "knowledge_verified_questions"/,
       async () => {
-        await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id = ?`).bind(item).run();
+        await runSql(`update knowledge_resources set status = 'draft' where id = ?`, item);
       },
       (racingEnv) => deliverMessage(makeRecheckMessage(), { ...createQueue().env, ...racingEnv }),
     );
@@ -153,9 +147,7 @@ describe('a recheck of all verified questions', () => {
   it('records nothing for a question that was changed or archived meanwhile', async () => {
     const [changed, archived] = [await createQuestion(ownerCaller), await createQuestion(ownerCaller)];
     const other = await createSumMetric(ownerCaller);
-    await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id in (?, ?)`)
-      .bind(changed.item, archived.item)
-      .run();
+    await runSql(`update knowledge_resources set status = 'draft' where id in (?, ?)`, changed.item, archived.item);
     await sendDuringRace(
       /^update "knowledge_verified_questions"/,
       async () => {
@@ -172,15 +164,14 @@ describe('a recheck of all verified questions', () => {
 
   it('continues in further messages, and is retried while the database cannot be reached', async () => {
     const { id } = await createQuestion(ownerCaller);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)
        insert into knowledge_verified_questions
        select id || '-' || i, company_id, question, question_key || ' ' || i, query, 'stale', 'wrong', version,
          verified_by, verified_at, last_checked_at, created_at, updated_at
        from knowledge_verified_questions, n where id = ?`,
-    )
-      .bind(id)
-      .run();
+      id,
+    );
     const queue = createQueue();
     const unreachableEnv = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
     expect(await deliverMessage(makeRecheckMessage(), unreachableEnv)).toBe('done');

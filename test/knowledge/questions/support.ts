@@ -9,8 +9,7 @@ let tableCount = 0;
 
 /** Creates a table of numbers, an active metric that sums them, and input for a question that the metric answers. */
 export async function createSumMetric(as: Caller) {
-  tableCount += 1;
-  const name = `summed_${tableCount}`;
+  const name = `summed_${++tableCount}`;
   const id = await createTable(as, name, [column('a', 'integer'), column('b')]);
   const metric = makeName('Sum');
   const item = await createItem(as, {

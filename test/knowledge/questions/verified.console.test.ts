@@ -1,23 +1,16 @@
-import { env } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeQuestionKey } from '../../../src/modules/knowledge/questions/question.ts';
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
-import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { sendDuringRace } from '../../support/race.ts';
+import { runSql, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
-let company: Company;
-let ownerCaller: Company['as'];
-let sum: Awaited<ReturnType<typeof createSumMetric>>;
-
-beforeAll(async () => {
-  company = await createProvisionedCompany();
-  ownerCaller = company.as;
-  sum = await createSumMetric(ownerCaller);
-});
+const company = await createProvisionedCompany();
+const ownerCaller = company.as;
+const sum = await createSumMetric(ownerCaller);
 
 const postQuestion = (fields: Record<string, unknown>, env: Record<string, string> = {}) =>
   ownerCaller.post(QUESTIONS_PATH, { json: { question: `${makeName('What')}?`, query: sum.query, ...fields }, env });
@@ -198,15 +191,15 @@ describe('a question that cannot be verified', () => {
     const existingQuestion = await createQuestion(fullCompany.as);
     const archivedQuestion = await createQuestion(fullCompany.as);
     await fullCompany.as.delete(`${QUESTIONS_PATH}/${archivedQuestion.id}`);
-    await env.CONTROL_DB.prepare(
+    await runSql(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
        insert into knowledge_verified_questions
        select id || '-' || i, company_id, question, question_key || ' ' || i, query, status, stale_reason, version,
          verified_by, verified_at, last_checked_at, created_at, updated_at
        from knowledge_verified_questions, n where id = ?`,
-    )
-      .bind(MAX_QUESTIONS - 2, existingQuestion.id)
-      .run();
+      MAX_QUESTIONS - 2,
+      existingQuestion.id,
+    );
     const postQuestionTo = (question: string, env: Record<string, string> = {}) =>
       fullCompany.as.post(QUESTIONS_PATH, { json: { question, query: existingQuestion.query }, env });
     const lateAnswer = await sendDuringRace(

@@ -207,13 +207,11 @@ describe('the notation of dates and numbers in each file', () => {
   });
 });
 
-describe('inferred columns', () => {
-  test('are nullable, whether or not the files have empty values', () => {
-    const { schema, found } = finishInference([readFile(encodeFile('k,v\nx,1\ny,\n'))]);
-    expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
-      [true, 0],
-      [true, 1],
-    ]);
-    expect(found.map(({ nullable }) => nullable)).toEqual([false, true]);
-  });
+test('inferred columns are nullable, whether or not the files have empty values', () => {
+  const { schema, found } = finishInference([readFile(encodeFile('k,v\nx,1\ny,\n'))]);
+  expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
+    [true, 0],
+    [true, 1],
+  ]);
+  expect(found.map(({ nullable }) => nullable)).toEqual([false, true]);
 });

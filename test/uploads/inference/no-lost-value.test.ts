@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { InferenceError, planLoad } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { parseCopyCsv } from './copying.ts';
@@ -201,26 +201,24 @@ function expectNoValueSplit(rows: (string | null)[][]): void {
 const isReadAsWritten = (file: GeneratedFile, delimiter: string, width: number): boolean =>
   delimiter === file.delimiter || (width === 1 && file.lines.every((cells) => cells.length < 2));
 
-describe('an uploaded text file', () => {
-  it('loses no value: each value is loaded in its place, or is in a line that is reported as skipped', () => {
-    let readCount = 0;
-    fc.assert(
-      fc.property(files, fc.integer({ min: 8, max: 4000 }), (file, blockSize) => {
-        const bytes = encodeText(writeText(file), file.encoding);
-        let result: ReturnType<typeof loadFile>;
-        try {
-          result = loadFile(bytes, blockSize);
-        } catch (error) {
-          if (error instanceof InferenceError) return;
-          throw error;
-        }
-        expectNoValueSplit(result.rows);
-        if (!isReadAsWritten(file, result.schema.dialect.delimiter ?? ',', result.schema.columns.length)) return;
-        readCount++;
-        expectNothingLost(file, result);
-      }),
-      { numRuns: 3000 },
-    );
-    expect(readCount).toBeGreaterThan(1500);
-  });
+it('an uploaded text file loses no value: each value is loaded in its place, or is in a line that is reported as skipped', () => {
+  let readCount = 0;
+  fc.assert(
+    fc.property(files, fc.integer({ min: 8, max: 4000 }), (file, blockSize) => {
+      const bytes = encodeText(writeText(file), file.encoding);
+      let result: ReturnType<typeof loadFile>;
+      try {
+        result = loadFile(bytes, blockSize);
+      } catch (error) {
+        if (error instanceof InferenceError) return;
+        throw error;
+      }
+      expectNoValueSplit(result.rows);
+      if (!isReadAsWritten(file, result.schema.dialect.delimiter ?? ',', result.schema.columns.length)) return;
+      readCount++;
+      expectNothingLost(file, result);
+    }),
+    { numRuns: 3000 },
+  );
+  expect(readCount).toBeGreaterThan(1500);
 });

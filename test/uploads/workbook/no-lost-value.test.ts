@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Inference, InferenceError, planLoad } from '../../../src/modules/uploads/inference/index.ts';
 import { JobProblem } from '../../../src/modules/uploads/problems.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
@@ -166,37 +166,35 @@ function expectAllKept({ rows, merges, bodyStart }: GeneratedSheet, inference: I
   expect(readLoadedRows(inference, text).map((row) => row.map((value) => value ?? ''))).toEqual(expected);
 }
 
-describe('a sheet of a workbook, however its cells are merged', () => {
-  it('has every filled cell below the header loaded in its place or reported as skipped, or is refused', async () => {
-    let failedCount = 0;
-    let joinedCount = 0;
-    const runCount = 250;
-    await fc.assert(
-      fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isSplit) => {
-        const parts = sheets.map(
-          ({ rows, merges }, n): SheetParts => ({ name: `P${n}`, rows, merges: merges.map(formatReference) }),
+it('a sheet of a workbook, however its cells are merged has every filled cell below the header loaded in its place or reported as skipped, or is refused', async () => {
+  let failedCount = 0;
+  let joinedCount = 0;
+  const runCount = 250;
+  await fc.assert(
+    fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isSplit) => {
+      const parts = sheets.map(
+        ({ rows, merges }, n): SheetParts => ({ name: `P${n}`, rows, merges: merges.map(formatReference) }),
+      );
+      let convertedSheet: Awaited<ReturnType<typeof convertWorkbook>>;
+      let inference: Inference;
+      try {
+        convertedSheet = await convertWorkbook(
+          makeWorkbook({ sheets: parts, formats: [14] }),
+          isSplit ? 64 : undefined,
         );
-        let convertedSheet: Awaited<ReturnType<typeof convertWorkbook>>;
-        let inference: Inference;
-        try {
-          convertedSheet = await convertWorkbook(
-            makeWorkbook({ sheets: parts, formats: [14] }),
-            isSplit ? 64 : undefined,
-          );
-          inference = inferSheet(convertedSheet);
-        } catch (error) {
-          expect(error instanceof JobProblem || error instanceof InferenceError).toBe(true);
-          failedCount++;
-          return;
-        }
-        if (convertedSheet.sheet.header !== null) joinedCount++;
-        const readSheet = sheets[Number(inference.schema.dialect.sheet?.slice(1))] as GeneratedSheet;
-        expectAllKept(readSheet, inference, convertedSheet.text);
-      }),
-      { numRuns: runCount },
-    );
-    // Most are loaded, and many have joined headers: the property is not kept by refusing.
-    expect(failedCount).toBeLessThan(runCount / 3);
-    expect(joinedCount).toBeGreaterThan(runCount / 20);
-  }, 240_000);
-});
+        inference = inferSheet(convertedSheet);
+      } catch (error) {
+        expect(error instanceof JobProblem || error instanceof InferenceError).toBe(true);
+        failedCount++;
+        return;
+      }
+      if (convertedSheet.sheet.header !== null) joinedCount++;
+      const readSheet = sheets[Number(inference.schema.dialect.sheet?.slice(1))] as GeneratedSheet;
+      expectAllKept(readSheet, inference, convertedSheet.text);
+    }),
+    { numRuns: runCount },
+  );
+  // Most are loaded, and many have joined headers: the property is not kept by refusing.
+  expect(failedCount).toBeLessThan(runCount / 3);
+  expect(joinedCount).toBeGreaterThan(runCount / 20);
+}, 240_000);
