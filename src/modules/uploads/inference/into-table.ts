@@ -66,8 +66,11 @@ export function matchTable(
  * Tells whether a header that is a column's name is rather another column's display name, as that column has no header of its
  * own name: then the file is like the one that the table was made from.
  */
-const isHeaderOfAnother = (table: TableColumnDefinition[], header: string, headers: ReadonlyMap<string, unknown>): boolean =>
-  table.some(({ name, display_name }) => name !== header && display_name === header && !headers.has(name));
+const isHeaderOfAnother = (
+  table: TableColumnDefinition[],
+  header: string,
+  headers: ReadonlyMap<string, unknown>,
+): boolean => table.some(({ name, display_name }) => name !== header && display_name === header && !headers.has(name));
 
 /** Gives file columns that match no column of the table other names where a column of the table has their name. */
 function renameTaken(unmatchedColumns: InferredColumn[], table: TableColumnDefinition[]): InferredColumn[] {
