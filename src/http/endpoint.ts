@@ -33,8 +33,8 @@ export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'd
  *   parameter of the path
  * - `{ token }`: whoever holds the token in the path
  * - `{ decidedBy, anyOf }`: any principal; the service decides further, by data, as the sentence `decidedBy` says.
- *   Callers who are allowed none of the actions `anyOf` on any resource are refused before. The contract has a `checkPath`,
- *   unless what is sent decides
+ *   Callers who are allowed none of the actions `anyOf` on any resource are refused before. The endpoint then declares a
+ *   `checkPath`, unless the decision depends on the body or the query
  */
 export type RouteAccess =
   | 'public'
@@ -124,7 +124,7 @@ export interface VersionDeclaration {
   /** Fields shown only if the query requests them: they count for `If-None-Match`, not for a write's version. */
   optionalFields?: readonly string[];
   /** Reads the version from the response itself instead of computing a digest; undefined if the response contains none. */
-  readVersion?: (shownRecord: object) => string | undefined;
+  readVersion?: (response: object) => string | undefined;
   /** Part that checks the version in a write: the database, or the service (see `Context.requireVersion`). */
   checkedBy: 'database' | 'service';
 }

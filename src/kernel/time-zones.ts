@@ -52,11 +52,11 @@ export function listIntervals(
     return name.number === number && name.clock === clock;
   };
   /** Finds the first moment after `from`, up to `to`, at which a condition holds that stays true from then on. */
-  const findFirstTime = (from: number, to: number, isReached: (at: number) => boolean): number => {
+  const findFirstTime = (from: number, to: number, holdsAt: (at: number) => boolean): number => {
     let [before, at] = [from, to];
     while (at - before > 1) {
       const middle = Math.floor((before + at) / 2);
-      if (isReached(middle)) at = middle;
+      if (holdsAt(middle)) at = middle;
       else before = middle;
     }
     return at;

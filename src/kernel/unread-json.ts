@@ -22,12 +22,12 @@ export class UnreadObject {
   }
 
   /** The length of the object in the body, in bytes. */
-  get bytes(): number {
+  get byteCount(): number {
     return this.#end - this.#start;
   }
 
   /** Returns the object's fields as `parseExactJson` does, but with each array or object among them empty. */
-  readFields(): Record<string, unknown> {
+  parseFields(): Record<string, unknown> {
     const text = this.#isNested ? this.#flatText() : this.#text(this.#start, this.#end);
     return parseExactJson(text) as Record<string, unknown>;
   }

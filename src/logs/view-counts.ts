@@ -22,7 +22,10 @@ const readViewsCursor = (sql: SqlStorage): ViewsCursor =>
 /** The events that stand for one view of the share that they name. Events for several views are counted by `addViews` alone. */
 const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 
-/** Adds a slice of events to the counts: on request, daily, and before events move. @returns whether more are left */
+/**
+ * Adds the next events, at most `logLimits.sliceRows`, to the counts: on request, daily, and before events move.
+ * @returns whether more are left
+ */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = readViewsCursor(sql);
   const range = { lower: getKeyAfter({ at, id }), upper: toRange({}).upper };

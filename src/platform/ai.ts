@@ -36,6 +36,7 @@ export interface AiQuestion<T> {
 
 /** The use of a model by a question, all attempts together. */
 export interface AiUsage {
+  /** The number of requests to the model. */
   requests: number;
   prompt_tokens: number;
   completion_tokens: number;

@@ -68,7 +68,7 @@ const listDecisionKinds = (sources: AccessSources): string[] => {
 };
 
 describe('an access decision for random policies', () => {
-  test('has the kind that a simple reference implementation returns, when decided once or twice', () => {
+  test('has the same kind as a simple reference implementation returns, with an empty and a filled cache', () => {
     fc.assert(
       fc.property(arbitrarySources, fc.boolean(), (sources, isOwner) => {
         const sourcesWithOwner = { ...sources, isOwner };

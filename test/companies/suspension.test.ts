@@ -306,22 +306,22 @@ describe('a link that an organization has mailed', () => {
     await callApi('POST', '/v1/users/reset-password/request', { json: { email: company.owner.email } });
     const resetToken = readLink(readNewestMail(company.owner.email)).searchParams.get('token') as string;
     const password = 'quiet-harbour-lantern';
-    const sendBoth = async () => [
+    const requestLinks = async () => [
       await callApi('GET', `/v1/users/invitation?token=${invitationToken}`),
       await callApi('POST', '/v1/users/accept-invitation', { json: { token: invitationToken, password, name: 'New' } }),
       await callApi('POST', '/v1/users/reset-password/confirm', { json: { token: resetToken, password } }),
     ];
     await suspend(company);
-    expect((await sendBoth()).map(readRefusalParts)).toEqual([USER_REFUSAL, USER_REFUSAL, USER_REFUSAL]);
+    expect((await requestLinks()).map(readRefusalParts)).toEqual([USER_REFUSAL, USER_REFUSAL, USER_REFUSAL]);
     // A person gets a page that says so, with nothing of theirs.
-    const openPages = async () =>
+    const requestLinkPages = async () =>
       Promise.all(
         [`/accept-invitation?token=${invitationToken}`, `/reset-password?token=${resetToken}&locale=pt-BR`].map(
           (page) => callApi('GET', page, { env: { CONSOLE_URL: BASE_URL } }),
         ),
       );
     const expectSuspendedPages = async () => {
-      const pages = await openPages();
+      const pages = await requestLinkPages();
       expect(pages.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual([
         [403, 'no-store'],
         [403, 'no-store'],
@@ -339,9 +339,9 @@ describe('a link that an organization has mailed', () => {
     await expectSuccess(operator.delete(`${formatOrganizationPath(company)}?after_days=30`));
     await expectSuspendedPages();
     await expectSuccess(operator.post(`${formatOrganizationPath(company)}/restore`, { json: {} }));
-    expect((await openPages()).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await requestLinkPages()).map(({ status }) => status)).toEqual([200, 200]);
     await activate(company);
-    expect((await sendBoth()).map(({ status }) => status < 300)).toEqual([true, true, true]);
+    expect((await requestLinks()).map(({ status }) => status < 300)).toEqual([true, true, true]);
   });
 });
 
@@ -382,8 +382,8 @@ describe('a suspension', () => {
     const pendingToken = await readPendingToken(company, email);
     await expectSuccess(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
     const pending_2fa_token = await readPendingToken(company, other);
-    const postEnrolment = (step: string, json = {}, env?: Record<string, string>) =>
-      callApi('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, env });
+    const postEnrolment = (operation: string, json = {}, env?: Record<string, string>) =>
+      callApi('POST', `/v1/auth/2fa/${operation}`, { json: { pending_2fa_token, ...json }, env });
     const { secret } = await expectSuccess(postEnrolment('setup'));
     const loginWithFactor = (env?: Record<string, string>) =>
       finishSignIn(pendingToken, { backup_code: backupCodes[0] as string }, env);

@@ -48,12 +48,12 @@ async function createLargeTable(rows = 45_000) {
 }
 const SMALL_FILE_LIMITS = { fileBytes: 10_000 };
 
-/** Runs export turns of one file each until `isReached` returns true or the export ends. @returns the number of turns */
-async function runTurnsUntil(owner: Company, id: string, isReached: (position: string) => boolean): Promise<number> {
+/** Runs export turns of one file each until `holdsAt` returns true or the export ends. @returns the number of turns */
+async function runTurnsUntil(owner: Company, id: string, holdsAt: (position: string) => boolean): Promise<number> {
   for (let turnCount = 1; ; turnCount += 1) {
     await exportOneFile(owner, id, SMALL_FILE_LIMITS);
     const { status } = await getExport(owner, id);
-    if (status !== 'running' || isReached(await readPosition(owner, id))) return turnCount;
+    if (status !== 'running' || holdsAt(await readPosition(owner, id))) return turnCount;
   }
 }
 

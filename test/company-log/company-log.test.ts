@@ -293,7 +293,7 @@ describe('days that are older than the log stores', () => {
     expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
-  it('are handled as before after the clock jumped and came back', async () => {
+  it('are moved and listed correctly once the clock has jumped ahead and come back', async () => {
     const records = [...makeRecordsOfDay(3, 10), ...makeRecordsOfDay(1, 10)];
     await appendRecords(company, records);
     advanceClock(1000 * DAY_MS);

@@ -73,7 +73,7 @@ describe('the view count of a share', () => {
     expect(await getViewCount()).toBe(21);
   });
 
-  it('is computed in slices', async () => {
+  it('is computed from a few events at a time', async () => {
     setSizes({ slice: 3 });
     await storeEvents(...Array.from({ length: 10 }, (_, n) => makeEvent(NOON_MS + n)));
     const slices = await runInDurableObject(getLog(company), async (log, { storage }) => {

@@ -383,11 +383,11 @@ describe('the members of a SCIM group', () => {
     const concurrentBind = createRacingEnv(/^insert into "group_bindings"/, () =>
       bindUser(company, group.id, ids[1] as string),
     );
-    const replaceRequest = {
+    const memberPatch = {
       ...makePatch({ op: 'replace', path: 'members', value: toMembers(ids[2]) }),
       env: concurrentBind.env,
     };
-    expect(listMemberIds(await expectSuccess(directory.patch(`${GROUPS_PATH}/${group.id}`, replaceRequest)))).toEqual([
+    expect(listMemberIds(await expectSuccess(directory.patch(`${GROUPS_PATH}/${group.id}`, memberPatch)))).toEqual([
       ids[2],
     ]);
     expect(concurrentBind.hasRun()).toBe(true);
@@ -400,11 +400,14 @@ describe('the members of a SCIM group', () => {
     const concurrentDeletion = createRacingEnv(/^insert into "group_bindings"/, () =>
       expectSuccess(directory.delete(`${USERS_PATH}/${deletedUser.id}`)),
     );
-    const addRequest = {
+    const memberPatch = {
       ...makePatch({ op: 'add', path: 'members', value: toMembers(deletedUser.id) }),
       env: concurrentDeletion.env,
     };
-    expect(readRefusal(await directory.patch(`${GROUPS_PATH}/${group.id}`, addRequest))).toEqual([400, 'invalidValue']);
+    expect(readRefusal(await directory.patch(`${GROUPS_PATH}/${group.id}`, memberPatch))).toEqual([
+      400,
+      'invalidValue',
+    ]);
     expect([concurrentDeletion.hasRun(), await readGroup(group.id)]).toEqual([true, group]);
     expect(await listBoundUsers(group.id)).not.toContain(deletedUser.id);
   });
@@ -414,11 +417,11 @@ describe('the members of a SCIM group', () => {
     const concurrentDeletion = createRacingEnv(/^insert into "group_bindings"/, () =>
       expectSuccess(directory.delete(`${GROUPS_PATH}/${group.id}`)),
     );
-    const addRequest = {
+    const memberPatch = {
       ...makePatch({ op: 'add', path: 'members', value: toMembers(ids[0]) }),
       env: concurrentDeletion.env,
     };
-    expect((await directory.patch(`${GROUPS_PATH}/${group.id}`, addRequest)).status).toBe(404);
+    expect((await directory.patch(`${GROUPS_PATH}/${group.id}`, memberPatch)).status).toBe(404);
     expect(concurrentDeletion.hasRun()).toBe(true);
     // No answer shows the members of a deleted group.
     const bindingsQuery = env.CONTROL_DB.prepare('select principal_id from group_bindings where group_id = ?');

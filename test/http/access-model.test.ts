@@ -66,7 +66,7 @@ type Fault = 'none' | 'lost after beginning' | 'lost after committing';
 
 /** A model of a control database with one value, the gate of a company, and isolates that call both. */
 class AccessModel {
-  /** The value that is committed in the control database. */
+  /** The value of the only record of the control database, as last committed. */
   committedValue = 0;
   /** The highest value of an answered change. */
   answeredValue = 0;

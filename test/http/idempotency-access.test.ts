@@ -153,7 +153,7 @@ describe('a refusal kept for an idempotency key', () => {
     ['a member', `${CONTEXTS_PATH}/${UNKNOWN_ID}/members`, { member_type: 'external_email', email: 'a@partner.test' }],
     ['an embed token', `/api/v1/embed/dashboards/${UNKNOWN_ID}`, {}],
     ['an accepted suggestion', `/api/v1/domain-knowledge/suggestions/${UNKNOWN_ID}/accept`, {}],
-  ])('is replayed if there is nothing to compute it from: %s', async (_what, path, json, status = 404) => {
+  ])("is replayed if the path's record does not exist: %s", async (_what, path, json, status = 404) => {
     const requestOptions = makeKeyedRequest(makeKey(), json);
     const [first, again] = [await company.as.post(path, requestOptions), await company.as.post(path, requestOptions)];
     expect([first.status, isReplay(first), again.status, isReplay(again)]).toEqual([status, false, status, true]);

@@ -171,7 +171,7 @@ describe('the cached access of a principal', () => {
     expect(await cachedAccount.request()).toBe(status);
   });
 
-  it('ends when its key expires', async () => {
+  it("ends when the service account's API key expires", async () => {
     const { id } = await createKeyedAccount(company);
     const json = { expires_at: new Date(Date.now() + 60_000).toISOString() };
     const { as } = await cacheKey(await expectSuccess(admin.post(`/service-accounts/${id}/keys`, { json })));

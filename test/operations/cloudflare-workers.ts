@@ -11,7 +11,7 @@ export interface WorkerMetadata {
 
 /** A Worker that was uploaded to the stand-in. */
 export interface UploadedWorker {
-  tag: string;
+  scriptTag: string;
   metadata: WorkerMetadata;
   secrets: Map<string, string>;
   schedules: unknown[];
@@ -55,7 +55,7 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
     );
     const migrationTag = metadata.migrations?.new_tag ?? previousWorker?.migrationTag;
     workers.set(name, {
-      tag: previousWorker?.tag ?? crypto.randomUUID(),
+      scriptTag: previousWorker?.scriptTag ?? crypto.randomUUID(),
       metadata,
       // An upload never deletes secrets.
       secrets: new Map([...(previousWorker?.secrets ?? []), ...givenSecrets]),
@@ -93,7 +93,7 @@ export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
       ([name = '']) => {
         const foundWorker = workers.get(name);
         if (!foundWorker) throw new NotFoundError(10090, 'workers.api.error.service_not_found');
-        const { tag, migrationTag } = foundWorker;
+        const { scriptTag: tag, migrationTag } = foundWorker;
         const script = { id: name, tag, tags: null, last_deployed_from: 'wrangler', migration_tag: migrationTag };
         return { id: name, default_environment: { environment: 'production', script } };
       },

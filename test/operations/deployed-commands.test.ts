@@ -111,7 +111,7 @@ describe('npm run dead-letters', () => {
 
 it('npm run rotate-keys changes nothing after a rollback, and says which commit to deploy first', async () => {
   const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
-  const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploadCount: 2 };
+  const worker = { scriptTag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploadCount: 2 };
   cloudflare.workers.set('data-console-staging-api', { ...worker, rollbackVersion: '0.1.0+d7363db' });
   const secretCopyPath = join(folder, 'safe');
   for (const options of [

@@ -161,10 +161,10 @@ describe('an organization that is scheduled for deletion', () => {
       const company = await createOwnedCompany();
       await expectSuccess(deleteOrganization(company, '5'));
       const beginErasure = () => runSql("insert into company_ends values (?, 1, null, '{}', null)", company.id);
-      const racingResult = await sendDuringRace(/^update "companies"/, beginErasure, (changedEnv) =>
+      const lateAnswer = await sendDuringRace(/^update "companies"/, beginErasure, (changedEnv) =>
         ask(company, changedEnv),
       );
-      expect(readReason(racingResult)).toEqual([409, answer]);
+      expect(readReason(lateAnswer)).toEqual([409, answer]);
       expect(await readStatus(company)).toBe('deleting');
     }
     const company = await createOwnedCompany();

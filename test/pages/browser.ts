@@ -64,16 +64,16 @@ async function closeContext(context: BrowserContext): Promise<void> {
 /** Opens pages for the tests of a file: pages that a test opens are closed at its end, all others at the end of the file. */
 export function useBrowser() {
   const contexts: BrowserContext[] = [];
-  let sharedCount = 0;
+  let sharedContextCount = 0;
   beforeEach(() => {
-    sharedCount = contexts.length;
+    sharedContextCount = contexts.length;
   });
   afterEach(async ({ task }) => {
     for (const page of task.result?.state === 'fail' ? contexts.flatMap((context) => context.pages()) : []) {
       const shownText = await page.locator('body').innerText({ timeout: 1_000 }).catch(String);
       console.error(`${page.url()} shows:\n${shownText.slice(0, 2_000)}`);
     }
-    for (const context of contexts.splice(sharedCount)) await closeContext(context);
+    for (const context of contexts.splice(sharedContextCount)) await closeContext(context);
   });
   afterAll(async () => {
     for (const context of contexts) await closeContext(context);

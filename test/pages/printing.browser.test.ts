@@ -168,8 +168,8 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     await waitUntilSettled(page);
     const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
     expect([listRowLines(text).length, /not printed/.test(text)]).toEqual([500, false]);
-    const truncatedLink = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(10_001) }]));
-    await page.goto(new URL(truncatedLink.path, page.url()).href);
+    const manyRowsLink = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(10_001) }]));
+    await page.goto(new URL(manyRowsLink.path, page.url()).href);
     await waitUntilSettled(page);
     await page.getByText(/ of more than 10,000$/).waitFor();
     const printedText = (await printPage(page)).map((sheet) => sheet.text).join(' ');

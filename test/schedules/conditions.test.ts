@@ -111,11 +111,11 @@ describe('the condition that a column has changed', () => {
   };
 
   it('holds after any change of its values, but not after a change of their order, nor on the first run', async () => {
-    const first = await evaluateChange(null, 'a', 'b');
-    expect(first.isMet).toBe(false);
-    expect((await evaluateChange(first.value, 'b', 'a')).isMet).toBe(false);
+    const firstVerdict = await evaluateChange(null, 'a', 'b');
+    expect(firstVerdict.isMet).toBe(false);
+    expect((await evaluateChange(firstVerdict.value, 'b', 'a')).isMet).toBe(false);
     for (const cells of [['a'], ['a', 'c'], ['a', 'b', 'b'], [], ['a', null], ['a,b']]) {
-      expect((await evaluateChange(first.value, ...cells)).isMet).toBe(true);
+      expect((await evaluateChange(firstVerdict.value, ...cells)).isMet).toBe(true);
     }
   });
 });

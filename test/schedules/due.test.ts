@@ -106,13 +106,13 @@ describe('ten thousand schedules that are due in one minute', () => {
 function findLastStart(
   { messages }: TestQueue,
   runs: Map<string, number>,
-  consumers: number,
+  consumerCount: number,
   seconds: number,
   exceptedId?: string,
 ): number {
   const remainingRuns = new Map(runs);
   const waitingIds = messages.map(({ companyId: id }) => id);
-  const freeAt = Array<number>(consumers).fill(0);
+  const freeAt = Array<number>(consumerCount).fill(0);
   let last = 0;
   for (let id = waitingIds.shift(); id !== undefined; id = waitingIds.shift()) {
     const consumer = freeAt.indexOf(Math.min(...freeAt));

@@ -19,14 +19,15 @@ export function createFailingEnv(pattern: RegExp): Record<string, string> {
   };
   const CONTROL_DB = {
     withSession(constraint: string) {
-      const session = env.CONTROL_DB.withSession(constraint);
+      const databaseSession = env.CONTROL_DB.withSession(constraint);
       return {
-        prepare: (text: string) => (pattern.test(text) ? markFailing(session.prepare(text)) : session.prepare(text)),
+        prepare: (text: string) =>
+          pattern.test(text) ? markFailing(databaseSession.prepare(text)) : databaseSession.prepare(text),
         batch: (queries: PreparedQuery[]) =>
           queries.some((query) => failingQueries.has(query))
             ? Promise.reject(new Error('D1_ERROR: the database is away'))
-            : session.batch(queries),
-        getBookmark: () => session.getBookmark(),
+            : databaseSession.batch(queries),
+        getBookmark: () => databaseSession.getBookmark(),
       };
     },
   };

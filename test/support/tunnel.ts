@@ -115,13 +115,13 @@ export async function runEachBeforeStatement<T>(
 export const waitForSleep = (companyId: string): Promise<void> => waitForSession(companyId, `wait_event = 'PgSleep'`);
 
 /**
- * Waits until a session of the company's matches `condition`, or `isEnough` is true. The owner sees the sessions of all logins.
+ * Waits until a session of the company's matches `condition`, or `shouldStop` returns true. The owner sees the sessions of all logins.
  */
-const waitForSession = (companyId: string, condition: string, isEnough = () => false): Promise<void> =>
+const waitForSession = (companyId: string, condition: string, shouldStop = () => false): Promise<void> =>
   runInContext({ kind: 'system', companyId }, async (ctx) => {
     const database = await requireDatabase(ctx);
     const matchingSessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`;
-    while (!isEnough() && (await database.query(matchingSessions)).length === 0) {
+    while (!shouldStop() && (await database.query(matchingSessions)).length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   });

@@ -223,13 +223,13 @@ class TableReader {
   }
 }
 
-/** Sends the page through a rewriter, until it ends or `isEnough` is true after a block. */
+/** Sends the page through a rewriter, until it ends or `shouldStop` is true after a block. */
 async function rewritePage(
   file: SheetSource<unknown>,
   recoderFactory: RecoderFactory,
   budget: EventBudget,
   rewriter: HTMLRewriter,
-  isEnough: () => Promise<boolean>,
+  shouldStop: () => Promise<boolean>,
 ): Promise<void> {
   const source = toUtf8(file, recoderFactory(), budget);
   const page = rewriter.transform(new Response(source)).body?.getReader();
@@ -239,7 +239,7 @@ async function rewritePage(
       throw new HtmlUnreadable();
     });
     if (budget.failure !== undefined) throw budget.failure;
-    if (done || (await isEnough())) break;
+    if (done || (await shouldStop())) break;
   }
   await page?.cancel().catch(() => {});
 }

@@ -16,7 +16,7 @@ type ArrayPosition = 'begin' | 'first' | 'element' | 'separator' | 'end';
 export interface JsonState {
   /** Number of the next line, or element of the array, from 1. */
   line: number;
-  /** Number of objects so far. */
+  /** Number of objects read so far. */
   objects: number;
   /** Names of the columns so far. */
   names: string[];

@@ -231,9 +231,9 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
       const isFilled = definitionLevel === leaf.valueLevel;
       if (repetitionLevel === 0) {
         startedRowCount++;
-        const isEnough =
+        const hasEnoughRows =
           foundRows.rowPositions.length === maxRows || foundRows.definitionLevels.length > MAX_NESTED_VALUES;
-        if (startedRowCount > skip && isEnough && foundRows.rowPositions.length > 0) {
+        if (startedRowCount > skip && hasEnoughRows && foundRows.rowPositions.length > 0) {
           foundRows.nextPosition = { offset: pageResult.offset, skip: startedRowCount - 1 };
           reader.freeCaches();
           return foundRows;

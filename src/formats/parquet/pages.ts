@@ -191,7 +191,10 @@ function checkLevels(
   return { at: end, filledCount: checkRuns(bytes, at + 4, end, countBits(maxLevel), count, maxLevel) };
 }
 
-/** Checks runs, of which one may claim two thousand million values. @returns how many of the page's values are `highestLevel` */
+/**
+ * Checks that the runs of a page stay within its bytes and its number of values: the header of a run may claim two thousand
+ * million values. @returns how many of the page's values are `highestLevel`
+ */
 function checkRuns(
   bytes: Uint8Array,
   start: number,

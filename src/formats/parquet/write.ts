@@ -15,9 +15,12 @@ export type ParquetValue = string | bigint | number | boolean | null;
 /** Digits of a decimal: as many as all readers support. */
 export const DECIMAL_DIGITS = 38;
 const DECIMAL_BYTES = 16;
-/** Maximum number of parts of a file, each a column of some rows. Each part's position takes some 500 bytes until the end. */
+/**
+ * Maximum number of parts (Parquet's column chunks) of a file, each a column of some rows. Each part's position takes some 500
+ * bytes until the end.
+ */
 export const MAX_PARTS = 50_000;
-/** Number of parts after which further rows had better go into another file. */
+/** Number of parts (column chunks) after which further rows had better go into another file. */
 const PREFERRED_MAX_PARTS = 10_000;
 
 /** Writes a Parquet file, some rows at a time: each call returns the bytes that are ready. */

@@ -30,6 +30,7 @@ const MAX_PASSES = 4;
 /** Number of additional bytes that may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
+/** A BIFF workbook to convert. */
 export interface BiffFile<T> extends SheetSource<T> {
   /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
@@ -165,11 +166,11 @@ class BiffConversion<T> {
     });
   }
 
-  /** Reads a sheet's records from an offset to its end or until `isEnough`, and returns the number of bytes read. */
-  async #readPass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
+  /** Reads a sheet's records from an offset to its end or until `shouldStop`, and returns the number of bytes read. */
+  async #readPass(cells: BiffCells, offset: number, shouldStop: () => boolean): Promise<number> {
     const readByteCount = await readRecords(this.#stream, offset, (kind, content) => {
       cells.takeRecord(kind, content);
-      return cells.hasEnded || isEnough();
+      return cells.hasEnded || shouldStop();
     });
     this.#readByteCount += Math.max(readByteCount, BLOCK_BYTES);
     if (this.#readByteCount > FREE_BYTES + MAX_PASSES * this.#file.size) throw new WorkbookTooLarge();

@@ -54,9 +54,9 @@ export class MergedRows {
   moveToColumn(column: number): boolean {
     if (column < this.#firstColumn) throw new EarlierColumnFound(column);
     if (this.fills.length > 0) this.#writeFills(column);
-    const isReached = this.#writer.moveToField(column - this.#firstColumn);
+    const isFieldReached = this.#writer.moveToField(column - this.#firstColumn);
     this.#cellMark = this.#writer.mark;
-    return isReached;
+    return isFieldReached;
   }
 
   /** Ends a cell. Its text, if any, is held for the rows below that the cell is merged with. */

@@ -17,6 +17,7 @@ export interface SheetState {
   offset: number;
   /** Namespaces of prefixes between `<sheetData>` and its end; null before. */
   names: Namespaces | null;
+  /** True once all rows have been converted. */
   done: boolean;
   /** Number of written rows, empty ones included; also the number of the last row. */
   row: number;

@@ -11,6 +11,7 @@ export interface ZipEntry {
   name: string;
   /** Compression method: 0 stored, 8 deflated; others are rare. */
   method: number;
+  /** True if the data are encrypted. */
   encrypted: boolean;
   /** Number of packed bytes in the file. */
   compressed: number;

@@ -28,7 +28,7 @@ const SCIM_TYPES = [
 
 const CODELESS_WORDING: FamilyWording = { code: '' };
 
-/** Surface of SCIM 2.0, worded as in RFC 7644. */
+/** Surface of SCIM 2.0; failures are worded as in RFC 7644. */
 export const surface: Surface = {
   name: 'directory',
   title: 'SCIM 2.0',

@@ -6,7 +6,9 @@ import * as console from './console.ts';
 
 export { makeListSchema as listOf, viewList } from './sharing.ts';
 
-/** Declares an endpoint of domain knowledge: called by people and programs with a token, worded like the console. */
+/**
+ * Declares an endpoint of domain knowledge, which people and programs call with a token; failures are worded like the console's.
+ */
 export const endpoint = createEndpointFunction<Principal>();
 
 export const surface: Surface = {

@@ -7,7 +7,7 @@ import { CONSOLE_FAMILIES, errorDetailsSchema, type FamilyWording, type Surface 
 
 export { makeListSchema as listOf, viewList } from './console.ts';
 
-/** Declares an endpoint of managed tables: called by people and programs with a token, worded in Portuguese. */
+/** Declares an endpoint of managed tables, which people and programs call with a token; failures are worded in Portuguese. */
 export const endpoint = createEndpointFunction<Principal>();
 
 /** Portuguese sentences of the families of failures; the codes are those of the console. */

@@ -5,7 +5,7 @@ import { createEndpointFunction } from '../endpoint.ts';
 import { RESOURCE_METADATA_PATH } from '../oauth-metadata.ts';
 import { type FamilyWording, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
-/** Declares an endpoint that OAuth clients call to be authorized, worded as in the RFCs. */
+/** Declares an endpoint that OAuth clients call to be authorized; failures are worded as in the RFCs. */
 export const endpoint = createEndpointFunction<Principal>();
 
 const INVALID_REQUEST_WORDING: FamilyWording = { status: 400, code: 'invalid_request' };

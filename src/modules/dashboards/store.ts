@@ -56,7 +56,10 @@ export const updateDashboard = (db: ControlDb, record: Dashboard, unsharedCheckT
     .returning();
 };
 
-/** Makes statements that set a dashboard's links to its stored layout. For the batch of every write. */
+/**
+ * Makes statements that store which visualizations the stored layout of a dashboard contains. They belong in the batch of every
+ * write of a dashboard.
+ */
 export const replaceLinks = (db: ControlDb, companyId: string, id: string) =>
   [
     deleteLinks(db, companyId, id),

@@ -164,7 +164,10 @@ export const makeDuplicatesForIndexFailure = (columns: string[], value: string |
 /** Returns the failure for a value too long for an index: of a row to write, from 0, or of an existing row, with its id. */
 export const makeTooLongForIndexFailure = (value: { field: string; column: string; row?: number; id?: string }) => {
   const { field, column, row, id } = value;
-  const message = `"${column}" is too long for an index${id === undefined ? '' : `, in the row ${id}`}`;
+  const message =
+    id === undefined
+      ? `"${column}" is too long for an index`
+      : `"${column}" is too long for an index, in the row ${id}`;
   return invalidInput([{ ...(row !== undefined && { row }), field, message }]);
 };
 

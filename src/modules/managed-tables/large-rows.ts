@@ -16,6 +16,6 @@ const largeRowSemaphore = new Semaphore({ permitCount: 1, maxWaiting: 3, waitMs:
  * @throws tooManyLargeRows if too many others wait, or the wait is too long
  */
 export function runWithLargeRowLimit<T>(rows: readonly (UnreadObject | null)[], work: () => Promise<T>): Promise<T> {
-  const isLarge = rows.some((row) => row && row.bytes > MAX_SMALL_ROW_BYTES);
+  const isLarge = rows.some((row) => row && row.byteCount > MAX_SMALL_ROW_BYTES);
   return isLarge ? largeRowSemaphore.runWithPermit(work, tooManyLargeRows) : work();
 }

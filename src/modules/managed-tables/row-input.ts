@@ -50,7 +50,7 @@ export function encodeRows(columns: TableColumnDefinition[], rows: readonly (Unr
       );
       return texts;
     }
-    const row = unreadRow.readFields();
+    const row = unreadRow.parseFields();
     for (const [name, value] of Object.entries(row)) {
       const column = columnsByName.get(name);
       if (!column) {

@@ -101,12 +101,15 @@ const CONTEXT_ACCESS = {
   decidedBy: 'the share permission of every target type granted; either of them without grants',
   anyOf: ['dashboards:share', 'visualizations:share'],
 } as const;
-/** The access to a context that the caller may see. */
+/** The access for reading or changing a context: for callers who may share all of its targets and are denied seeing none. */
 const VISIBLE_CONTEXT = {
   access: CONTEXT_ACCESS,
   checkPath: (ctx: PrincipalContext, { id = '' }: Record<string, string>) => getContext(ctx, id),
 } as const;
-/** The access to a context for callers who take something out of it: a caller who is denied seeing a target may do that. */
+/**
+ * The access for deleting a context or removing a member from it: also for a caller who is denied seeing one of its targets, the
+ * dashboards and visualizations that it shares.
+ */
 const REVOCABLE_CONTEXT = {
   access: CONTEXT_ACCESS,
   checkPath: (ctx: PrincipalContext, { id = '' }: Record<string, string>) => requireSharableContext(ctx, id),

@@ -35,14 +35,14 @@ export async function attemptGuess<T>(ctx: Context, guess: Guess, work: () => Pr
     async (limiter) => await limiter.begin(id, guess.maxWrongGuesses, windowMs),
   );
   if (!guessPermission.allowed) throw tooManyAttempts(Math.ceil(guessPermission.retryAfterMs / 1000));
-  let isWrong = false;
+  let isWrongGuess = false;
   try {
     return await work();
   } catch (error) {
-    isWrong = guess.wrongGuessFailure.matches(error);
+    isWrongGuess = guess.wrongGuessFailure.matches(error);
     throw error;
   } finally {
-    await callObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, isWrong, windowMs));
+    await callObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, isWrongGuess, windowMs));
   }
 }
 

@@ -292,7 +292,7 @@ class Download {
         at += freeBytes;
         if (this.#length === PIECE_BYTES) await this.#storePiece();
         // What was read of the next piece is asked for again.
-        if (this.#length === 0 && this.#offset !== this.#state.total && this.#isEnough()) return 'later';
+        if (this.#length === 0 && this.#offset !== this.#state.total && this.#hasFetchedEnough()) return 'later';
       }
       const now = ctx.now();
       if (now - this.#pieceBeganAt > this.#limits.pieceMs || now - this.#beganAt > MAX_UNRESUMABLE_MS)
@@ -302,7 +302,7 @@ class Download {
     return 'end';
   }
 
-  #isEnough(): boolean {
+  #hasFetchedEnough(): boolean {
     const { ctx } = this.#work;
     if (this.#state.etag === null) return false;
     return this.#fetched >= ctx.config.UPLOAD_MESSAGE_BYTES || ctx.now() - this.#beganAt > MAX_MESSAGE_MS;

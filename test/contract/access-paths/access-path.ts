@@ -6,6 +6,9 @@ import type { TestPrincipal } from '../../support/principals.ts';
 /** An action, or a wildcard pattern of actions. */
 export type ActionPattern = Action | `${string}*`;
 
+/** The actions that showing a visualization with its result needs. */
+export const VIEWING_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
+
 /** The resource at the end of an access path: its ARN in policies, and the request that reaches it. */
 export interface AccessTarget {
   arn: string;

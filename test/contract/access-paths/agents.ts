@@ -1,5 +1,5 @@
-import type { AccessPath } from './access-path.ts';
-import { makeDashboardPath, SEE_ACTIONS } from './results.ts';
+import { type AccessPath, VIEWING_ACTIONS } from './access-path.ts';
+import { makeDashboardPath } from './results.ts';
 import { hasToolAnswered, makeToolCall } from './tables.ts';
 
 /** Access paths to dashboards and their visualizations through MCP tools. */
@@ -17,7 +17,7 @@ export const MCP_PATHS: AccessPath[] = [
     description: 'on a dashboard that an agent runs',
     routes: ['POST /mcp'],
     extraActions: ['dashboards:get'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) => makeToolCall('run_dashboard', { dashboard_id: dashboard._id }),
     isReachedBy: (answer) =>
       hasToolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,

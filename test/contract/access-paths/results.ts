@@ -15,9 +15,8 @@ import {
   makePostRequest,
   makePutRequest,
   makeResourceArn,
+  VIEWING_ACTIONS,
 } from './access-path.ts';
-
-export const SEE_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
 
 export const createVisibleVisualization = async ({ as }: Company, kind?: string) =>
   kind === undefined
@@ -117,7 +116,7 @@ const makeJobTargetCreator =
 
 /** The resources that the Data API shows, with the actions whose Deny hides them there. */
 const PUBLISHED_RESOURCES: { resourceKind: 'visualization' | 'endpoint'; closingActions: Action[] }[] = [
-  { resourceKind: 'visualization', closingActions: SEE_ACTIONS },
+  { resourceKind: 'visualization', closingActions: VIEWING_ACTIONS },
   { resourceKind: 'endpoint', closingActions: ['viz_api_endpoints:get'] },
 ];
 
@@ -151,7 +150,7 @@ export const RESULT_PATHS: AccessPath[] = [
     description: 'executed with its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) => makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`),
     isReachedBy: hasRows,
   }),
@@ -159,7 +158,7 @@ export const RESULT_PATHS: AccessPath[] = [
     description: 'downloaded from its dashboard',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     async ask({ visualization, dashboard }) {
       const query = `?format=csv&visualization_id=${visualization._id}`;
       return makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
@@ -169,7 +168,7 @@ export const RESULT_PATHS: AccessPath[] = [
     description: 'drawn on its dashboard',
     routes: ['GET /v1/dashboards/{id}'],
     extraActions: ['dashboards:get'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) => makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`),
     isReachedBy: ({ body }) => body.charts?.length > 0,
   }),
@@ -178,7 +177,7 @@ export const RESULT_PATHS: AccessPath[] = [
     description: 'a parameter of it, told by the problem of a value',
     routes: ['POST /v1/dashboards/{id}/execute'],
     extraActions: ['dashboards:get'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) =>
       makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
         parameters: { secret: 'x' },
@@ -190,7 +189,7 @@ export const RESULT_PATHS: AccessPath[] = [
     description: 'a parameter of it, told by its options',
     routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
     extraActions: ['dashboards:get'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) => makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`),
   }),
   makeDashboardPath({
@@ -198,7 +197,7 @@ export const RESULT_PATHS: AccessPath[] = [
     description: 'named by the problem of a filter',
     routes: ['PUT /v1/dashboards/{id}'],
     extraActions: ['dashboards:update'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) =>
       makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
         filters: [makeParameter('secret', 'text')],
@@ -262,7 +261,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['POST /v1/viz-api-endpoints'],
     extraActions: ['viz_api_endpoints:create'],
     neededActions: ['visualizations:execute'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     async ask({ visualization }) {
       const json = { name: 'Published', slug: makeSlug(), visualization_id: visualization._id };
       return makePostRequest(ENDPOINTS_PATH, json);
@@ -274,7 +273,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['PUT /v1/viz-api-endpoints/{id}'],
     extraActions: ['viz_api_endpoints:update'],
     neededActions: ['visualizations:execute'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     async createTarget(company) {
       const { endpoint } = await createPublishedVisualization(company);
       const { _id } = await createVisibleVisualization(company);

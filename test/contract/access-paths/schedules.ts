@@ -9,8 +9,9 @@ import {
   makePostRequest,
   makePutRequest,
   makeResourceArn,
+  VIEWING_ACTIONS,
 } from './access-path.ts';
-import { createVisualizationOnDashboard, makeDashboardPath, makeVisualizationPath, SEE_ACTIONS } from './results.ts';
+import { createVisualizationOnDashboard, makeDashboardPath, makeVisualizationPath } from './results.ts';
 
 type ScheduleTarget = Parameters<typeof createSchedule>[1];
 type RequestMaker = (company: Company, target: ScheduleTarget) => Promise<AccessTarget['ask']>;
@@ -42,7 +43,7 @@ const makeSchedulePaths = (
       description: label,
       routes: [route],
       neededActions: ['visualizations:schedule'],
-      closingActions: ['visualizations:schedule', ...(sendsContent ? SEE_ACTIONS : [])],
+      closingActions: ['visualizations:schedule', ...(sendsContent ? VIEWING_ACTIONS : [])],
       ask: ({ visualization }, company) => makeRequest(company, visualization),
     }),
     ...(sendsContent
@@ -51,7 +52,7 @@ const makeSchedulePaths = (
             description: `on a dashboard that is ${label}`,
             routes: [route],
             extraActions: ['dashboards:schedule'],
-            closingActions: SEE_ACTIONS,
+            closingActions: VIEWING_ACTIONS,
             ask: ({ dashboard }, company) => makeRequest(company, dashboard),
           }),
         ]

@@ -16,19 +16,14 @@ import {
   makePostRequest,
   makePutRequest,
   makeResourceArn,
+  VIEWING_ACTIONS,
 } from './access-path.ts';
-import {
-  createVisualizationOnDashboard,
-  hasRows,
-  makeDashboardPath,
-  makeVisualizationPath,
-  SEE_ACTIONS,
-} from './results.ts';
+import { createVisualizationOnDashboard, hasRows, makeDashboardPath, makeVisualizationPath } from './results.ts';
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
 const PORTAL_PATH = '/api/v1/share-portal';
 const SHARE_ACTIONS: Action[] = ['dashboards:share', 'visualizations:share'];
-const GRANT_ACTIONS: Action[] = ['visualizations:share', ...SEE_ACTIONS];
+const GRANT_ACTIONS: Action[] = ['visualizations:share', ...VIEWING_ACTIONS];
 
 /** Makes the access paths to a dashboard and to its single visualization, which are both given to others by the request. */
 const makeSharingPaths = (
@@ -216,7 +211,7 @@ export const SHARING_PATHS: AccessPath[] = [
     description: 'a parameter of it, among the candidates for embeds',
     routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
     extraActions: ['dashboards:share'],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }) => makeGetRequest(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`),
     isReachedBy: ({ body }) => body.records?.[0]?.slug === 'secret',
   }),
@@ -437,14 +432,14 @@ export const SHARING_PATHS: AccessPath[] = [
     kind: 'number',
     description: 'a parameter of it, told by the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }, company, caller) => makePortalExecution(dashboard, company, caller, { secret: 3 }),
     isReachedBy: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
   }),
   makeDashboardPath({
     description: 'on a dashboard that is executed in the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
-    closingActions: SEE_ACTIONS,
+    closingActions: VIEWING_ACTIONS,
     ask: ({ dashboard }, company, caller) => makePortalExecution(dashboard, company, caller),
     isReachedBy: hasRows,
   }),

@@ -13,7 +13,7 @@ const WAITING_JOB_TESTS = ['test/http/waiting-jobs.test.ts'];
 /** Guards that prevent an isolate from using outdated cached access of a principal. */
 export const ACCESS_GUARDS = [
   ...makeGuards('src/http/authentication.ts', CACHED_PRINCIPAL_TESTS, [
-    { text: 'cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&', title: 'when its key expires' },
+    { text: 'cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&', title: 'API key expires' },
     {
       text: '(await presentedCredential.matchesPrincipal(cachedPrincipal.knownPrincipal))',
       without: 'true',

@@ -39,7 +39,11 @@ export const OBJECT_GUARDS = [
   ]),
   ...makeGuards('src/objects/company-log.ts', COMPANY_LOG_TESTS, [
     { text: 'lastMovedKey !== undefined && compareKeys(toLogKey(record), lastMovedKey) <= 0', without: 'false' },
-    { text: 'compareKeys(toLogKey(record), lastMovedKey) <= 0', without: 'true', title: 'handled as before' },
+    {
+      text: 'compareKeys(toLogKey(record), lastMovedKey) <= 0',
+      without: 'true',
+      title: 'moved and listed correctly once the clock',
+    },
     { text: ' && !isStoredInMinute(this.#sql, kind, record)' },
     { text: 'lateRecords.length > 0 || isDatabaseFull(this.#sql)', without: 'isDatabaseFull(this.#sql)' },
     { text: 'lateRecords.length > 0 || isDatabaseFull(this.#sql) ?', without: 'lateRecords.length > 0 ?' },

@@ -175,7 +175,7 @@ describe('the lines of a CSV file that are skipped', () => {
     expect(dialect).toMatchObject({ skipped_lines: 1, skipped: [{ line: 3, text: '4' }] });
   });
 
-  test('do not include the header above row names', () => {
+  test('do not include a header that lacks a name for the column of row names', () => {
     const { dialect } = inferText('Lista\nnome,idade\n1,ana,30\n2,bia,31\n').schema;
     expect(dialect).toMatchObject({ header: true, skipped_lines: 1, skipped: [{ line: 1, text: 'Lista' }] });
   });

@@ -18,7 +18,10 @@ import { describeQuery } from './describe-query.ts';
 import { providerFailed } from './failures.ts';
 import { buildSections, type PromptMaterial } from './prompt-material.ts';
 
-/** The maximum number of choices a model is asked for: after an invalid one it is asked again, with the problems. */
+/**
+ * The maximum number of times that a model is asked to choose a query for one question: after an invalid answer it is told the
+ * problems and asked once more.
+ */
 const MAX_CHOICE_ATTEMPTS = 2;
 /** The maximum number of attempts at a provider that is slow or fails: few, as a user waits for the answer. */
 const MAX_PROVIDER_ATTEMPTS = 2;

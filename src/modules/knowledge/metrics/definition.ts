@@ -19,7 +19,9 @@ export type ItemDefinition = Pick<
   'kind' | 'formula' | 'filters' | 'aggregation' | 'mapped_tables' | 'mapped_columns' | 'mapped_relations'
 >;
 
-/** A semantic item, with the fields that metric queries read. */
+/**
+ * An item of the semantic model (an entity, a metric, a dimension or a mapping), with the fields that metric queries read.
+ */
 export type SemanticItem = ItemDefinition & Pick<StoredItem, 'name'> & { id: string };
 
 /** A dimension: an expression for a value of each row. */

@@ -150,7 +150,10 @@ async function writeReplacement(
   return undefined;
 }
 
-/** Makes the columns of a verified question. @throws the failure of its query; `invalidInput` naming the field */
+/**
+ * Makes the columns of the row that stores a question as verified now.
+ * @throws the failure of its query; `invalidInput` naming the field
+ */
 async function makeVerifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = makeQuestionKey(question);
   if (key === '') throw invalidInput([{ field: 'question', message: 'must hold a letter or a digit' }]);

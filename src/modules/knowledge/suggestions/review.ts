@@ -55,14 +55,14 @@ export async function requireAcceptableSuggestion(ctx: PrincipalContext, id: str
 export async function acceptSuggestion(
   ctx: PrincipalContext,
   id: string,
-  override: Content = {},
+  overridePayload: Content = {},
 ): Promise<AcceptedSuggestion> {
   const suggestion = await requireAcceptableSuggestion(ctx, id);
   requirePendingSuggestion(suggestion);
   const { definition, isCreation } = getTargetDefinition(suggestion.targetType);
   const schema = isCreation ? definition.createSchema : definition.changesSchema;
-  requireKnownMembers(schema, override, suggestion.payload);
-  const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
+  requireKnownMembers(schema, overridePayload, suggestion.payload);
+  const payload = { ...(await mergePayload(ctx, suggestion, overridePayload)), ...overridePayload };
   const parsedPayload = schema.safeParse(payload);
   if (!parsedPayload.success) {
     throw invalidInput(parsedPayload.error.issues.map(({ path, message }) => makeOverrideProblem(path, message)));
@@ -91,8 +91,8 @@ const makeOverrideProblem = (path: readonly PropertyKey[], message: string): Fie
 });
 
 /** Throws for members that neither the target nor the suggestion has, which may be misspelt. */
-function requireKnownMembers(schema: z.ZodType, override: Content, suggestedContent: Content): void {
-  const unknownProblems = findUnknownMembers(schema, override, [suggestedContent])
+function requireKnownMembers(schema: z.ZodType, overridePayload: Content, suggestedContent: Content): void {
+  const unknownProblems = findUnknownMembers(schema, overridePayload, [suggestedContent])
     .filter(({ counterpartObjects }) => counterpartObjects.length === 0)
     .take(MAX_PROBLEMS)
     .map(({ path }) => makeOverrideProblem(path, UNKNOWN_FIELD_MESSAGE))
@@ -187,9 +187,9 @@ function sortByReferences(
 async function mergePayload(
   ctx: PrincipalContext,
   { payload }: store.SuggestionRow,
-  override: Content,
+  overridePayload: Content,
 ): Promise<Content> {
-  const references = listSuggestedReferences(payload).filter(({ field }) => !(field in override));
+  const references = listSuggestedReferences(payload).filter(({ field }) => !(field in overridePayload));
   const ids = references.flatMap((reference) => reference.ids);
   const resourceIdBySuggestion = await findAcceptedResourceIds(ctx, ids);
   const pendingIds = ids.filter((id) => !resourceIdBySuggestion.has(id));

@@ -99,10 +99,10 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
  */
 export function chooseDecimalForms(formMasks: number[], delimiters: Delimiters): number[] {
   const decimalForms = narrowToAgreedForms(formMasks, [DECIMAL_POINT, DECIMAL_COMMA]).map((formMask, file) => {
-    const isComma = (formMask & POINT_DECIMAL) === 0 && delimiters[file] === ';';
+    const hasDecimalComma = (formMask & POINT_DECIMAL) === 0 && delimiters[file] === ';';
     return narrowFormsUnlessEmpty(
       formMask,
-      isComma || (formMask & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT,
+      hasDecimalComma || (formMask & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT,
     );
   });
   return decimalForms.map(narrowToSharedForms).map(getLowestForm);

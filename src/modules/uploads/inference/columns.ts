@@ -22,7 +22,7 @@ export interface DecidingValue {
 
 /** Statistics of one column after any number of rows: plain data of bounded size. */
 export interface ColumnState {
-  /** The forms that all values share. */
+  /** The forms (notations, see `forms.ts`) that all values share. */
   forms: number;
   /** The traits (`HAS_…`) that any of the values has. */
   traits: number;
@@ -32,13 +32,13 @@ export interface ColumnState {
   blanks: number;
   /** Some distinct values. */
   sample: string[];
-  /** The decimal forms of a text column's values, used if the column's type is changed: see {@link Hints}. */
+  /** The forms of decimals that a text column's values allow, used if the column's type is changed: see {@link Hints}. */
   decimals: number;
   /** The orders of day and month of a text column's values, used if the column's type is changed: see {@link Hints}. */
   dates: number;
   /** The first value. */
   first: DecidingValue | null;
-  /** The last value that narrowed the forms. */
+  /** The last value that left fewer forms (see `forms.ts`) possible. */
   narrowed: DecidingValue | null;
   /** The first value that is no integer. */
   notInteger: DecidingValue | null;

@@ -58,8 +58,8 @@ function addKeptRow(state: InferenceState, row: KeptRow, maxSamples: number): vo
 }
 
 /**
- * Lists the cells of the first record to look for further down in their columns, where they show that the record is a row: only
- * if the record has an empty or a repeated cell.
+ * Lists cells of the first record. If one recurs further down in its column, the record is a row, not a header. Empty unless the
+ * record has an empty or a repeated cell.
  */
 export function listWatchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
   if (firstRow === null || recurs) return [];

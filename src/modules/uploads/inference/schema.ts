@@ -142,6 +142,6 @@ export interface Inference {
   /** The 0-based position of the column of row ids, where an upsert finds rows by their ids. */
   ids?: number;
   files: FileReading[];
-  /** The data of each column, as found in all files. */
+  /** The data of each column that the loader needs, as found in all files. */
   found: FoundColumn[];
 }
