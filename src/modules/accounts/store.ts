@@ -78,7 +78,10 @@ export const clearDefault = (
 
 export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
 
-/** Changes an account unless it would be an inactive default. Only `clearDefault` takes the default away. */
+/**
+ * Changes an account unless it would be an inactive default. `isDefault: false` is ignored: only `clearDefault` takes the default
+ * away.
+ */
 export const updateAccount = (db: ControlDb, companyId: string, id: string, now: number, changes: AccountChanges) =>
   db
     .update(accounts)

@@ -74,7 +74,10 @@ export const readCompanies = (
     { ...page, by: ORDER_COLUMNS[by] },
   );
 
-/** Renames, suspends (once) or reactivates a company; one that is to be deleted can only be renamed. */
+/**
+ * Renames, suspends or reactivates a company; the time of the first suspension is kept. One that is to be deleted can only be
+ * renamed.
+ */
 export const updateCompany = (
   db: ControlDb,
   id: string,

@@ -15,19 +15,21 @@ export const selectGivenAndUserGroupIds = (companyId: string, userId: string, gr
 /**
  * Adds users to groups, within the company's default account; deleted users and groups are skipped. `cross join` makes SQLite look
  * up each listed group and user, instead of scanning all of the company.
+ * @param memberships id of the membership, of the group, of the user: short, as D1 binds no text over 2 MB, and a directory sends
+ *   20,000 members at once
  */
 export const insertMemberships = (
   db: ControlDb,
   { companyId, now }: { companyId: string; now: number },
-  memberships: { id: string; groupId: string; userId: string }[],
+  memberships: [id: string, groupId: string, userId: string][],
 ) =>
   db
     .insert(groupBindings)
     .select(
-      sql`select joining.value ->> 'id', ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
+      sql`select joining.value ->> 0, ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
         from json_each(${JSON.stringify(memberships)}) joining
-        cross join ${groups} on ${groups.id} = joining.value ->> 'groupId' and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
-        cross join ${users} on ${users.id} = joining.value ->> 'userId' and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
+        cross join ${groups} on ${groups.id} = joining.value ->> 1 and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
+        cross join ${users} on ${users.id} = joining.value ->> 2 and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
         cross join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
         where true`,
     )

@@ -118,7 +118,7 @@ export const makeJoinStatement = (ctx: PrincipalContext, userIds: string[], grou
   insertMemberships(
     ctx.db,
     { companyId: ctx.actor.companyId, now: ctx.now() },
-    userIds.flatMap((userId) => groupIds.map((groupId) => ({ id: ctx.newId(), groupId, userId }))),
+    userIds.flatMap((userId) => groupIds.map((groupId): [string, string, string] => [ctx.newId(), groupId, userId])),
   );
 
 /** Tells whether a group is hidden from the caller, so that it counts as absent. */

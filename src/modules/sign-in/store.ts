@@ -62,7 +62,7 @@ const isConfirmed = isNotNull(secondFactors.confirmedAt);
 
 const requiresSso = existsSql(companies, eq(companies.id, pendingSecondFactors.companyId), eq(companies.ssoOnly, true));
 
-/** Counts a try with a live pending token, unless its company is suspended or takes single sign-on only. */
+/** Counts a try, unless its company is suspended, or takes single sign-on only and `needsNoSso` is false. */
 export const countTry = (
   db: ControlDb,
   digest: string,

@@ -25,7 +25,8 @@ const MAX_RESPONSE_MS = 60_000;
 /**
  * Executes once for equal requests: those that arrive during an execution share its result. If the data may change meanwhile,
  * `execute` calls `begin` before it reads; later requests then start an execution of their own.
- * @param key everything that the result depends on
+ * @param key everything that the result depends on @throws tooManyViewers if the execution of another request takes longer than
+ *   `MAX_RESPONSE_MS`
  */
 export async function executeOnce(
   ctx: CompanyContext,

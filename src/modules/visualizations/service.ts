@@ -106,12 +106,12 @@ export function changeVisualization(
     const newVisualization = { ...currentVisualization, ...changes, updatedAt: ctx.now() };
     validateDefinition(newVisualization);
     if (changes.sql !== undefined || changes.parameters) await requireDashboardsCanHold(ctx, newVisualization);
+    const onlyUnpublished = hasFormatParameter(newVisualization);
+    if (onlyUnpublished) await requireUnpublished(ctx, id);
     const unseenAt =
       formatShownParts(newVisualization) === formatShownParts(currentVisualization)
         ? undefined
         : await requireMayShareIfSeen(ctx, { type: 'visualization', id }, () => requireMayShareAll(ctx, [id]));
-    const onlyUnpublished = hasFormatParameter(newVisualization);
-    if (onlyUnpublished) await requireUnpublished(ctx, id);
     const unit = { updated: updateVisualization(ctx.db, newVisualization, { onlyUnpublished, unseenAt }) };
     return (await commit(ctx.db, unit, UNIQUE_FAILURES)).updated[0];
   });

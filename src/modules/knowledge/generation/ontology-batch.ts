@@ -113,6 +113,7 @@ async function readKnownOntology(
   const relations = await listUnarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN_ITEMS });
   const suggestedCreations = [
     ...(await selectPendingSuggestions(ctx.db, companyId, { targetTypes: CREATED_TYPES, includesImported: true })),
+    // Of very many the newest, and those in the order of their creation.
     ...(await selectStagedSuggestions(ctx.db, companyId, jobId)).toReversed(),
   ];
   const nodeIdsBySuggestion = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggestedCreations));

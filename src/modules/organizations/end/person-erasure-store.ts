@@ -96,7 +96,7 @@ export function selectRowsAboutPerson(
 /** The pattern of columns that hold secrets, or digests of them: they name no person. */
 const SECRET_COLUMN_PATTERN = /digest|secret|hash|salt|password/i;
 
-/** The tables whose rows may name a person, with their text columns, and the columns that identify a row. */
+/** The tables whose rows may name a person, with their text columns, and the columns that identify a row and name nobody. */
 export const NAMING_TABLES = COMPANY_TABLES.map((companyTable) => ({
   ...companyTable,
   columns: listTextColumns(companyTable.table),

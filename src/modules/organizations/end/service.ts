@@ -13,7 +13,7 @@ export { eraseDueCompanies } from './erase.ts';
 /** How long backups of the platform may hold data after the erasure: D1's Time Travel, and Durable Objects' history. */
 const BACKUP_RETENTION_MS = 30 * DAY_MS;
 
-/** Suspends a company and schedules its erasure: the earliest call counts. @returns when it begins, in milliseconds */
+/** Suspends a company and schedules its erasure: of several times the earliest counts. @returns when it begins, in milliseconds */
 export async function endOrganization(ctx: Context, id: string, afterDays: number): Promise<number> {
   const organizationBefore = await getOrganization(ctx, id);
   const now = ctx.now();
