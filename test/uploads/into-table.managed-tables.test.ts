@@ -165,6 +165,13 @@ describe('an upload into an existing table', () => {
       { source_id: 'C-1', source_id_2: 'S-1', nome: 'Ana' },
       { source_id: 'C-2', source_id_2: 'S-2', nome: 'Bia' },
     ]);
+    const repeatedFiles = [makeFile('c.csv', 'x,X\na,b\n'), makeFile('d.csv', 'X,X\nc,d\n')];
+    const repeatedChanges = { display_name: `destino_${++tableCount}` };
+    const { user_table_id: repeatedId } = await loadFiles(company, repeatedFiles, repeatedChanges);
+    expect(await readValues(repeatedId)).toEqual([
+      { x: 'a', x_2: 'b' },
+      { x: 'c', x_2: 'd' },
+    ]);
   });
 
   it('takes an export whose headers look like its values', async () => {
@@ -174,6 +181,23 @@ describe('an upload into an existing table', () => {
     expect(await loadFiles(company, [file], {}, { into: id, mode: 'replace' })).toMatchObject({ status: 'done' });
     expect(await readValues(id)).toEqual([{ sim: true }, { sim: false }]);
   });
+
+  it.each([
+    ['loja,#,1,2', ['loja', 'column_2', '_1', '_2'], 'A,x,10,20\nB,y,30,40\n'],
+    ['loja,1,1', ['loja', '_1', '_1_2'], 'A,10,20\nB,30,40\n'],
+  ])(
+    'takes a file whose header %s looks like its values and has other names in the table',
+    async (header, names, rows) => {
+      const cells = header.split(',');
+      const columns = names.map((name, index) => ({ ...column(name), display_name: cells[index] as string }));
+      const id = await createTable(company.as, `destino_${++tableCount}`, columns);
+      const job = await loadFiles(company, [makeFile('lojas.csv', `${header}\n${rows}`)], {}, { into: id });
+      expect(job).toMatchObject({ status: 'done', error: null });
+      expect((await readValues(id)).map((values) => names.map((name) => values[name]).join())).toEqual(
+        rows.trim().split('\n'),
+      );
+    },
+  );
 
   it('replaces the table’s rows in the mode replace', async () => {
     const { id, routes } = await createFilledTable();

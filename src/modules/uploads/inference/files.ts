@@ -62,10 +62,10 @@ function findTableHeader(state: InferenceState, tableColumnNames: string[]): Fil
   const header = readHeaderCells(state);
   const filledCells = header.filter((cell) => cell !== '');
   const unknownCells = filledCells.filter((cell) => !tableColumnNames.includes(cell));
+  const isInTable = (cells: string[]) => makeColumnNames(cells).every((name) => tableColumnNames.includes(name));
   const isHeader =
     filledCells.length > 0 &&
-    new Set(filledCells).size === filledCells.length &&
-    makeColumnNames(unknownCells).every((name) => tableColumnNames.includes(name));
+    (isInTable(filledCells) || (new Set(filledCells).size === filledCells.length && isInTable(unknownCells)));
   return isHeader ? toDecidedFile(state, { header, isHeaderAbove: false }) : undefined;
 }
 
@@ -106,7 +106,7 @@ function joinSortedNames({ names }: FileWithHeaderDecision): string {
 
 /**
  * Finds for each column of the first file the index of its field in another file. Equal headers go before equal names, which
- * are numbered in the order of each file. @throws InferenceError `HEADERS_DIFFER`
+ * are numbered in the order of each file; a header that is repeated more often in one of them says nothing. @throws InferenceError `HEADERS_DIFFER`
  */
 export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHeaderDecision): number[] {
   const makeHeaderError = (column: string) =>
@@ -123,9 +123,17 @@ export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHea
     if (place < 0) throw makeHeaderError(name);
     return place;
   });
-  for (const [index, cell] of firstFile.header?.entries() ?? []) {
-    const place = cell === '' || firstFile.header?.indexOf(cell) !== index ? -1 : (file.header?.indexOf(cell) ?? -1);
-    if (place < 0) continue;
+  const header = file.header ?? [];
+  const firstHeader = firstFile.header ?? [];
+  const countCells = (cells: string[], cell: string) => cells.filter((otherCell) => otherCell === cell).length;
+  for (const [index, cell] of firstHeader.entries()) {
+    if (
+      cell === '' ||
+      firstHeader.indexOf(cell) !== index ||
+      countCells(firstHeader, cell) !== countCells(header, cell)
+    )
+      continue;
+    const place = header.indexOf(cell);
     fieldIndexes[fieldIndexes.indexOf(place)] = fieldIndexes[index] as number;
     fieldIndexes[index] = place;
   }
