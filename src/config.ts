@@ -111,7 +111,10 @@ const variablesSchema = z
     /** Keys that encrypt connection strings and secrets of identity providers. */
     ENCRYPTION_KEYS: versionedSecretsSchema,
     NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
-    /** Key of Neon's API. A personal key stops working when its owner leaves, and also needs `NEON_ORG_ID`. */
+    /**
+     * Key of Neon's API, preferably an organization's: a personal key stops working when its owner leaves, and also needs
+     * `NEON_ORG_ID`.
+     */
     NEON_API_KEY: z.string(),
     /** The organization at Neon that companies' projects are made in: `org-…`. A key of an organization needs none. */
     NEON_ORG_ID: optionalTextSchema,
@@ -143,7 +146,7 @@ const variablesSchema = z
     AI_TIMEOUT_MS: makeLimitSchema(60_000),
     /** Pause before the second try; the pause before the third try is four times as long. */
     AI_BACKOFF_MS: makeLimitSchema(2_000),
-    /** Seconds that a webhook waits before each further try, separated by commas: one less than there are tries. */
+    /** Seconds that a webhook waits before each further try, separated by commas; there is one try more than entries. */
     WEBHOOK_RETRY_SECONDS: optionalTextSchema.pipe(retrySecondsField.default(DEFAULT_RETRY_SECONDS)),
     /** Time without a single success after which a webhook endpoint is disabled. */
     WEBHOOK_DISABLE_AFTER_SECONDS: makeLimitSchema(DEFAULT_DISABLE_AFTER_SECONDS),

@@ -102,7 +102,7 @@ export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | S
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
-/** Request that a credential is read from, whose body may be read once more. */
+/** Request that a credential is read from. Its body can be read again afterwards. */
 export interface IncomingRequest {
   readonly method: string;
   readonly url: string;

@@ -111,7 +111,7 @@ export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => 
 /** Number of documents that are read at once: a megabyte at most. */
 const DOCUMENTS_PER_BATCH = 50;
 
-/** Reads the grants and denials of groups by id. `filterDocument` selects what is held of a document. */
+/** Reads the grants and denials of groups by id. `filterDocument` selects the parts of a document to hold in memory. */
 export async function readGrants(
   db: ControlDb,
   companyId: string,

@@ -1,6 +1,6 @@
 import { defineFailure } from '../kernel/failure.ts';
 
-/** A header of the signature is missing. Signed requests fail with 401 only; `details.reason` says why. */
+/** A header of the signature is missing. Whatever is wrong with a signature, it is a 401: `details.reason` says what. */
 export const missingSignatureHeader = defineFailure('signature.missing_header', 'unauthenticated', {
   message: 'A header of the signature is missing.',
   detail: (field: string) => ({ message: `The header ${field} is missing.`, field, reason: 'missing_header' }),
@@ -11,7 +11,10 @@ export const malformedSignatureHeader = defineFailure('signature.malformed', 'un
   detail: (field: string, message: string) => ({ message, field, reason: 'malformed' }),
 });
 
-/** A token was sent instead of a signature. @param counterpartPath route that takes tokens for the same */
+/**
+ * A token, valid or not, was sent where a signature is required.
+ * @param counterpartPath route that takes tokens for the same purpose
+ */
 export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthenticated', {
   message: 'This route takes signed requests, not tokens. Tokens are taken by the routes of the console, below `/v1`.',
   detail: (counterpartPath: string | null) => ({

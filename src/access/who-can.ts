@@ -42,7 +42,10 @@ export async function findAllowedPrincipals(
   };
 }
 
-/** Decides for each set of groups, by its key; each group is decided once. A Deny of any group takes precedence. */
+/**
+ * Decides for each set of groups. Each group is decided once, and a Deny of any group takes precedence, as in the evaluator.
+ * @returns the decisions by the keys of the sets
+ */
 export function decideForGroupSets(
   groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,

@@ -78,7 +78,7 @@ const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const affectsAccessBySql = new Map<string, boolean>();
 
-/** Maximum number of remembered statements: some hundreds, and more since those with lists differ in length. */
+/** Maximum number of remembered statements: a Worker has some hundreds, and more since those with lists differ in length. */
 const MAX_CACHED_STATEMENTS = 2000;
 
 /** Returns true if a statement may change permissions, or which principals exist or are active. */

@@ -36,7 +36,10 @@ export function refuseOutsideBatch(statement: D1PreparedStatement, message: stri
 /** Statement that fails, and its batch with it, once the deadline is past by the database's own clock. */
 const DEADLINE_CHECK_SQL = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
 
-/** Returns true if `DEADLINE_CHECK_SQL` failed: no other statement meets JSON that is malformed. */
+/**
+ * Returns true if `DEADLINE_CHECK_SQL` failed: no other statement meets JSON that is malformed, as all stored JSON was written
+ * by this service.
+ */
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Creates a session that refuses statements that change access (`access-changes.ts`) without an announcement. */

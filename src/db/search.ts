@@ -26,7 +26,7 @@ export function makeEqualsSql(text: SQLWrapper, value: string, maxLetters?: numb
   return letters.length === 0 ? sql`${makeNocaseSql(text)} = ${value}` : sql`${lower(text)} = ${wanted}`;
 }
 
-/** Builds the same condition letter by letter: its depth does not grow with the number of letters. */
+/** Builds the condition of `makeEqualsSql` letter by letter: its depth does not grow with the number of letters. */
 function makeLetterwiseEqualsSql(text: SQLWrapper, value: string): SQL {
   const characters = [...value].map((letter) => {
     const lowerLetter = toComparedText(letter);
@@ -53,7 +53,7 @@ export function foldCase(search: string, maxLetters = MAX_FOLDED_LETTERS) {
   return { letters, wanted: foldedSearch, lower: toFoldedSql };
 }
 
-/** Finds the other forms of a small letter beyond ASCII: its capital if that is one letter, ẞ for ß, ς for σ. */
+/** Finds the other forms of a small letter beyond ASCII: its capital if that is one letter; ẞ for ß, and also ς for σ. */
 function findOtherForms(letter: string): string[] {
   if (letter === 'σ') return ['Σ', 'ς'];
   if (letter === 'ß') return ['ẞ'];

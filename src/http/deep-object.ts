@@ -77,7 +77,7 @@ const MAX_PARAMETERS = 1000;
 /** Maximum number of characters of a name that an answer repeats. */
 const MAX_SHOWN_NAME_LENGTH = 80;
 
-/** Lists `{ column: { operator: value } }` as parameters: a list is one for `in` and `nin`, else one a value. */
+/** Lists `{ column: { operator: value } }` as parameters: a list is one for `in` and `nin`, else one for each value. */
 export function toDeepParameters(name: string, object: unknown): DeepParameter[] {
   if (!isObject(object)) throw invalidInput([{ field: name, message: describeSyntax(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {

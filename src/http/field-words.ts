@@ -28,7 +28,10 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
 /** Option that makes zod include the invalid values in its issues; they are needed for the messages. */
 export const REPORT_INPUT_VALUES = { reportInput: true } as const;
 
-/** Returns an issue's message; clients rely on the `reason` that is made of it for missing and empty values. */
+/**
+ * Returns an issue's message. A missing or empty value gets a message of its own, since clients rely on the `reason` that is
+ * made from it.
+ */
 export function makeIssueText({ code, input, message }: Pick<z.core.$ZodIssue, 'code' | 'input' | 'message'>): string {
   if (input === undefined && code === 'invalid_value') return 'is required';
   if (input === '' && (code === 'invalid_format' || code === 'custom')) return 'must not be empty';

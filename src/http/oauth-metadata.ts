@@ -7,7 +7,7 @@ import { makeResourceArn } from '../permissions/arn.ts';
 /** Path of the metadata that tells how to authenticate, by RFC 9728: the path of the resource follows it. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 
-/** Makes the `WWW-Authenticate` of a 401, which points to the metadata. @param path empty for the whole API */
+/** Makes the `WWW-Authenticate` of a 401, which points to the metadata. @param path of the resource: empty for the whole API */
 export const makeChallenge =
   (path: '' | '/mcp') =>
   (baseUrl: string): string =>

@@ -5,7 +5,10 @@ import type { Contract } from './endpoint.ts';
 import { listImpliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
-/** Makes a response for each status of a route's failures. @param furtherTypes those neither listed nor implied */
+/**
+ * Makes a response for each status of a route's failures, with its codes.
+ * @param furtherTypes failures in addition to those that the contract lists or implies
+ */
 export function makeFailureResponses(
   surface: Surface,
   contract: Contract,

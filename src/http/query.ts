@@ -84,7 +84,7 @@ const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
     ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => makeProblem(key, UNKNOWN_PARAMETER_TEXT))
     : [{ field: issue.path.join('.'), message: makeParameterText(issue) }];
 
-/** Makes the message of a parameter; of an empty value it states the limits, as most are numbers. */
+/** Makes the message of a parameter. That of an empty value states the limits, since most parameters are numbers. */
 function makeParameterText(issue: z.core.$ZodIssue): string {
   if (isRepeated(issue)) return 'must be sent once';
   return issue.input === '' ? issue.message : makeIssueText(issue);

@@ -26,7 +26,7 @@ export async function countPreflight({ config, bindings, ip }: Context): Promise
   return callObject(bindings.IP_LIMITER, name, async (limiter) => await limiter.take(limit, 'preflight'));
 }
 
-/** Counts the request against the limit of a token's id, or of an outsider, and begins to use its key. */
+/** Counts the request against the limit of a token's id, or of an outsider, and begins to use the request's idempotency key. */
 export async function countByToken(
   { config, bindings }: Context,
   tokenId: string,

@@ -32,7 +32,7 @@ const toCamelCase = (name: string): string =>
     ? DIFFERING_NAMES[name as keyof typeof DIFFERING_NAMES]
     : name.replaceAll(/(?<=.)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Makes a function that shows a record by its schema: snake case, ISO 8601, without undeclared members. */
+/** Makes a function that shows a record by its schema: snake case, times as ISO 8601, no undefined or undeclared members. */
 export function makeView<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).map((name) => [name, toCamelCase(name), name.endsWith(TIME_SUFFIX)] as const);
   return (record: RecordOf<z.input<Schema>>): z.input<Schema> => {

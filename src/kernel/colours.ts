@@ -54,7 +54,10 @@ export const chooseTextColour = (colour: Colour): Colour =>
 
 const MIX_STEP_COUNT = 20;
 
-/** Changes a colour towards `target` as little as the contrast to all backgrounds takes; else returns `target`. */
+/**
+ * Changes a colour towards `target` as little as it takes for the minimum contrast to all backgrounds; returns `target` if
+ * nothing less suffices.
+ */
 export function makeColourReadable(
   colour: Colour,
   backgrounds: readonly Colour[],

@@ -20,7 +20,7 @@ export const parseExactJson = (text: string): unknown =>
 export const parseJsonWithTextNumbers = (text: string): unknown =>
   INEXACT_NUMBER_PATTERN.test(text) ? JSON.parse(text, reviveTextNumber as Reviver) : JSON.parse(text);
 
-/** A reviver without its third parameter: https://github.com/tc39/proposal-json-parse-with-source */
+/** A reviver without its third parameter, which the library lacks: https://github.com/tc39/proposal-json-parse-with-source */
 type Reviver = (key: string, value: unknown) => unknown;
 
 function reviveTextNumber(key: string, value: unknown, context: { source: string }): unknown {

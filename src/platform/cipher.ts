@@ -31,7 +31,9 @@ export async function decrypt(keys: Record<string, string>, encryptedText: strin
 /** Returns the prefix of texts that are encrypted under the newest version. */
 export const getNewestPrefix = (keys: Record<string, string>): string => `v${getNewestSecret(keys).version}:`;
 
-/** Encrypts a text again under the newest version. One that cannot be decrypted is logged and stays unchanged. */
+/**
+ * Encrypts a text again under the newest version. One that cannot be decrypted is logged and stays, so as not to stop others.
+ */
 export async function reencrypt<T extends string | null>(
   keys: Record<string, string>,
   encryptedText: T,

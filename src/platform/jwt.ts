@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
-/** The pattern of base64url with one spelling for all bytes: no padding, and unused bits are zero. */
+/** The pattern of base64url with one spelling for each sequence of bytes: no padding, and unused bits are zero. */
 const SEGMENT_PATTERN = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
 /** Rejects other than canonical spellings: jose ignores spaces, padding and unused bits. @throws JOSEError */

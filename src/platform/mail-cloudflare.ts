@@ -1,6 +1,6 @@
 import { type Mailer, MailRefusedError, type Sender } from './mail.ts';
 
-/** https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes: no retry helps. */
+/** Errors that no retry helps: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes */
 const PERMANENT_ERROR_CODES = new Set([
   'E_VALIDATION_ERROR',
   'E_FIELD_MISSING',

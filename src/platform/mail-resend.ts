@@ -49,7 +49,7 @@ type ResendAttachment = AttachedFile & { content_id?: string };
 /** The number of bytes of a file that are encoded at a time; divisible by three, so that base64 needs no padding in between. */
 const PIECE_BYTES = 48 * 1024;
 
-/** Builds a JSON body with files in base64, written while it is read: a text would hold them three times. */
+/** Builds a JSON body with files in base64, written while it is read: a single text would hold them in memory three times. */
 function buildBody(mail: object, attachments: readonly ResendAttachment[]): BodyInit {
   if (attachments.length === 0) return JSON.stringify(mail);
   const encoder = new TextEncoder();

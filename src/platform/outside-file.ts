@@ -75,7 +75,10 @@ function toOutsideResponse(
   };
 }
 
-/** Waits for `work` within a time. The cause of a lost connection tells of our network: it is not passed on. */
+/**
+ * Waits for `work` within a time. The cause of a lost connection, which tells of our network and may name the URL, is not
+ * passed on.
+ */
 async function waitWithinTime<T>(ms: number, work: Promise<T>, abortController: AbortController): Promise<T> {
   try {
     return await awaitWithinTime(ms, work, () => new OutsideFetchError('silent'));

@@ -22,13 +22,16 @@ const SALT_BYTES = 16;
 /** Makes a hash to verify where a user has none, so that the check takes the same time. No password has its all-zero tag. */
 const makeDummyHash = () => formatPhc(hashSettings.cost, new Uint8Array(SALT_BYTES), new Uint8Array(TAG_BYTES));
 
-/** Memory in pages of 64 KiB: at first enough for {@link DEFAULT_COST} and 10 KiB of the library. */
+/**
+ * The library's memory in pages of 64 KiB: at first enough for {@link DEFAULT_COST} and 10 KiB of the library; it grows for a
+ * costlier hash.
+ */
 const MEMORY_PAGES = { initial: 305, maximum: 65_536 };
 
 /** The loaded library, held weakly: between sign-ins its memory of 20 MB, a sixth of an isolate's, is freed. */
 let loadedLibrary: WeakRef<computeHash> | undefined;
 
-/** Computes a hash, which blocks the isolate for a tenth of a second: its 20 MB serve one at a time. */
+/** Computes a hash, which blocks the isolate for a tenth of a second: the library's 20 MB serve one hash at a time. */
 function computeHashTag(password: string, salt: Uint8Array, cost: HashCost, tagLength: number): Uint8Array {
   const hash = loadedLibrary?.deref() ?? loadLibrary();
   return hash({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });

@@ -18,7 +18,10 @@ export interface ApiVariablesBinding {
 
 let cachedEnvironment: { text: string; env: object } | undefined;
 
-/** Adds the API Worker's variables, read each time; returns the same object while they are unchanged. */
+/**
+ * Adds the API Worker's variables, read each time, to a background Worker's environment; returns the same object while they are
+ * unchanged.
+ */
 export async function addApiVariables<E extends ApiVariablesBinding>(env: E): Promise<E> {
   const variables: Record<string, string> = await env.API_VARIABLES.all();
   const text = JSON.stringify(variables);

@@ -28,7 +28,10 @@ export function buildAddPrimaryKey(table: { schema: TenantSchema; name: string; 
   return `ALTER TABLE ${quoteQualified(table.schema, table.name)} ADD CONSTRAINT ${quoteIdentifier(makePrimaryKeyName(table.id))} PRIMARY KEY ("id")`;
 }
 
-/** Builds the statements that move a table to `trash`, named by its id, which no user's table can be: it starts with a digit. */
+/**
+ * Builds the statements that move a table to `trash`, named by its id, which starts with a digit until 2055, unlike the name of
+ * any user's table.
+ */
 export function buildMoveToTrash(table: { name: string; id: string }): [string, string] {
   return [
     `ALTER TABLE ${quoteQualified('public', table.name)} RENAME TO ${quoteIdentifier(table.id)}`,
@@ -65,7 +68,10 @@ export function countRowIds(tableId: string): string[] {
   ];
 }
 
-/** Builds the statement that reverts `countRowIds`: COPY then inserts one by one and reports exactly which row fails. */
+/**
+ * Builds the statement that reverts `countRowIds`: rows get new UUIDs, and COPY inserts one by one and reports exactly which
+ * row fails.
+ */
 export const buildGenerateRowIds = (tableId: string): string =>
   `ALTER TABLE ${quoteQualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
 

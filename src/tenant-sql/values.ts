@@ -47,7 +47,10 @@ const MAX_WHOLE_DIGITS = 131_072;
 /** The maximum number of digits after the point in a numeric of Postgres. */
 const MAX_FRACTION_DIGITS = 16_383;
 
-/** Converts a JSON number to decimal text. An `ExactNumber` is one that a double cannot hold; of others its digits are exact. */
+/**
+ * Converts a JSON number to decimal text. An `ExactNumber` is one that no double can hold; of others, the double's digits are
+ * exact.
+ */
 function toDecimalText(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value !== 'string' || value.length > MAX_WHOLE_DIGITS + MAX_FRACTION_DIGITS + 2) return undefined;

@@ -54,7 +54,10 @@ export const suggestions = sqliteTable(
     status: text('status', { enum: ['staged', ...SUGGESTION_STATUSES] }).notNull(),
     requestId: text('request_id').notNull(),
     jobId: text('job_id'),
-    /** Key that is unique in a job, so that no candidate is stored twice; of imports, among the pending ones. */
+    /**
+     * Key that is unique in a job, so that no candidate is stored twice; for imports, unique among the pending suggestions of
+     * imports.
+     */
     candidateKey: text('candidate_key'),
     reviewNote: text('review_note'),
     reviewedByUserId: text('reviewed_by_user_id'),

@@ -32,7 +32,10 @@ export const managedDatabases = sqliteTable(
     changedTables: text('changed_tables').notNull().default('{"*":0}'),
     /** Changes in progress, by id as JSON: their tables, and the time until which each is assumed to go on. */
     openChanges: text('open_changes').notNull().default('{}'),
-    /** `dataVersion` to which `changedTables` and `openChanges` are complete: the version before increases it alone. */
+    /**
+     * Value of `dataVersion` up to which `changedTables` and `openChanges` are complete: the previous service version
+     * increases `dataVersion` only.
+     */
     notedVersion: integer('noted_version').notNull().default(0),
     /** Number of changes in progress, for the previous service version. */
     dataChanges: integer('data_changes').notNull().default(0),

@@ -45,7 +45,7 @@ export const embedKeys = sqliteTable('embed_keys', {
   rotations: integer('rotations').notNull(),
 });
 
-/** Revocations of a subject's embed tokens issued until `revokedAt`, kept as long as they could be valid. */
+/** Revocations of a subject's embed tokens issued until `revokedAt`. Each is kept as long as such tokens could be valid. */
 export const embedRevocations = sqliteTable(
   'embed_revocations',
   {

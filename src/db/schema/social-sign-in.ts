@@ -18,7 +18,10 @@ export const socialConfigurations = sqliteTable('social_configurations', {
   updatedAt: timestampColumn('updated_at').notNull(),
 });
 
-/** Identity with which each user first signed in through a provider: no other one signs in as the user. */
+/**
+ * Identity with which each user first signed in through a provider: no other identity with the same address can sign in as the
+ * user.
+ */
 export const userIdentities = sqliteTable('user_identities', {
   userId: text('user_id').primaryKey(),
   companyId: companyId(),

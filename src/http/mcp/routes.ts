@@ -56,7 +56,10 @@ export interface AgentTools {
   instructions: string;
 }
 
-/** Makes the endpoint of the Model Context Protocol, whose tools perform routes of `surfaces`. */
+/**
+ * Makes the endpoint of the Model Context Protocol, whose tools perform routes of `surfaces`, with their authorization and
+ * failures.
+ */
 export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();

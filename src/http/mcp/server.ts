@@ -95,7 +95,7 @@ export async function handleMessage(request: Request, message: unknown, tools: T
 /** Headers that repeat values of a message, by the protocol. */
 const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/** Copies the request without its body, which was read; whoever accepts only JSON is answered, too. */
+/** Copies the request without its body, which was already read. Clients that accept only JSON are answered, too. */
 function copyWithoutBody({ url, headers }: Request): Request {
   const repeatedHeaders = REPEATED_HEADERS.flatMap((name): [string, string][] => {
     const value = headers.get(name);

@@ -165,7 +165,7 @@ interface JsonSchema {
 
 const acceptsText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(acceptsText) ?? false);
 
-/** Finds lists among a query's arguments: to its schema, they are parameters sent several times. */
+/** Finds the problems of lists among a query's arguments: to its schema, a list is a parameter that was sent several times. */
 const findLists = (
   queryArguments: Record<string, unknown>,
   sentNames: ReadonlyMap<string, string>,
@@ -286,8 +286,8 @@ const toQuery = (
   );
 
 /**
- * Formats numbers and booleans like an address; other values stay as they are, for the schema to refuse. Where no text is
- * expected they become text too, as the schema would otherwise ask for text.
+ * Formats numbers and booleans like an address, and an object as JSON where no text is expected, since the schema would
+ * otherwise ask for text. Other values stay as they are, for the schema to refuse.
  */
 function toQueryText(value: unknown, schema: JsonSchema): unknown {
   if (value instanceof ExactNumber) return value.digits;

@@ -79,8 +79,8 @@ export const clearDefault = (
 export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
 
 /**
- * Changes an account unless it would be an inactive default. `isDefault: false` is ignored: only `clearDefault` takes the default
- * away.
+ * Changes an account that is not deleted, unless it would be an inactive default. `isDefault: false` is ignored: only
+ * `clearDefault` takes the default away.
  */
 export const updateAccount = (db: ControlDb, companyId: string, id: string, now: number, changes: AccountChanges) =>
   db

@@ -53,7 +53,10 @@ export async function getActiveCompanyBySlug(ctx: Context, slug: string): Promis
   return company;
 }
 
-/** Returns the company of a slug, suspended or not, as owner of the request. @throws companyNotFound */
+/**
+ * Returns the company of a slug, suspended or not, for a request without a credential, which is attributed to that company.
+ * @throws companyNotFound
+ */
 export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Company> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   if (!company) throw companyNotFound();
@@ -61,7 +64,7 @@ export async function findCompanyBySlug(ctx: Context, slug: string): Promise<Com
   return company;
 }
 
-/** Returns the state of a job's company: nothing may be written for one that is `gone`, as it is erased. */
+/** Returns the state of a job's company: `gone` once its erasure has begun, after which nothing may be written for it. */
 export async function readCompanyState(ctx: CompanyContext): Promise<'active' | 'suspended' | 'gone'> {
   const [company] = await selectSuspensionAndErasure(ctx.db, ctx.actor.companyId);
   if (!company || company.isErased) return 'gone';

@@ -4,7 +4,7 @@ export const exportNotFound = defineNotFoundFailure('export', {
   message: 'There is no such export. Exports are deleted a day after they end.',
 });
 
-/** The archive of an export would be too large: stored in the export's record, as all failures of exports, and never thrown. */
+/** The archive of an export would be too large. Failures of exports are stored in their record, not thrown to a caller. */
 export const archiveTooLarge = defineFailure('export.too_large', 'too_large', {
   message: 'The archive would be larger than 78 GiB.',
 });

@@ -42,7 +42,10 @@ export const verifyArchiveToken: VerifyViewerToken = async (ctx, token, count) =
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], tokenRecord: claims };
 };
 
-/** Returns the archive of a link, from the primary database: it may be opened right after its creation. @throws exportNotFound */
+/**
+ * Returns the archive of a link. Reads the primary database, as a link may be opened right after its creation.
+ * @throws exportNotFound; the failure of a suspended company, unless the link is for the operator
+ */
 export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<PreparedResponse> {
   const { sub: id, company_id: companyId, for_operator: forOperator } = ctx.actor.tokenRecord;
   const db = openControlDb(ctx.bindings.CONTROL_DB);

@@ -150,7 +150,7 @@ const addCounts = (counts: EventCounts, otherCounts: EventCounts): EventCounts =
   denied: counts.denied + otherCounts.denied,
 });
 
-/** Yields the viewers of events still in the Durable Object: `early` with an event before `end` (ms). */
+/** Yields the viewers of events still in the Durable Object. Those with an event before `end` (ms) are marked as `early`. */
 async function* readViewers(
   callCompanyLog: LogCaller,
   filter: LogFilter,

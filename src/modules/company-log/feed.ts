@@ -15,7 +15,10 @@ const TIMEOUT_MS = 8_000;
 /** The maximum number of messages that a queue accepts at once. */
 const MESSAGES_PER_BATCH = 100;
 
-/** Milliseconds that a record waits for others of one call: a share event for its request's audit record. */
+/**
+ * Milliseconds that a record waits for others, to be stored by the same call: a share event waits for the audit record of its
+ * request, which is stored last.
+ */
 const GATHERING_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
 /** The records of one company, by kind. */

@@ -7,7 +7,10 @@ const describeProblem =
   (subject: string) =>
   (problem: string): FailureDetail => ({ message: `The ${subject} ${shorten(problem, MAX_ECHOED_CHARACTERS)}.` });
 
-/** A filter cannot be read or compared. The problem is a sentence without its subject: `lacks an operator`. */
+/**
+ * A filter cannot be read, or compares what cannot be compared. The problem is a sentence without its subject:
+ * `lacks an operator`.
+ */
 export const invalidFilter = defineFailure('directory.invalid_filter', 'malformed', {
   message: 'The filter cannot be read, or asks for what cannot be compared.',
   detail: describeProblem('filter'),

@@ -210,7 +210,10 @@ export async function requireChangeableUser(ctx: PrincipalContext, id: string): 
   return findUserWithGroups(ctx, id);
 }
 
-/** Returns a group with its members. @param excludesMembers whether too many of them are no failure, but left out */
+/**
+ * Returns a group with its members. @param excludesMembers whether the request excludes members: too many are then left out,
+ * instead of a failure
+ */
 export async function getGroupWithMembers(
   ctx: PrincipalContext,
   id: string,

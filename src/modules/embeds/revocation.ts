@@ -125,7 +125,7 @@ export function requireMayRevokeEverything(ctx: PrincipalContext): void {
   requireNothingDenied(ctx, SHARE_ACTIONS);
 }
 
-/** Throws if the caller is denied one of the actions on any dashboard or visualization. */
+/** Throws if the caller is denied one of the actions on any dashboard or visualization: for what may concern all of them. */
 export function requireNothingDenied({ actor }: PrincipalContext, actions: readonly Action[]): void {
   const deniedAction = actions.find((action) => !isNothingDenied(listDeniedIds(actor, [action])));
   if (deniedAction) throw accessDenied(deniedAction);

@@ -6,7 +6,10 @@ import {
   invalidInput,
 } from '../../kernel/failure.ts';
 
-/** No group has the id of a field: `id` of the path, or of a body `member_id` or `group_ids` (with the unknown ids). */
+/**
+ * The group that a field names does not exist: `id` of the path, or of a body `member_id` or `group_ids` (with the unknown
+ * ids).
+ */
 export const groupNotFound = defineNotFoundFailureBy('group', ['id', 'group_ids', 'member_id']);
 
 export const groupAlreadyDeleted = defineDeletedFailure('group');

@@ -99,7 +99,7 @@ export async function listMembersByName(
   return readMembersByName(ctx.db, { companyId, groupId, search, deniedMembers }, page);
 }
 
-/** Removes a principal that the caller sees from a group, unless it would gain what the caller may not do. */
+/** Removes a principal from a group. Fails if it is hidden from the caller, or would gain what the caller may not do. */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);

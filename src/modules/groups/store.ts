@@ -180,7 +180,10 @@ export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, no
     .where(and(matchesUndeletedId(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
-/** Deletes what a group has in the batch that deletes it, so that a deleted group keeps nothing in use. */
+/**
+ * Makes the statements that delete a group's memberships and attachments, in the batch that deletes it, so that a deleted group
+ * keeps nothing in use.
+ */
 export const makeClearGroupStatements = (db: ControlDb, companyId: string, id: string) => {
   const isDeleted = sql`not ${isGroupNotDeleted(companyId, id)}`;
   return [
@@ -242,7 +245,7 @@ const MEMBER_NAME = sql<string>`case ${groupBindings.principalType}
   when 'user' then (select ${users.name} from ${users} where ${isBoundPrincipal(users)})
   else (select ${serviceAccounts.name} from ${serviceAccounts} where ${isBoundPrincipal(serviceAccounts)}) end`;
 
-/** Reads a page of a group's bindings with the principals, by name, else email. `search`: a part of either. */
+/** Reads a page of a group's bindings with the principals, by name, else email. `search`: a part of either; empty for all. */
 export const readMembersByName = (
   db: ControlDb,
   { search, ...filter }: BindingFilter & { search: string },

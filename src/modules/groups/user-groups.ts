@@ -56,7 +56,7 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
       includesAllIds(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
   }));
 
-/** Removes a user from groups that they are in. They may not thereby gain what the caller may not do. */
+/** Removes a user from those of the groups that they are in. They may not thereby gain what the caller may not do. */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
     joinIds: [],
@@ -231,7 +231,7 @@ export function changeGroupOfUsers(
   });
 }
 
-/** Throws unless the caller may see all these users. @throws membersUnknown naming those that are none, or hidden */
+/** Throws unless all are users whom the caller may see. @throws membersUnknown naming those that are no users, or are hidden */
 export async function requireKnownUsers(ctx: PrincipalContext, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const foundUsers = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, findReadDenials(ctx.actor, 'user'));

@@ -17,7 +17,10 @@ export interface TenantConnection {
   schemaVersion: number;
 }
 
-/** The control database's record of one company's provisioning, one object per call. Every method is atomic. */
+/**
+ * The control database's record of one company's provisioning, one object per call of `provisionTenant`. Every method is
+ * atomic.
+ */
 export interface ProvisioningRecord {
   /** Returns the connection of an earlier provisioning, or null. */
   readFinishedConnection(): Promise<TenantConnection | null>;

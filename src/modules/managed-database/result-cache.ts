@@ -15,8 +15,8 @@ export type ResultKind = 'last-results' | 'data-results';
  * Opens cached results of queries on the company's tables, in the cache of the data centre, because a compute sleeps longer than
  * an isolate lives; encrypted for the company. A result's address contains everything it depends on except the data; its source
  * is stored with it, so that after a change of its tables it is no longer found.
- * @param readVersions reads the versions of the company's tables, as they were before any table was read @param key a digest of everything that a result depends on
- * except the data
+ * @param readVersions reads the versions of the company's tables, as they were before any table was read
+ * @param key a digest of everything that a result depends on except the data
  */
 export function openCachedResults(
   ctx: CompanyContext,

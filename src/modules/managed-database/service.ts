@@ -155,7 +155,10 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
   return database;
 }
 
-/** Opens a connection under the service's own login that the caller must close, even after the request; undefined before provisioning. */
+/**
+ * Opens a connection under the service's own login that outlives the request: the caller must close it. Undefined before
+ * provisioning.
+ */
 export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
   return connection ? openTenantSql(connection.ownerConnectionString, getSqlOptions(ctx)) : undefined;

@@ -27,7 +27,7 @@ export const MAX_CHANGE_WAIT_MS = 24_000;
 /** The time by which a statement ends before its transaction does, as a transaction's timeout costs the connection. */
 const STATEMENT_MARGIN_MS = 1_000;
 
-/** Changes a table, or nothing and fails in time with `tableInUse`. @param change one transaction with these options */
+/** Changes a table, or fails in time with `tableInUse` and changes nothing. @param change one transaction with these options */
 export async function changeWithinTime<T>(
   database: TenantSql,
   change: (options: TransactionOptions) => Promise<T>,

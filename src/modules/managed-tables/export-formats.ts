@@ -168,7 +168,9 @@ function createXlsxWriter(exportSelection: ExportSelection): ExportWriter {
   };
 }
 
-/** Returns the cells of a row: its id, then its columns. @param escapesFormulas whether no text may be taken for a formula */
+/**
+ * Returns a row's cells: its id, then its columns. @param escapesFormulas whether texts are kept from being taken for formulas
+ */
 const toCells = (columns: TableColumnDefinition[], row: RawRow, escapesFormulas: boolean): WrittenCell[] => [
   row.id,
   ...columns.map(({ name, type }, at) => {

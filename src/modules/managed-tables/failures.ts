@@ -152,7 +152,7 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', 'co
 export const makeUnknownColumnsFailure = (names: string[]) =>
   invalidInput(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
-/** Returns the failure when several rows share a value of a unique index; null if the caller may not read rows. */
+/** Returns the failure when no unique index can be built, as rows share `value`: null for a caller who may not read rows. */
 export const makeDuplicatesForIndexFailure = (columns: string[], value: string | null) =>
   invalidInput([
     {
@@ -161,7 +161,10 @@ export const makeDuplicatesForIndexFailure = (columns: string[], value: string |
     },
   ]);
 
-/** Returns the failure for a value too long for an index: of a row to write, from 0, or of an existing row, with its id. */
+/**
+ * Returns the failure for a value too long for an index: of a row to write (counted from 0), or of an existing row (with its
+ * id).
+ */
 export const makeTooLongForIndexFailure = (value: { field: string; column: string; row?: number; id?: string }) => {
   const { field, column, row, id } = value;
   const message =

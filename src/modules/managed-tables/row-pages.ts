@@ -47,7 +47,7 @@ export interface PageSource extends RowScan {
   maxBytes: number;
 }
 
-/** The maximum number of bytes of the ordering column's value in a cursor. No index holds longer values. */
+/** The maximum number of bytes of the ordering column's value in a cursor: a longer one fails. No index holds longer values. */
 export const MAX_KEY_BYTES = 4000;
 
 /** A result row of a page: values of the page, and one row of the table, whose columns are null if there is none. */

@@ -13,7 +13,10 @@ export function parseColumnSort(sortBy: string | undefined): Pick<RowOrder, 'col
   return { column: reversed ?? plain ?? '', descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };
 }
 
-/** Parses `sort_by`: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, in any case; null means insertion order. */
+/**
+ * Parses `sort_by`: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case. Returns null
+ * without one, which means insertion order.
+ */
 export function parseSort(sortBy: string | undefined, columns: TableColumnDefinition[]): RowOrder | null {
   if (sortBy === undefined) return null;
   const { column, descending } = parseColumnSort(sortBy);

@@ -36,8 +36,8 @@ const HAS_OTHER_HOLDERS_SQL = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
     AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())) AS found`;
 
 /**
- * Measures the company's tables. @param lockSql an SQL expression that acquires a lock before @returns `hasOtherChanges` where other
- * changes were running, whose uncommitted or rolled-back rows may be counted
+ * Measures the company's tables. @param lockSql an SQL expression that acquires a lock before the measurement
+ * @returns `hasOtherChanges` where other changes were running, whose uncommitted or rolled-back rows may be counted
  */
 async function measureTables(tx: TenantTx, companyId: string, lockSql = 'true') {
   const otherHoldersQuery = { text: HAS_OTHER_HOLDERS_SQL, values: [] };

@@ -77,7 +77,10 @@ export async function readDeletedTables(
   return rows.map((row) => ({ id: row.id, deletedAt: Number(row.deleted_at) }));
 }
 
-/** Removes a table deleted at or before `deletedUntil` (ISO 8601) from the catalogue. @returns false after a restore, for example */
+/**
+ * Removes a table deleted at or before `deletedUntil` (ISO 8601) from the catalogue. @returns false if it is not there any
+ * more, as after a restore
+ */
 export async function removeDeletedTable(tx: TenantTx, key: TableKey, deletedUntil: string): Promise<boolean> {
   const removedCount = await tx.execute(
     'DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at <= $3',

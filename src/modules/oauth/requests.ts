@@ -137,7 +137,7 @@ export async function viewConsentRequest(ctx: Context, request: ConsentRequest):
   };
 }
 
-/** Verifies the signed consent request that the user answers. @throws requestEnded where it has expired or is not ours */
+/** Verifies the signed consent request that the user answers. @throws requestEnded if it has expired, or we did not sign it */
 export const verifyConsentRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
   verifyToken<ConsentRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
     throw invalidToken.matches(error) ? requestEnded() : error;

@@ -33,7 +33,7 @@ export function parseScopes(scopeText: string | undefined): string[] {
   return namedScopes;
 }
 
-/** Parses the scopes of a parameter; all granted ones if it names none. @throws invalidScope beyond what was granted */
+/** Parses the scopes of a parameter; all granted ones if it names none. @throws invalidScope if one goes beyond them */
 export function narrowScopes(grantedScopes: readonly string[], scopeText: string | undefined): string[] {
   if (scopeText === undefined || scopeText.trim() === '') return [...grantedScopes];
   const requestedScopes = parseScopes(scopeText);

@@ -160,7 +160,7 @@ export async function getOrganization(ctx: Context, id: string): Promise<Company
   return company;
 }
 
-/** Renames, suspends or reactivates a company: this acts on the next request of anybody of it. */
+/** Renames, suspends or reactivates a company. Takes effect at the next request: cached data of its principals is discarded. */
 export async function changeOrganization(
   ctx: Context,
   id: string,

@@ -62,7 +62,10 @@ export interface StoredMessage {
   withdraw(): void;
 }
 
-/** Stores a message about a change in progress. @param maxChangeMs until the scheduled run sends it by itself */
+/**
+ * Stores a message about a change in progress. @param maxChangeMs after which the scheduled run sends it, if none of the
+ * returned functions is called
+ */
 export function storeMessage(ctx: CompanyContext, message: JobMessage, maxChangeMs: number): StoredMessage {
   const row = toOutboxRow(ctx, message, maxChangeMs);
   const storePromise = store.insertRow(ctx.db, row).run();
@@ -103,7 +106,7 @@ const toOutboxRow = (ctx: Context, message: JobMessage, waitMs: number): store.O
   dueAt: ctx.now() + waitMs,
 });
 
-/** Sends messages of one type, due at once where that fails; one query deletes the rows, as a request has few. */
+/** Sends messages of one type, due at once where that fails. One query deletes all rows, as a request may make only so many. */
 async function sendStoredMessages(
   ctx: Context,
   rows: readonly store.OutboxRow[],

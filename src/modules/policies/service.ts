@@ -71,7 +71,10 @@ const LISTING_ACTIONS = ['policies:list', 'policies:get'] as const;
 const isListedPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
   !LISTING_ACTIONS.some((action) => isDeniedOn(access, action, arn));
 
-/** Reads the names of own policies that are not denied: SQL cannot compare names of any characters with patterns. */
+/**
+ * Reads the names of the company's own policies that the caller is not denied. SQL cannot decide that: a denial is a pattern of
+ * ARNs, which contain the name, of any characters.
+ */
 async function readListedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
   const { access, companyId } = ctx.actor;
   if (!LISTING_ACTIONS.some((action) => dependsOnResource(access, action))) return 'all';

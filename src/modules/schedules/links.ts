@@ -89,7 +89,10 @@ export async function verifyToken(ctx: Context, token: string): Promise<TokenHol
 /** Tells whether the holder of a token can end all mails of a company: an external address can, a user of the company cannot. */
 export const canEndAllMails = ({ recipient }: TokenHolder): boolean => recipient.kind === 'email';
 
-/** Unsubscribes a token's holder from its schedule, or from all of the company's. @returns false where there was nothing to end */
+/**
+ * Unsubscribes a token's holder from its schedule, or from all of the company's where the token or `endsAllMails` says so.
+ * @returns false where there was nothing to end
+ */
 export async function unsubscribeByToken(ctx: Context, token: string, endsAllMails: boolean): Promise<boolean> {
   const holder = await verifyToken(ctx, token);
   if (!holder) return false;

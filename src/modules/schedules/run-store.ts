@@ -96,7 +96,10 @@ export const claimRun = (db: ControlDb, companyId: string, { now, leaseUntil }: 
 /** The number of consecutive failures after which a schedule is paused. */
 const MAX_CONSECUTIVE_FAILURES = 3;
 
-/** Ends a run while this attempt holds it, and records the result on its schedule. `paused` returns a row if that is now paused. */
+/**
+ * Ends a run while this attempt holds it, and records the result on its schedule. `paused` returns a row if that has now failed
+ * too often and is paused.
+ */
 export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: number) {
   const { companyId, scheduleId } = run;
   const hasFailed = lastRun.status === 'failed';

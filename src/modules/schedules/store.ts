@@ -43,7 +43,10 @@ export const insertSchedule = (db: ControlDb, record: ScheduleRow, maxSchedules:
     ) as SQL,
   ).returning();
 
-/** Updates what people set, while the version and target that were read are there. Without a next run, that stays unchanged. */
+/**
+ * Updates what people set, if the schedule is still the version that was read and its target exists. Its next run stays
+ * unchanged where none is given.
+ */
 export const updateSchedule = (db: ControlDb, scheduleUpdate: ScheduleUpdate) => {
   const { id, companyId, version, lastRun: _lastRun, ...rest } = scheduleUpdate;
   return db

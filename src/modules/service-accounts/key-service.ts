@@ -19,7 +19,10 @@ import {
   selectServiceAccount,
 } from './store.ts';
 
-/** Prepares an API key, its secret, and the statement that stores it. `expiresAt` in ms; a year from now by default. */
+/**
+ * Prepares an API key, its secret, and the statement that stores it if its service account is not deleted. `expiresAt` in ms; a
+ * year from now by default.
+ */
 export async function prepareApiKey(
   ctx: Context,
   company: { id: string; slug: string },

@@ -81,7 +81,7 @@ function makeStringToSign(request: IncomingRequest, { date, nonce, digest }: Sig
   return ['HMAC-SHA256', request.method.toUpperCase(), pathname, search.slice(1), date, nonce, digest].join('\n');
 }
 
-/** The forms of the signature headers. One sent twice arrives joined by `, `, and so never matches. */
+/** The forms of the signature headers. None admits a space, so a header sent twice (joined by `, `) never matches. */
 const AUTHORIZATION_PATTERN = /^HMAC ([\w-]{1,128}):([0-9a-f]{64})$/;
 const UTC_DATE_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)$/;
 const NONCE_PATTERN = /^[\x21-\x7e]{8,128}$/;

@@ -128,7 +128,7 @@ export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<
   return event;
 }
 
-/** The range around the time in an event's id, which is its second, or its minute for those recorded once a minute. */
+/** The range in which an event is searched around the time in its id: its second, or its minute if recorded once a minute. */
 const EVENT_TIME_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
 async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {

@@ -89,7 +89,10 @@ export async function mailPortalCode(
   );
 }
 
-/** Signs an outsider in with a mailed code: once, within ten minutes and five tries. Anything unknown is a wrong code. */
+/**
+ * Signs an outsider in with a mailed code: once, within ten minutes and five tries. An unknown company or member is answered
+ * like a wrong code.
+ */
 export async function verifyPortalCode(
   ctx: Context,
   input: { companySlug: string; email: string; code: string },

@@ -43,7 +43,7 @@ export async function listMembers(
   });
 }
 
-/** Returns a context and the dashboards that it shows. @throws where the caller may not add members to it */
+/** Returns a context that shows nothing denied to the caller, and its dashboards. @throws if the caller may not add members */
 export async function requireContextToAddMember(ctx: PrincipalContext, id: string) {
   const context = await getContext(ctx, id);
   const dashboards = await selectGrantedDashboards(ctx.db, context);

@@ -75,7 +75,7 @@ export async function getContext(ctx: PrincipalContext, id: string): Promise<Sha
 export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareContext | undefined> =>
   readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
 
-/** Returns a context if the caller may share all its targets: also of one denied, others' access may be revoked. */
+/** Returns a context if the caller may share all its targets. Who is denied seeing one may still revoke access to it. */
 export async function requireSharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await findContext(ctx, id);
   if (!context) {

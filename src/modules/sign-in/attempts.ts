@@ -6,9 +6,9 @@ import { callObject } from '../../platform/objects.ts';
 import { tooManyAttempts, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { selectKnownNetwork } from './store.ts';
 
-/** The number of wrong guesses within a window, of one network or second factor, that ends guessing. */
+/** The number of wrong guesses within a window, from one network or at one second factor, after which more are refused. */
 const MAX_WRONG_GUESSES = 10;
-/** The number of wrong passwords for an email that leaves only the networks known for it. */
+/** The number of wrong passwords for an email after which passwords are tried only from networks known for it. */
 const MAX_WRONG_GUESSES_PER_EMAIL = 100;
 const GUESS_WINDOW_MS = 15 * MINUTE_MS;
 const KNOWN_NETWORK_MS = 30 * DAY_MS;

@@ -115,7 +115,10 @@ export async function requirePendingSignIn<T extends FoundPendingSignIn>(
   return { ...found, digest, needsNoSso: isSso || user.isOwner };
 }
 
-/** Throws where only single sign-on is allowed, but for the owner, who must get in when the provider fails. */
+/**
+ * Throws where only single sign-on is allowed, also without a user (an unknown email), but not for the owner, who must get in
+ * when the provider fails.
+ */
 export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick<User, 'isOwner'> | undefined): void {
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }

@@ -47,7 +47,7 @@ export const usePassword = (db: ControlDb, user: User, now: number): Statement =
       and(matchesUndeletedId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)),
     );
 
-/** Proves by a new session a user without password and second factor: changes a row if they signed in since. */
+/** Proves a user by a new session: changes a row if they have no password or second factor, and signed in after `since`. */
 export const useFreshSession = (
   db: ControlDb,
   user: User,

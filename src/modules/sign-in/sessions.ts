@@ -35,7 +35,10 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
-/** Prepares a session: its statements, and its tokens. @param options.condition a further condition, if any */
+/**
+ * Prepares a session: the statements that store it, and the tokens to answer once it is stored. @param options.condition a
+ * further condition, if any
+ */
 export async function prepareSession(ctx: Context, user: User, { condition }: { condition?: Condition } = {}) {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
@@ -52,7 +55,10 @@ export async function prepareSession(ctx: Context, user: User, { condition }: { 
   };
 }
 
-/** Begins a session, and commits `extraStatements` with it, unless the user's sessions were ended since it was read. */
+/**
+ * Begins a session, and commits `extraStatements` with it. Fails if the user was deactivated, or all their sessions were ended,
+ * since `user` was read.
+ */
 export async function beginSession(ctx: Context, user: User, extraStatements: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);
   const { company, ...results } = await commit(ctx.db, {

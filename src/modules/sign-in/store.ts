@@ -62,7 +62,10 @@ const isConfirmed = isNotNull(secondFactors.confirmedAt);
 
 const requiresSso = existsSql(companies, eq(companies.id, pendingSecondFactors.companyId), eq(companies.ssoOnly, true));
 
-/** Counts a try, unless its company is suspended, or takes single sign-on only and `needsNoSso` is false. */
+/**
+ * Counts a try with a live pending token, unless its company is suspended, or takes single sign-on only and `needsNoSso` is
+ * false.
+ */
 export const countTry = (
   db: ControlDb,
   digest: string,
@@ -120,7 +123,10 @@ export type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
 
 const MAX_CODE_TRIES = 5;
 
-/** Stores a code in place of the address's previous one, which stays for a suspended company: it is mailed none. */
+/**
+ * Stores a code in place of the address's previous one, unless the company is suspended: no code is mailed then, and the
+ * previous one must work afterwards.
+ */
 export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
   insertWhen(
     db,

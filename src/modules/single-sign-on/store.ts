@@ -93,7 +93,10 @@ export const selectCompanyOfCode = (db: ControlDb, digests: CodeDigests, now: nu
     .innerJoin(companies, eq(companies.id, ssoCodes.companyId))
     .where(isLiveCode(digests, now));
 
-/** Deletes and returns a code, for one exchange, by the client that began. While the company is suspended it is kept. */
+/**
+ * Deletes and returns a code, so that only the client that began its sign-in can exchange it, once. While the company is
+ * suspended it is kept.
+ */
 export const consumeCode = (db: ControlDb, digests: CodeDigests, now: number) =>
   db
     .delete(ssoCodes)

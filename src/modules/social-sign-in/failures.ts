@@ -7,7 +7,9 @@ export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthe
   console: 'INVALID_SOCIAL_TOKEN',
 });
 
-/** The identity is not the one pinned to the user: the address is another person's there now, or the provider is another one. */
+/**
+ * The identity is not the one pinned to the user: another person now has the address at the provider, or the provider differs.
+ */
 export const identityMismatch = defineFailure('social.another_identity', 'forbidden', {
   message: 'This user signed in with another identity before. An administrator can remove that identity.',
 });

@@ -3,7 +3,7 @@ import { readSegments } from '../../platform/segments.ts';
 import type { Source } from './job.ts';
 import { fileMissing } from './problems.ts';
 
-/** The size of a block, which is read, processed and saved at a time: as fast as one COPY of the whole text. */
+/** The size of a block, which is read, processed and saved at a time: COPY by blocks is as fast as of the whole text. */
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
 /** Returns the usual size of a block: not more than one message may process. */

@@ -160,7 +160,10 @@ export async function endClaim(
   return updatedRowCount === 1;
 }
 
-/** Marks an upload as finished, with its job. @returns undefined where it was finished already, or is deleted */
+/**
+ * Marks an upload as finished, in the transaction that creates its job. @returns undefined where it was finished already, or is
+ * deleted
+ */
 export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<UploadRow>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4

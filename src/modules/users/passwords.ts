@@ -5,7 +5,10 @@ const MIN_REMAINING_LENGTH = 8;
 /** The minimum length of a known word that is searched for: shorter words occur in too many passwords by chance. */
 const MIN_WORD_LENGTH = 3;
 
-/** Tells whether a password is little more than known words about its owner, in any case, separated or numbered. */
+/**
+ * Tells whether a password is little more than known words about its owner. Case, separators and digits after them do not
+ * matter.
+ */
 export function consistsOfKnownWords(password: string, knownTexts: readonly string[]): boolean {
   const words = knownTexts
     .flatMap((text) => [normalizeText(text), ...text.split(/[^\p{L}\p{N}]+/u).map(normalizeText)])

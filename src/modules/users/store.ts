@@ -48,7 +48,10 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
     .set({ lastLoginAt: now })
     .where(and(matchesId(users, user.companyId, user.id), HAS_CHANGED_ROWS));
 
-/** Ends sign-ins in progress, in the unit that ends the sessions. @param writeCondition a further condition, if any */
+/**
+ * Ends sign-ins in progress, so that they get no session: for the batch that ends the sessions. @param writeCondition a further
+ * condition, if any
+ */
 export const endSignInsInProgress = (
   db: ControlDb,
   { companyId, userId }: { companyId: string; userId: string },
@@ -309,7 +312,7 @@ export const selectOpenInvitation = (db: ControlDb, companyId: string, userId: s
     .from(invitations)
     .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId), gt(invitations.expiresAt, now)));
 
-/** Ends the invitation of a user whom the statement before it changed: they can be invited again. */
+/** Ends the invitation of a user whom the statement before it changed: the link stops working, they can be invited again. */
 export const endInvitation = (db: ControlDb, companyId: string, userId: string) =>
   db
     .delete(invitations)

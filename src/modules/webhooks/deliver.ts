@@ -42,7 +42,7 @@ export const toDeliveryInput = ({ id, type, at, data }: EventToSend): DeliveryIn
   body: JSON.stringify({ type, timestamp: formatIsoTimestamp(at), data }),
 });
 
-/** Passes each endpoint's sender the wanted events. Can be repeated: senders recognize events by their ids. */
+/** Passes each endpoint's sender the events it subscribes to. Can be repeated: senders recognize events by their ids. */
 export async function deliverToEndpoints(
   ctx: CompanyContext,
   endpoints: readonly SubscribedEndpoint[],

@@ -154,7 +154,7 @@ export const callSender = <T>(
   call: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
 ): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, call);
 
-/** Notifies the sender of a committed change. It also checks by itself before it sends, so nothing is lost otherwise. */
+/** Notifies the sender of a committed change. It also checks before it sends: nothing is lost if it is unreachable. */
 async function notifySender(
   ctx: Context,
   id: string,

@@ -6,7 +6,7 @@ import type { Concept } from '../concepts/concept.ts';
 import { toSearchText } from '../resources/definition.ts';
 import { countResources, listUnarchivedResources, type Resource } from '../resources/reading.ts';
 
-/** The maximum length of a section of a prompt in characters: all sections fit the smallest context of today's models. */
+/** The maximum length of a section of a prompt in characters: all together fit the smallest context of today's models. */
 const MAX_SECTION_LENGTH = 60_000;
 const TABLES_PER_PAGE = 500;
 /** The maximum number of columns in one line: a wider table has several lines, so that no line is as long as a batch. */

@@ -13,7 +13,7 @@ const MAX_ERASURES_PER_RUN = 5;
 /** The time for which a run holds the lease of an erasure. */
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** Delays after which stores are erased again: what was being written may have finished after the erasure. */
+/** Delays after the erasure at which stores are erased again: what was being written may have finished after it. */
 const LATE_ERASURE_DELAYS_MS = [HOUR_MS, DAY_MS];
 
 /** Runs `work` in the context of a company. */

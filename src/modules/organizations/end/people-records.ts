@@ -73,7 +73,7 @@ const CHANGES_PER_BATCH = 50;
 export const pseudonymizeWaitingMessages = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
   replaceByPseudonym(ctx, person, store.WAITING_TABLES);
 
-/** Replaces the person by the pseudonym in rows of others, and deletes the person's: the identity last. */
+/** Replaces the person by the pseudonym in rows that other data needs, and deletes rows about the person: the identity last. */
 export async function eraseControlRecords(
   ctx: CompanyContext,
   person: Person,
