@@ -181,13 +181,18 @@ describe('a schedule', () => {
   });
 
   it('is paused, renamed and sent back when its target has changed, but resumed only when it fits', async () => {
-    const chart = await postVisualization(company.as, 'SELECT 1 AS one');
+    const sentSql = 'SELECT 1 AS one, {{first}} AS first, {{second}} AS second';
+    const sentParameters = [makeParameter('first', 'text'), makeParameter('second', 'text')];
+    const chart = await postVisualization(company.as, sentSql, { parameters: sentParameters });
     const target = await postDashboard(company.as, [chart]);
     const condition = { visualization_id: chart._id, column: 'one', op: 'gt', value: 1 };
-    const chartSchedule = await createSchedule(company.as, chart, { recipients: [me] });
+    const chartSchedule = await createSchedule(company.as, chart, {
+      recipients: [me],
+      parameters: { first: 'a', second: 'b' },
+    });
     const dashboardSchedule = await createSchedule(company.as, target, { recipients: [me], condition });
-    const parameters = [makeParameter('region', 'text', { required: true })];
-    const sql = 'SELECT {{region}} AS one';
+    const parameters = [...sentParameters, makeParameter('region', 'text', { required: true })];
+    const sql = `${sentSql}, {{region}} AS region`;
     await expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql, parameters } }));
     await expectSuccess(company.as.put(`${DASHBOARDS_PATH}/${target._id}`, { json: { layout: [] } }));
 
@@ -202,6 +207,8 @@ describe('a schedule', () => {
       await expectSuccess(putSchedule(await expectSuccess(company.as.get(path))));
       expect(readInvalidFields(await putSchedule({ status: 'active' }))).toEqual([422, 'VALIDATION_ERROR', field]);
     }
+    const reorderedParameters = { parameters: { second: 'b', first: 'a' } };
+    await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${chartSchedule._id}`, { json: reorderedParameters }));
     await expectSuccess(
       company.as.put(`${SCHEDULES_PATH}/${dashboardSchedule._id}`, { json: { status: 'active', condition: null } }),
     );

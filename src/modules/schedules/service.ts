@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { findReadDenials } from '../../access/denials.ts';
 import { dependsOnResource } from '../../access/evaluation.ts';
 import { isAllowed, isRequirementMet, requireAction } from '../../access/requirements.ts';
@@ -185,7 +186,7 @@ export async function changeSchedule(
       await requireTargetNotDenied(ctx, merged);
     }
     const hasChanged = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
-      names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(presentSchedule[name]));
+      names.some((name) => !isDeepStrictEqual(merged[name], presentSchedule[name]));
     const isTargetChanged = hasChanged('targetType', 'targetId', 'parameters');
     const presentRecipientKeys = new Set(presentSchedule.recipients.map(formatRecipientKey));
     const isResumed = hasChanged('status') && merged.status === 'active';
