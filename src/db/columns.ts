@@ -6,6 +6,9 @@ export const id = () => text('id').primaryKey();
 /** Id of the tenant that a row belongs to. Every query filters by it. */
 export const companyId = () => text('company_id').notNull();
 
+/** The columns that identify a row of a tenant. */
+export const ownedColumns = () => ({ id: id(), companyId: companyId() });
+
 /** A time in milliseconds since the epoch. */
 export const timestampColumn = (name: string) => integer(name);
 

@@ -2,19 +2,17 @@ import { sql } from 'drizzle-orm';
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import {
   booleanColumn,
-  companyId,
   deletedAtColumn,
-  id,
   jsonColumn,
   type Metadata,
+  ownedColumns,
   timestampColumns,
 } from '../columns.ts';
 
 export const accounts = sqliteTable(
   'accounts',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     isDefault: booleanColumn('is_default').notNull().default(false),
     isActive: booleanColumn('is_active').notNull().default(true),

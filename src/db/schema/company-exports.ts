@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { booleanColumn, companyId, id, timestampColumn, timestampColumns } from '../columns.ts';
+import { booleanColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const EXPORT_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 
@@ -8,8 +8,7 @@ export const EXPORT_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as c
 export const companyExports = sqliteTable(
   'company_exports',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     /** True if the operator requested the export: then it continues while the company is suspended. */
     forOperator: booleanColumn('for_operator').notNull(),
     status: text('status', { enum: EXPORT_STATUSES }).notNull(),

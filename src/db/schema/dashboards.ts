@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../sql-templates/parameters.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
 /** Position of a visualization on a dashboard, in units of the grid. */
@@ -31,8 +31,7 @@ export interface Filter extends Parameter {
 export const dashboards = sqliteTable(
   'dashboards',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { BoundValue } from '../../sql-templates/parameters.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** The formats in which a result can be read. */
 export const DATA_FORMATS = ['json', 'ndjson', 'csv'] as const;
@@ -12,8 +12,7 @@ export const DATA_JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as
 export const dataJobs = sqliteTable(
   'data_jobs',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     endpointId: text('endpoint_id').notNull(),
     /** Slug of the endpoint when the job was created, used as the file's name. */
     slug: text('slug').notNull(),

@@ -5,8 +5,8 @@ import {
   booleanColumn,
   companyId,
   deletedAtColumn,
-  id,
   jsonColumn,
+  ownedColumns,
   timestampColumn,
   timestampColumns,
 } from '../columns.ts';
@@ -14,8 +14,7 @@ import {
 export const groups = sqliteTable(
   'groups',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull().default(''),
@@ -45,8 +44,7 @@ export const groups = sqliteTable(
 export const groupBindings = sqliteTable(
   'group_bindings',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     groupId: text('group_id').notNull(),
     principalType: text('principal_type', { enum: ['user', 'service_account'] }).notNull(),
     principalId: text('principal_id').notNull(),

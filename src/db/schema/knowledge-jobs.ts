@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 import type { BusinessDomain } from './knowledge-resources.ts';
 import { RESOURCE_TYPES } from './knowledge-resources.ts';
 
@@ -31,8 +31,7 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 export const jobs = sqliteTable(
   'knowledge_jobs',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     type: text('type', { enum: JOB_TYPES }).notNull(),
     targetType: text('target_type', { enum: RESOURCE_TYPES }).notNull(),
     targetIds: jsonColumn<string[]>('target_ids').notNull(),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const QUESTION_STATUSES = ['verified', 'stale', 'archived'] as const;
 export type QuestionStatus = (typeof QUESTION_STATUSES)[number];
@@ -10,8 +10,7 @@ export type QuestionStatus = (typeof QUESTION_STATUSES)[number];
 export const verifiedQuestions = sqliteTable(
   'knowledge_verified_questions',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     question: text('question').notNull(),
     /** Question in the form by which questions are compared: see `makeQuestionKey`. */
     questionKey: text('question_key').notNull(),
@@ -43,8 +42,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const askedQuestions = sqliteTable(
   'knowledge_asked_questions',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     /** Sequence number of the question within the company. */
     number: integer('number').notNull(),
     question: text('question').notNull(),

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
 export type ResourceType = (typeof RESOURCE_TYPES)[number];
@@ -37,8 +37,7 @@ export interface ValidationError {
 export const resources = sqliteTable(
   'knowledge_resources',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
     /** Key that is unique among the unarchived resources of a type: see `ResourceDefinition.makeUniqueKey`. */
     uniqueKey: text('unique_key').notNull(),
@@ -82,8 +81,7 @@ export const resources = sqliteTable(
 export const versions = sqliteTable(
   'knowledge_versions',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     resourceId: text('resource_id').notNull(),
     version: integer('version').notNull(),
     change: text('change', { enum: CHANGES }).notNull(),

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
 
 export const EVIDENCE_SOURCES = ['text', 'catalog', 'concept', 'business_domain'] as const;
@@ -33,8 +33,7 @@ export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
 export const suggestions = sqliteTable(
   'knowledge_suggestions',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     targetType: text('target_type', { enum: TARGET_TYPES }).notNull(),
     /** Id of the resource to update; null for a creation. */
     targetId: text('target_id'),

@@ -1,12 +1,11 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, jsonColumn, timestampColumn } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn } from '../columns.ts';
 
 /** OAuth clients registered by administrators, for users of their own company only. */
 export const oauthClients = sqliteTable(
   'oauth_clients',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     redirectUris: jsonColumn<string[]>('redirect_uris').notNull(),
     createdAt: timestampColumn('created_at').notNull(),
@@ -33,8 +32,7 @@ export const oauthPublicClients = sqliteTable(
 export const oauthGrants = sqliteTable(
   'oauth_grants',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     userId: text('user_id').notNull(),
     clientId: text('client_id').notNull(),
     clientName: text('client_name').notNull(),

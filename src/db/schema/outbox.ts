@@ -1,13 +1,12 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { JobMessage } from '../../platform/job-messages.ts';
-import { companyId, id, jsonColumn, timestampColumn } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumn } from '../columns.ts';
 
 /** Queue messages that a commit stored, until they are sent. */
 export const outbox = sqliteTable(
   'outbox',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     message: jsonColumn<JobMessage>('message').notNull(),
     /** Time at which the scheduled run sends the message, unless it was sent before. */
     dueAt: timestampColumn('due_at').notNull(),
@@ -19,8 +18,7 @@ export const outbox = sqliteTable(
 export const events = sqliteTable(
   'events',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     type: text('type').notNull(),
     /** Changed row without secrets, its fields named as in the code. */
     record: jsonColumn<Record<string, unknown>>('record').notNull(),

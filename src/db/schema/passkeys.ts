@@ -1,12 +1,11 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { booleanColumn, companyId, id, jsonColumn, timestampColumn } from '../columns.ts';
+import { booleanColumn, jsonColumn, ownedColumns, timestampColumn } from '../columns.ts';
 
 /** Passkeys: public-key credentials that people sign in with (WebAuthn). The private key never leaves the authenticator. */
 export const passkeys = sqliteTable(
   'passkeys',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     userId: text('user_id').notNull(),
     name: text('name').notNull(),
     /** Id by which the authenticator knows the passkey, in base64url. */

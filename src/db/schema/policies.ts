@@ -1,14 +1,13 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { LegacyPermission } from '../../permissions/legacy.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
-import { companyId, id, jsonColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumns } from '../columns.ts';
 
 /** A company's own policies. Managed policies are defined in the code. */
 export const policies = sqliteTable(
   'policies',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
     document: jsonColumn<PolicyDocument>('document').notNull(),
@@ -24,8 +23,7 @@ export const policies = sqliteTable(
 export const permissions = sqliteTable(
   'permissions',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     description: text('description').notNull(),
     target: jsonColumn<LegacyPermission['target']>('target').notNull(),

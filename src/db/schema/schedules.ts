@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { TargetType } from '../../sharing/share-event.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const SCHEDULE_FORMATS = ['summary', 'csv', 'xlsx'] as const;
 export const SCHEDULE_STATUSES = ['active', 'paused'] as const;
@@ -65,8 +65,7 @@ export interface LastRun {
 export const schedules = sqliteTable(
   'schedules',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     targetType: text('target_type').$type<TargetType>().notNull(),
     targetId: text('target_id').notNull(),
@@ -120,8 +119,7 @@ export const scheduleRecipients = sqliteTable(
 export const scheduleRuns = sqliteTable(
   'schedule_runs',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     scheduleId: text('schedule_id')
       .notNull()
       .references(() => schedules.id, { onDelete: 'cascade' }),
@@ -161,8 +159,7 @@ export const scheduleDeliveries = sqliteTable(
 export const mailConsents = sqliteTable(
   'mail_consents',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     /** Address in lower case. */
     email: text('email').notNull(),
     /** Time at which the address was asked for consent by mail, which happens once. */

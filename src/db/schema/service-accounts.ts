@@ -1,11 +1,10 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import {
   booleanColumn,
-  companyId,
   deletedAtColumn,
-  id,
   jsonColumn,
   type Metadata,
+  ownedColumns,
   timestampColumn,
   timestampColumns,
 } from '../columns.ts';
@@ -13,8 +12,7 @@ import {
 export const serviceAccounts = sqliteTable(
   'service_accounts',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     accountId: text('account_id').notNull(),
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
@@ -40,8 +38,7 @@ export const serviceAccounts = sqliteTable(
 export const apiKeys = sqliteTable(
   'api_keys',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     serviceAccountId: text('service_account_id').notNull(),
     accessKey: text('access_key').notNull(),
     salt: text('salt').notNull(),

@@ -2,14 +2,13 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import type { FilterPolicy } from '../../sharing/filter-policy.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Share contexts: shared content of a company, with the people inside and outside who may see it. */
 export const shareContexts = sqliteTable(
   'share_contexts',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),
@@ -45,8 +44,7 @@ export const shareGrants = sqliteTable(
 export const shareMembers = sqliteTable(
   'share_members',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     contextId: text('context_id').notNull(),
     memberType: text('member_type', { enum: ['internal_user', 'group', 'external_email'] }).notNull(),
     /** Id of the user or group, or the email address in lower case. */
@@ -66,8 +64,7 @@ export const shareMembers = sqliteTable(
 export const outsiders = sqliteTable(
   'outsiders',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     /** Email address in lower case. */
     email: text('email').notNull(),
     status: text('status', { enum: ['active'] }).notNull(),

@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FilterPolicy } from '../../sharing/filter-policy.ts';
-import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, jsonColumn, ownedColumns, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Options of a shared dashboard, and the origins that may embed it. Fields are as in the API. */
 export interface EmbedOptions {
@@ -15,8 +15,7 @@ export interface EmbedOptions {
 export const dashboardShares = sqliteTable(
   'dashboard_shares',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     dashboardId: text('dashboard_id').notNull(),
     name: text('name').notNull(),
     shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
@@ -65,8 +64,7 @@ export const embedSigningKeys = sqliteTable(
   'embed_signing_keys',
   {
     /** Id of the key, which begins with the company's id: a token names its key, and so its company. */
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     /** Secret with which the key's signatures are checked. */
     encryptedSecret: text('secret').notNull(),
     createdAt: timestampColumn('created_at').notNull(),

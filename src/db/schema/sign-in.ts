@@ -1,12 +1,11 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, timestampColumn } from '../columns.ts';
+import { companyId, ownedColumns, timestampColumn } from '../columns.ts';
 
 /** Sessions of people, from login to logout. Refresh tokens are stored only as SHA-256 of their `jti`. */
 export const sessions = sqliteTable(
   'sessions',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     userId: text('user_id').notNull(),
     /** Digest of the newest refresh token. */
     refreshDigest: text('refresh_digest').notNull(),
@@ -69,8 +68,7 @@ export const passwordlessCodes = sqliteTable(
 
 /** Authenticator apps of users. Each enrolment has a new id, and takes effect once a code confirms it. */
 export const secondFactors = sqliteTable('second_factors', {
-  id: id(),
-  companyId: companyId(),
+  ...ownedColumns(),
   userId: text('user_id').notNull().unique(),
   /** TOTP secret in base32, encrypted with the id as context. */
   secret: text('secret').notNull(),

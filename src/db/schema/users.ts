@@ -4,9 +4,9 @@ import {
   booleanColumn,
   companyId,
   deletedAtColumn,
-  id,
   jsonColumn,
   type Metadata,
+  ownedColumns,
   timestampColumn,
   timestampColumns,
 } from '../columns.ts';
@@ -14,8 +14,7 @@ import {
 export const users = sqliteTable(
   'users',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     /** Email address in lower case. */
     email: text('email').notNull(),
     name: text('name').notNull(),

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, timestampColumns } from '../columns.ts';
+import { ownedColumns, timestampColumns } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'inactive'] as const;
@@ -8,8 +8,7 @@ export const ENDPOINT_STATUSES = ['active', 'inactive'] as const;
 export const vizApiEndpoints = sqliteTable(
   'viz_api_endpoints',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),

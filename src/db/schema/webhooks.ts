@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, jsonColumn, timestampColumns } from '../columns.ts';
+import { jsonColumn, ownedColumns, timestampColumns } from '../columns.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'paused', 'disabled'] as const;
 
@@ -26,8 +26,7 @@ export interface Pause {
 export const webhookEndpoints = sqliteTable(
   'webhook_endpoints',
   {
-    id: id(),
-    companyId: companyId(),
+    ...ownedColumns(),
     url: text('url').notNull(),
     description: text('description').notNull(),
     eventTypes: jsonColumn<string[]>('event_types').notNull(),
