@@ -28,8 +28,6 @@ export interface AiQuestion<T> {
   answerSchema: z.ZodType;
   /** Reads an answer, which may hold anything. If it throws, the answer is invalid. */
   readAnswer(answer: unknown): T;
-  /** The maximum number of attempts; three by default. */
-  maxAttempts?: number;
   /** Set if the model is not asked again after an invalid answer. */
   acceptsInvalid?: true;
 }
@@ -75,8 +73,7 @@ export async function askModel<T>(settings: AiSettings, question: AiQuestion<T>,
     } catch (error) {
       const failure = toFailure(error);
       const isInvalidAccepted = question.acceptsInvalid === true && aiInvalidOutput.matches(failure);
-      if (attempt === (question.maxAttempts ?? MAX_ATTEMPTS) || isInvalidAccepted || aiRefused.matches(failure))
-        throw failure;
+      if (attempt === MAX_ATTEMPTS || isInvalidAccepted || aiRefused.matches(failure)) throw failure;
       const pauseMs = Math.max(
         settings.backoffMs * 4 ** (attempt - 1),
         Math.min(readRetryAfterMs(error), MAX_PAUSE_MS),

@@ -134,6 +134,10 @@ describe('the logo of a company', () => {
     expect((await putLogo(form)).status).toBe(200);
     form.append('logo', new File([decodePicture(PICTURES.png)], 'two.png'));
     expect(listFields(await putLogo(form))).toEqual([422, ['logo']]);
+    form.delete('logo');
+    form.set('picture', new File([decodePicture(PICTURES.png)], 'one.png'));
+    form.set('caption', 'x');
+    expect(listFields(await putLogo(form))).toEqual([422, ['picture', 'caption']]);
     const text = new FormData();
     text.set('logo', 'no file');
     expect(listFields(await putLogo(text))).toEqual([422, ['logo']]);

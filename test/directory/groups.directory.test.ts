@@ -338,6 +338,8 @@ describe('the members of a SCIM group', () => {
     [{ op: 'remove', path: 'displayName' }, 'invalidValue'],
     [{ op: 'replace', path: 'displayName', value: null }, 'unchanged'],
     [{ op: 'remove' }, 'noTarget'],
+    [{ op: 'replace', path: 'members[value eq "nobody"]', value: {} }, 'noTarget'],
+    [{ op: 'replace', path: 'members[display eq "nobody"].display', value: 'x' }, 'noTarget'],
   ])('are not changed by %j', async (operation, scimType) => {
     const group = await createDirectoryGroup(directory, { members: toMembers(ids[0]) });
     const answer = await directory.patch(`${GROUPS_PATH}/${group.id}`, makePatch(operation));

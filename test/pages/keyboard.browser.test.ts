@@ -206,4 +206,18 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
     await standalonePage.page.getByRole('img', { name: /^Cloud/ }).waitFor();
     expect(await standalonePage.page.locator('.points, dd button, td button').count()).toBe(0);
   });
+
+  it('stand beside signs and a legend that are seen in the reader’s own colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' });
+    const colours = await frame.evaluate(() => {
+      const readColours = (selector: string, part?: string) =>
+        [...document.querySelectorAll(selector)].map((element) => getComputedStyle(element, part).backgroundColor);
+      const [canvas] = readColours('body');
+      return { canvas, signs: readColours('.icon', '::before'), marks: readColours('.legend .mark-of') };
+    });
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(colours.signs.length).toBeGreaterThan(0);
+    expect(new Set(colours.marks).size).toBeGreaterThan(1);
+    expect([...colours.signs, ...colours.marks]).not.toContain(colours.canvas);
+  });
 });

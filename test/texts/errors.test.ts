@@ -1,5 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { accountInUse } from '../../src/modules/accounts/failures.ts';
+import { queryUnreachable } from '../../src/modules/knowledge/metrics/failures.ts';
+import { policyInUse } from '../../src/modules/policies/failures.ts';
 import { FAILURE_SENTENCES } from '../../src/texts/errors/failures.ts';
 import { FIELD_SENTENCES } from '../../src/texts/errors/fields.ts';
 import {
@@ -52,6 +55,25 @@ describe('the message of an invalid field', () => {
     ['Any words of a database', { reason: 'format' }],
   ])('comes with a machine-readable reason and limits: %s', (message, details) => {
     expect(explainField(message, 'en')).toStrictEqual({ message, ...details });
+  });
+
+  it.each([
+    [accountInUse(1, 0), 'Ainda estão ligados a esta conta 1 usuário e 0 contas de serviço. Remova-os primeiro.'],
+    [accountInUse(2, 1), 'Ainda estão ligados a esta conta 2 usuários e 1 conta de serviço. Remova-os primeiro.'],
+    [policyInUse(1), 'Esta política está anexada a 1 grupo. Desanexe-a primeiro.'],
+    [policyInUse(3), 'Esta política está anexada a 3 grupos. Desanexe-a primeiro.'],
+    [
+      queryUnreachable(
+        [
+          { id: 'a', kind: 'metric', name: 'A' },
+          { id: 'b', kind: 'dimension', name: 'B' },
+        ],
+        [],
+      ),
+      '"A", "B": há tabelas que nenhuma relação mapeada une.',
+    ],
+  ])('is translated with what it counts or names: %s', (failure, translation) => {
+    expect(translate(failure.message, 'pt-BR')).toBe(translation);
   });
 
   it('is translated into the requested language, with its nouns', () => {

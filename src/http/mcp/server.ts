@@ -65,6 +65,10 @@ function createServer(tools: ToolServer, supportedProtocolVersions: readonly str
 /** Handles a message: versions before 2026-07-28 begin with a handshake. Nothing is stored between messages. */
 export async function handleMessage(request: Request, message: unknown, tools: ToolServer): Promise<Response> {
   const bodilessRequest = copyWithoutBody(request);
+  const { id, method, params } = Object(message) as { id?: string | number; method?: string; params?: unknown };
+  // The list of tools is one page.
+  if (method === 'tools/list' && id !== undefined && Object(params).cursor !== undefined)
+    return refuseParams(id, 'There is no such cursor.');
   if (!(await isLegacyRequest(bodilessRequest, message))) {
     const handler = createMcpHandler(() => createServer(tools, PROTOCOL_VERSIONS), {
       legacy: 'reject',
@@ -74,14 +78,13 @@ export async function handleMessage(request: Request, message: unknown, tools: T
   }
   const version = request.headers.get('mcp-protocol-version');
   if (version !== null && !LEGACY_VERSIONS.includes(version)) {
-    return makeRefusal(INVALID_REQUEST_CODE, `Mcp-Protocol-Version must be ${LEGACY_VERSIONS.join(' or ')}.`);
+    const problem = PROTOCOL_VERSIONS.includes(version)
+      ? `A client of ${version} sends requests and notifications only.`
+      : `Mcp-Protocol-Version must be one of ${PROTOCOL_VERSIONS.join(', ')}.`;
+    return makeRefusal(INVALID_REQUEST_CODE, problem);
   }
-  // The SDK would answer it as an error of ours, at whatever length.
-  const { id, method } = Object(message) as { id?: string | number; method?: string };
-  if (method === 'initialize' && id !== undefined && !isSpecType.InitializeRequest(message)) {
-    const error = { code: ProtocolErrorCode.InvalidParams, message: 'Invalid params for initialize.' };
-    return Response.json({ jsonrpc: '2.0', id, error });
-  }
+  if (method === 'initialize' && id !== undefined && !isSpecType.InitializeRequest(message))
+    return refuseParams(id, 'Invalid params for initialize.');
   const server = createServer(tools, LEGACY_VERSIONS);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
@@ -91,6 +94,10 @@ export async function handleMessage(request: Request, message: unknown, tools: T
     await server.close();
   }
 }
+
+/** Answers a request whose parameters the SDK would refuse as an error of ours, at whatever length. */
+const refuseParams = (id: string | number, message: string): Response =>
+  Response.json({ jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InvalidParams, message } });
 
 /** Headers that repeat values of a message, by the protocol. */
 const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];

@@ -266,7 +266,7 @@ function readArguments(tool: Tool, sentArguments: Record<string, unknown>) {
 }
 
 const describeMissingId = (value: unknown): string =>
-  value === undefined ? 'is required' : value === '' ? 'must not be empty' : 'must be an id';
+  value === undefined || value === null ? 'is required' : value === '' ? 'must not be empty' : 'must be text';
 
 const MAX_NAME_LENGTH = 80;
 const MAX_PROBLEMS = 20;

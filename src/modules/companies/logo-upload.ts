@@ -3,6 +3,7 @@ import { MultipartMalformed, parseBoundary } from '../../formats/multipart/heade
 import { readSmallForm } from '../../formats/multipart/reader.ts';
 import { invalidInput } from '../../kernel/failure.ts';
 import type { SentBody } from '../../kernel/files.ts';
+import { describeUnknownFields } from '../../kernel/members.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { logoTooLarge, MAX_LOGO_BYTES } from './failures.ts';
 
@@ -35,6 +36,8 @@ async function readFormFile(body: ReadableStream<Uint8Array>, boundary: string):
       ? makeLogoFailure('must be sent as a form, or as the body itself')
       : error;
   });
+  const unknownNames = parts.map(({ name }) => name).filter((name) => name !== 'logo');
+  if (unknownNames.length > 0) throw invalidInput(describeUnknownFields(unknownNames));
   const files = parts.filter(({ filename }) => filename !== null);
   const [file] = files;
   if (!file || files.length > 1) throw makeLogoFailure('must be one file');

@@ -160,13 +160,16 @@ export function findFilterProblems(
 function findLengthProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
   const sum = (lengths: number[]) => lengths.reduce((total, length) => total + length, 0);
   const problems: FieldProblem[] = [];
-  const checkLength = (field: string, length: number, maxLength: number, description: string) => {
-    if (length <= maxLength) return;
-    problems.push({ field, message: `must hold at most ${maxLength} characters of ${description} together` });
-  };
-  const optionsLengths = filters.map(({ options }) => getOptionsSql(options)?.length ?? 0);
-  checkLength('layout', sum(visualizations.map(measureLength)), MAX_DASHBOARD_LENGTH, 'SQL and parameters');
-  checkLength('filters', sum(optionsLengths), MAX_OPTIONS_LENGTH, 'SQL for options');
+  if (sum(visualizations.map(measureLength)) > MAX_DASHBOARD_LENGTH)
+    problems.push({
+      field: 'layout',
+      message: `must hold at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`,
+    });
+  if (sum(filters.map(({ options }) => getOptionsSql(options)?.length ?? 0)) > MAX_OPTIONS_LENGTH)
+    problems.push({
+      field: 'filters',
+      message: `must hold at most ${MAX_OPTIONS_LENGTH} characters of SQL for options together`,
+    });
   return problems;
 }
 

@@ -22,7 +22,7 @@ export interface UserInput {
 /** A change of a group's members; the changes of a request are applied one after the other. */
 export type MemberChange =
   | { op: 'add' | 'remove' | 'replace'; ids: readonly string[] }
-  | { op: 'removeWhere'; filter: Filter };
+  | { op: 'removeWhere' | 'requireWhere'; filter: Filter };
 
 export interface GroupInput {
   displayName?: string;
@@ -206,6 +206,7 @@ function storeMembers(
   value: unknown,
 ) {
   if (filter && op === 'remove' && sub === undefined) members.push({ op: 'removeWhere', filter });
+  if (filter && op === 'replace') members.push({ op: 'requireWhere', filter });
   // Of a member nothing can be changed but whether it is one.
   if (filter || (sub !== undefined && sub.toLowerCase() !== 'value')) return;
   if (op === 'remove' && value === null) members.push({ op: 'replace', ids: [] });

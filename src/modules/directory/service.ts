@@ -21,7 +21,7 @@ import {
   type UserChanges,
   type UserWithGroups,
 } from '../users/service.ts';
-import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
+import { globalGroupReadOnly, invalidFilter, invalidValue, targetNotFound, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
 import { FilterSyntaxError, parseFilter } from './grammar.ts';
 import {
@@ -278,7 +278,7 @@ const toWriteResult = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
   members: members.length > MAX_MEMBERS ? null : members,
 });
 
-/** Returns the ids of the members after all changes were applied in order. */
+/** Returns the ids of the members after all changes were applied in order. @throws targetNotFound */
 function computeMembers(
   currentMembers: readonly { id: string; name: string }[],
   memberChanges: readonly MemberChange[],
@@ -296,11 +296,13 @@ function computeMembers(
       case 'replace':
         ids = new Set(memberChange.ids);
         break;
-      case 'removeWhere':
-        for (const id of ids) {
-          if (matchesFilter(memberChange.filter, { value: id, display: names.get(id) ?? null, type: 'User' }))
-            ids.delete(id);
-        }
+      default: {
+        const matchingIds = [...ids].filter((id) =>
+          matchesFilter(memberChange.filter, { value: id, display: names.get(id) ?? null, type: 'User' }),
+        );
+        if (memberChange.op === 'removeWhere') for (const id of matchingIds) ids.delete(id);
+        else if (matchingIds.length === 0) throw targetNotFound();
+      }
     }
   }
   return ids;

@@ -255,8 +255,8 @@ export const FAILURE_SENTENCES: Translations = {
     'Aún hay usuarios o cuentas de servicio vinculados a esta cuenta. Quítelos primero.',
   ],
   '{users} and {serviceAccounts} are still attached to this account. Remove them first.': [
-    '{users} e {serviceAccounts} ainda estão ligados a esta conta. Remova-os primeiro.',
-    '{users} y {serviceAccounts} siguen vinculados a esta cuenta. Quítelos primero.',
+    'Ainda estão ligados a esta conta {users} e {serviceAccounts}. Remova-os primeiro.',
+    'Siguen vinculados a esta cuenta {users} y {serviceAccounts}. Quítelos primero.',
   ],
   'Another user has this email address.': [
     'Outro usuário tem este endereço de e-mail.',
@@ -294,8 +294,8 @@ export const FAILURE_SENTENCES: Translations = {
     'Esta política está adjunta a grupos. Sepárela primero.',
   ],
   'This policy is attached to {groups}. Detach it first.': [
-    'Esta política está anexada a grupos ({groups}). Desanexe-a primeiro.',
-    'Esta política está adjunta a grupos ({groups}). Sepárela primero.',
+    'Esta política está anexada a {groups}. Desanexe-a primeiro.',
+    'Esta política está adjunta a {groups}. Sepárela primero.',
   ],
   'A managed policy can be neither changed nor deleted. Clone it, and change the copy.': [
     'Uma política gerenciada não pode ser alterada nem excluída. Clone-a e altere a cópia.',
@@ -1135,6 +1135,7 @@ export const NOUNS: Translations = {
   entity: ['entidade', 'entidad'],
   event: ['evento', 'evento'],
   group: ['grupo', 'grupo'],
+  groups: ['grupos', 'grupos'],
   hour: ['hora', 'hora'],
   index: ['índice', 'índice'],
   job: ['job', 'trabajo'],
@@ -1159,6 +1160,7 @@ export const NOUNS: Translations = {
   script: ['script', 'script'],
   'semantic item': ['item semântico', 'elemento semántico'],
   'service account': ['conta de serviço', 'cuenta de servicio'],
+  'service accounts': ['contas de serviço', 'cuentas de servicio'],
   share: ['compartilhamento', 'enlace compartido'],
   'share context': ['contexto de compartilhamento', 'contexto compartido'],
   'signing key': ['chave de assinatura', 'clave de firma'],
@@ -1167,6 +1169,7 @@ export const NOUNS: Translations = {
   table: ['tabela', 'tabla'],
   'upload job': ['upload', 'carga'],
   user: ['usuário', 'usuario'],
+  users: ['usuários', 'usuarios'],
   'verified question': ['pergunta verificada', 'pregunta verificada'],
   visualization: ['visualização', 'visualización'],
 };

@@ -186,9 +186,13 @@ export const FIELD_SENTENCES = {
       'deve ser um texto de no máximo {max} caracteres',
       'debe ser un texto de como máximo {max} caracteres',
     ],
-    'must hold at most {max} characters of {what} together': [
-      'deve ter no máximo {max} caracteres de {what} no total',
-      'debe tener como máximo {max} caracteres de {what} en total',
+    'must hold at most {max} characters of SQL and parameters together': [
+      'deve ter no máximo {max} caracteres de SQL e parâmetros no total',
+      'debe tener como máximo {max} caracteres de SQL y parámetros en total',
+    ],
+    'must hold at most {max} characters of SQL for options together': [
+      'deve ter no máximo {max} caracteres de SQL para opções no total',
+      'debe tener como máximo {max} caracteres de SQL para opciones en total',
     ],
     'is too long for a dashboard that it is on: at most {max} characters of SQL and parameters together': [
       'é longo demais para um dashboard em que está: no máximo {max} caracteres de SQL e parâmetros no total',
@@ -403,7 +407,6 @@ export const FIELD_SENTENCES = {
       'deve ser escrito como filter[column][operator]=value, ou como JSON',
       'debe escribirse como filter[column][operator]=value, o como JSON',
     ],
-    'must be an id': ['deve ser um id', 'debe ser un id'],
     'must be a JSON-RPC 2.0 message': ['deve ser uma mensagem JSON-RPC 2.0', 'debe ser un mensaje JSON-RPC 2.0'],
     'must be 24 lower-case hexadecimal characters': [
       'deve ter 24 caracteres hexadecimais minúsculos',

@@ -82,8 +82,8 @@ function parseMessage(text: string): ParsedMessage | undefined {
   return undefined;
 }
 
-/** The placeholders whose values are nouns of `NOUNS`. */
-const NOUN_PLACEHOLDERS = ['thing', 'field', 'kind'];
+/** The placeholders whose values are nouns of `NOUNS`, or numbers of them. */
+const NOUN_PLACEHOLDERS = ['thing', 'field', 'kind', 'users', 'serviceAccounts', 'groups'];
 
 function translateMessage(text: string, parsedMessage: ParsedMessage | undefined, locale: Locale): string {
   if (!parsedMessage || locale === 'en') return text;
@@ -93,7 +93,9 @@ function translateMessage(text: string, parsedMessage: ParsedMessage | undefined
     (_, place: string) => {
       const value = parsedMessage.values[place] ?? '';
       if (place === 'problem') return translate(value, locale);
-      return NOUN_PLACEHOLDERS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
+      if (!NOUN_PLACEHOLDERS.includes(place)) return value;
+      const [, count = '', noun = ''] = /^(\d+ )?(.*)$/s.exec(value) ?? [];
+      return count + (Object.hasOwn(NOUNS, noun) ? (NOUNS[noun]?.[at] ?? noun) : noun);
     },
   );
 }

@@ -155,7 +155,8 @@ describe('POST /mcp', () => {
 
   it.each(['2025-03-26', '1999-01-01', ''])('refuses an unsupported version in the header: %j', async (version) => {
     const { status, body } = await owner.ask('tools/list', {}, { 'mcp-protocol-version': version });
-    expect([status, body.error.message]).toEqual([400, 'Mcp-Protocol-Version must be 2025-11-25 or 2025-06-18.']);
+    const problem = 'Mcp-Protocol-Version must be one of 2026-07-28, 2025-11-25, 2025-06-18.';
+    expect([status, body.error.message]).toEqual([400, problem]);
   });
 
   it('answers a notification with 202 and no body', async () => {
@@ -187,6 +188,11 @@ describe('POST /mcp', () => {
     expect((await owner.tool({ name: 1 })).body.error.code).toBe(-32602);
     expect((await owner.tool('list_tables', 'x')).body.error.code).toBe(-32602);
     expect((await owner.ask('initialize', {})).body.error.code).toBe(-32602);
+    for (const cursor of ['x', '', 5, null])
+      expect((await owner.ask('tools/list', { cursor })).body.error).toEqual({
+        code: -32602,
+        message: 'There is no such cursor.',
+      });
     for (const name of ['constructor', '__proto__', 'toString'])
       expect((await owner.tool(name)).body.error.code).toBe(-32602);
   });

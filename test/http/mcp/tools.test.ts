@@ -290,6 +290,8 @@ describe('arguments', () => {
     ['search_concepts', { search: {} }, 'search', 'must be text'],
     ['list_tables', { page: {} }, 'page', 'must be a whole number'],
     ['query_rows', { table_id: 'x', per_page: {} }, 'per_page', 'must be a whole number'],
+    ['query_rows', { table_id: null }, 'table_id', 'is required'],
+    ['query_rows', { table_id: [] }, 'table_id', 'must be text'],
   ])('of %s are refused with what they are called and should be: %j', async (name, sentArguments, field, message) => {
     const { details } = readFailure(await owner.tool(name, sentArguments));
     expect(details).toEqual([expect.objectContaining({ field, message })]);

@@ -301,11 +301,16 @@ describe('a question that is sent to a model', () => {
   });
 
   it('is answered 503 when the AI provider fails or is not configured', async () => {
-    for (const step of [{ status: 500 }, { status: 401 }, { hangUp: true as const }]) {
+    for (const [step, attemptCount] of [
+      [{ status: 500 }, 3],
+      [{ status: 401 }, 1],
+      [{ hangUp: true as const }, 3],
+    ] as const) {
       const model = await createModel(step);
       const answer = await askQuestion(ownerCaller, 'What was sold?', model.env);
       expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_FAILED']);
       expect(JSON.stringify(answer.body)).not.toContain('key-of-the-tests');
+      expect(await model.asked()).toHaveLength(attemptCount);
     }
     expect(readStatusAndCode(await askQuestion(ownerCaller, 'What was sold?', NO_MODEL_ENV))).toEqual([
       503,

@@ -42,7 +42,7 @@ describe('an asked question', () => {
     await askQuestion(ownerCaller, 'What else?', (await createModel(REFUSAL)).env);
     expect(await readNewest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
     await askQuestion(ownerCaller, 'And now?', (await createModel({ status: 500 })).env);
-    expect(await readNewest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
+    expect(await readNewest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 3 } });
     expect(await readNewest('?kind=answer')).toEqual(newestQuestion);
   });
 

@@ -23,8 +23,6 @@ import { buildSections, type PromptMaterial } from './prompt-material.ts';
  * problems and asked once more.
  */
 const MAX_CHOICE_ATTEMPTS = 2;
-/** The maximum number of attempts at a provider that is slow or fails: few, as a user waits for the answer. */
-const MAX_PROVIDER_ATTEMPTS = 2;
 /** The maximum length of an invalid answer that is sent back to the model, in characters. */
 const MAX_REPEATED_CHARACTERS = 4000;
 /** The maximum length of the problems of an invalid answer that are sent back to the model, in characters. */
@@ -78,7 +76,6 @@ async function requestAnswer(
         ...prompt,
         answerSchema: CHOICE_SHAPE,
         readAnswer: (answer) => answer,
-        maxAttempts: MAX_PROVIDER_ATTEMPTS,
         acceptsInvalid: true,
       },
       usage,

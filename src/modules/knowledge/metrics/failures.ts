@@ -18,12 +18,8 @@ export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 
   console: 'SEMANTIC_ITEM_UNKNOWN',
 });
 
-const listNames = (items: readonly NamedItem[]): string =>
-  items.map(({ kind, name }) => `the ${kind} "${name}"`).join(' and ');
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 const describeItems = (statement: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
-  message: `${capitalize(listNames(items))} ${statement}`,
+  message: `${items.map(({ name }) => `"${name}"`).join(', ')} ${statement}`,
   items: items.map(({ id, kind, name }) => ({ id, kind, name })),
   relations: [...relations],
 });
