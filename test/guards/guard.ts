@@ -57,7 +57,10 @@ export function findGuard(guard: Guard, source: string): TextRange {
     throw new Error(`${formatName(guard)}: stands there ${matchCount} times. ${advice}.`);
   }
   const start = source.indexOf(guard.text, declarationRange.start);
-  return { start, end: start + guard.text.length };
+  const end = start + guard.text.length;
+  if (/\w{2}/.test(source.slice(start - 1, start + 1)) || /\w{2}/.test(source.slice(end - 1, end + 1)))
+    throw new Error(`${formatName(guard)}: begins or ends within a word. Make the text of its entry whole words.`);
+  return { start, end };
 }
 
 /** Returns the file's text without the guard. */

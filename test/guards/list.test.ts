@@ -44,18 +44,20 @@ function findSyntaxErrors(guard: Guard): string[] {
 }
 
 /** Words of SQL and TypeScript that a replacement may contain although its file does not. */
-const REPLACEMENT_WORDS = new Set('abs boolean coalesce false let none null text true undefined void'.split(' '));
+const REPLACEMENT_WORDS = new Set(
+  'abs boolean coalesce false isNaN let none not null resolve text then true undefined void'.split(' '),
+);
 
 /** Lists the names in a replacement that its file does not contain: the test would fail because of them, not of the guard. */
 function findUnknownNames(guard: Guard): string[] {
-  const source = readSource(guard.file);
+  const source = readSource(guard.file).replaceAll(/\/\*.*?\*\/|\/\/[^\n]*/gs, '');
   const ownNames = new Set(
     [...guard.without.matchAll(/\blet (\w+)|(\w+)(?=[^()]*\) =>)/g)].map(([, name, parameter]) => name ?? parameter),
   );
-  const names = guard.without.match(/(?<![\w.$])[a-z]\w{2,}/g) ?? [];
+  const names = guard.without.replaceAll(/'[^']*'/g, '').match(/(?<![\w$])[a-z]\w{2,}/g) ?? [];
   return names
     .filter((name) => !ownNames.has(name) && !REPLACEMENT_WORDS.has(name))
-    .filter((name) => !new RegExp(`(?<![\\w.])${name}\\b`).test(source))
+    .filter((name) => !new RegExp(`\\b${name}\\b`).test(source))
     .map((name) => `${formatName(guard)}: ${guard.file} has no ${name}. Put something in its place that runs.`);
 }
 

@@ -23,7 +23,7 @@ export const ACCESS_GUARDS = [
     { text: ' && gateResult.accessVersion === cachedPrincipal.gateVersion', title: 'when its account is deactivated' },
     {
       text: 'cachePrincipal(credential, currentPrincipal, null)',
-      without: 'cachePrincipal(credential, currentPrincipal, answer.access)',
+      without: 'cachePrincipal(credential, currentPrincipal, gateResult.accessVersion)',
       tests: ACCESS_MODEL_TESTS,
     },
     { text: 'if (nonce) throw replayUnknown().addCause(error);', title: 'refuses signed requests' },

@@ -166,7 +166,10 @@ export const OBJECT_GUARDS = [
     { text: 'if (day >= getDay(now) - 1) continue;' },
     { text: ' - 1) continue;', without: ') continue;' },
     { text: 'if (!this.#days.has(day)) {', without: '{' },
-    { text: 'WHERE sender_id = ? AND key = ? AND kept', without: 'WHERE ? IS NOT NULL AND key = ? AND kept' },
+    {
+      text: 'WHERE sender_id = ? AND key = ? AND kept_until',
+      without: 'WHERE ? IS NOT NULL AND key = ? AND kept_until',
+    },
     { text: ' AND key = ? AND kept_until', without: ' AND ? IS NOT NULL AND kept_until' },
     { text: 'if (keyRow) {', without: 'if (false as boolean && keyRow) {' },
     { text: "if (end.state === 'undone') {", without: 'if (false as boolean) {' },

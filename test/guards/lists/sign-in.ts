@@ -146,7 +146,7 @@ export const SIGN_IN_GUARDS = [
     {
       in: 'consumeCode',
       text: 'isLiveCode(digests, now)',
-      without: 'eq(ssoCodes.codeDigest, digests.code)',
+      without: 'eq(ssoCodes.codeDigest, digests.codeDigest)',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
       title: 'only from the client that began',
     },

@@ -382,7 +382,12 @@ export const MANAGED_TABLE_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/uploads/publish.ts', UPLOAD_TESTS, [
-    { text: 'lockedJob?.step !== job.step', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'publishes first' },
+    {
+      text: 'lockedJob?.step !== job.stepNumber',
+      without: 'false',
+      tests: UPLOAD_RACE_TESTS,
+      title: 'publishes first',
+    },
     { text: '!areColumnsUnchanged', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'columns of its table' },
   ]),
   ...makeGuards('src/modules/uploads/load-store.ts', UNDO_RACE_TESTS, [
