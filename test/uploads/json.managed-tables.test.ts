@@ -6,10 +6,12 @@ import { readRows, waitForEnd } from './support.ts';
 
 const company = await createProvisionedCompany();
 
+const writeLines = (objects: string[]): string => `${objects.join('\n')}\n`;
+
 /** Both formats of a file with the same objects: a JSON array and NDJSON. */
 const FILE_FORMATS: [string, (objects: string[]) => string][] = [
   ['a.json', (objects) => `[${objects.join(',\n  ')}]\n`],
-  ['a.ndjson', (objects) => `${objects.join('\n')}\n`],
+  ['a.ndjson', writeLines],
 ];
 
 describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
@@ -36,13 +38,34 @@ describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
     expect(schema.sample_rows[4]).toEqual({ b: 2, a: null, c: null, d: '{"e":[1,2]}' });
   });
 
+  it('are read completely over many small messages', async () => {
+    const objects = Array.from({ length: 400 }, (_, row) =>
+      JSON.stringify({
+        n: row,
+        texto: `linha ${row} "ç"`.repeat(row % 9),
+        ...(row > 200 && { [`c${row % 7}`]: row }),
+      }),
+    );
+    const { rows } = await loadSource(company, name, writeObjects(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
+    expect(rows).toHaveLength(400);
+    expect(rows[250]).toMatchObject({ n: 250, texto: 'linha 250 "ç"'.repeat(250 % 9), c5: 250, c2: null });
+    expect(rows.map(({ n }) => n)).toEqual(objects.map((_, row) => row));
+  });
+
+  it('are reported with the position of a value that does not fit the type of the other values', async () => {
+    const job = await readSource(company, name, writeObjects(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
+    expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
+  });
+});
+
+describe('JSON objects', () => {
   it('keep all digits of their numbers', async () => {
     const manyDigits = '1234567890'.repeat(40);
     const hugeNumber = `${'9'.repeat(400)}.${'1'.repeat(30)}`;
     const { types, rows } = await loadSource(
       company,
-      name,
-      writeObjects([
+      'a.ndjson',
+      writeLines([
         `{"inteiro": 9223372036854775807, "decimal": 0.1, "enorme": ${manyDigits}, "exato": 12345678901234567.25, "codigo": 1E5, "ativo": 1, "longo": 1}`,
         `{"inteiro": -9223372036854775808, "decimal": 1.234, "enorme": ${hugeNumber}, "exato": -0, "codigo": 2e-3, "ativo": 0, "longo": ${'7'.repeat(1200)}}`,
       ]),
@@ -66,8 +89,8 @@ describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
   it('may contain strings, whose types are inferred like the types of CSV cells', async () => {
     const { types, rows } = await loadSource(
       company,
-      name,
-      writeObjects([
+      'a.ndjson',
+      writeLines([
         '{"n": 5, "dia": "31/12/2024", "sim": "sim", "misto": 1, "outro": true, "texto": "a,\\"b\\"\\n\\u00e7\\ud83d\\ude00", "cep": "01310"}',
         '{"n": "6", "dia": "01/02/2024", "sim": "não", "misto": "um", "outro": 2, "texto": "ç\\\\", "cep": "02020"}',
       ]),
@@ -87,27 +110,8 @@ describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
     ]);
   });
 
-  it('are read completely over many small messages', async () => {
-    const objects = Array.from({ length: 400 }, (_, row) =>
-      JSON.stringify({
-        n: row,
-        texto: `linha ${row} "ç"`.repeat(row % 9),
-        ...(row > 200 && { [`c${row % 7}`]: row }),
-      }),
-    );
-    const { rows } = await loadSource(company, name, writeObjects(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
-    expect(rows).toHaveLength(400);
-    expect(rows[250]).toMatchObject({ n: 250, texto: 'linha 250 "ç"'.repeat(250 % 9), c5: 250, c2: null });
-    expect(rows.map(({ n }) => n)).toEqual(objects.map((_, row) => row));
-  });
-
-  it('are reported with the position of a value that does not fit the type of the other values', async () => {
-    const job = await readSource(company, name, writeObjects(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
-    expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
-  });
-
   it('cannot be analysed again with options for CSV or workbooks', async () => {
-    const job = await readSource(company, name, writeObjects(['{"a": 1}']));
+    const job = await readSource(company, 'a.ndjson', writeLines(['{"a": 1}']));
     const csvOptions = { header: false, delimiter: ';', encoding: 'utf-8', skip_lines: 1, sheet: 'x' };
     const { status, body } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, {
       json: csvOptions,
