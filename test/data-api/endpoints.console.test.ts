@@ -51,6 +51,7 @@ describe('an endpoint of the Data API', () => {
   it.each([
     ['a malformed slug', { slug: 'A b' }, 'slug'],
     ['a cache time above the maximum', { cache_seconds: 3601 }, 'cache_seconds'],
+    ['a negative cache time', { cache_seconds: -1 }, 'cache_seconds'],
     ['an empty name', { name: ' ' }, 'name'],
   ])('is refused with %s', async (_name, wrongFields, field) => {
     const { _id: visualization_id } = await postVisualization(company.as, 'SELECT 1 AS one');

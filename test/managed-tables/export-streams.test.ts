@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
-import { READER_WAIT_MS } from '../../src/modules/managed-tables/export-output.ts';
 import { MAX_CONCURRENT_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
@@ -62,7 +61,7 @@ async function beginExport(query = '', envChanges: Record<string, unknown> = {})
 /** Has exports wait another time for their reader: each time so long, since what was waited counts as nothing. */
 function waitForReader(milliseconds: number): void {
   vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-  replaceDelays({ [READER_WAIT_MS]: milliseconds });
+  replaceDelays({ 5000: milliseconds });
 }
 
 /** Reads an export that breaks off, and returns the number of bytes it sent. */
@@ -182,7 +181,7 @@ describe('an export of a table', () => {
     ['csv', LATER_BATCH_PATTERN],
     ['ndjson', LATER_ROWS_PATTERN],
   ])('ends as a broken stream, and releases the table, when it takes too long (%s)', async (format, statement) => {
-    replaceDelays({ [MAX_EXPORT_MS]: 1000 });
+    replaceDelays({ [MAX_EXPORT_MS]: 3000 });
     const exportEnd = Promise.withResolvers<void>();
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => exportEnd.promise);
     const { response, ended } = await beginExport(`?format=${format}`);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readingOptionsInput } from '../../../src/modules/uploads/reading-options.ts';
 import { encodeFile, inferBytes, readRows } from './reading.ts';
 
 describe('the options that a person gives for reading a CSV file', () => {
@@ -38,6 +39,7 @@ describe('the options that a person gives for reading a CSV file', () => {
   });
 
   test.each([',', ';', '\t', '|', '^', '#', '$', '~'])('may be the delimiter %j', (delimiter) => {
+    expect(readingOptionsInput.safeParse({ delimiter }).success).toBe(true);
     const text = ['x?y', '1?"p ?q"', '2?r'].join('\n').replaceAll('?', delimiter);
     const rows = readRows(encodeFile(text), undefined, { delimiter, header: true });
     expect(rows).toEqual([
