@@ -180,6 +180,7 @@ describe('an export of a company', () => {
     await log.append(owner.id, 'audit', countUpTo(1_500).map((n) => record(n, n % 2 === 0 ? 0 : 200)) as never);
     await settleLog(owner.id);
     const { id } = await startExport(owner);
+    await runLongTurn(owner, id);
     await runTurnsUntil(owner, id, () => false);
     const archive = await downloadArchive((await getExport(owner, id)).url);
     const paths = archive.manifest.files.map(({ path }) => path).filter((path) => path.startsWith('audit-events'));

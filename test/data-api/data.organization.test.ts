@@ -127,6 +127,8 @@ describe('GET /data/{slug}', () => {
     expect(await readAmounts(`?region=${encodeURIComponent("north' OR true --")}`)).toEqual([]);
   });
 
+  let refusingEndpoint: ReturnType<typeof publishSql> | undefined;
+
   it.each([
     ['?nope=1', 'nope'],
     ['?format=xml', 'format'],
@@ -141,13 +143,14 @@ describe('GET /data/{slug}', () => {
     ['?__proto__=1', '__proto__'],
     ['', 'must'],
   ])('refuses %s, naming %s', async (query, field) => {
-    const { slug } = await publishSql(company, 'SELECT {{least}}::numeric, {{days.from}}::date, {{must}}::text', {
+    refusingEndpoint ??= publishSql(company, 'SELECT {{least}}::numeric, {{days.from}}::date, {{must}}::text', {
       parameters: [
         makeParameter('least', 'number'),
         makeParameter('days', 'date_range'),
         makeParameter('must', 'text', { required: true }),
       ],
     });
+    const { slug } = await refusingEndpoint;
     const { status, body } = await data(slug, query === '' ? '' : `${query}&must=x`);
     expect([status, body.error, body.details?.[0]?.field]).toEqual([422, 'ValidationError', field]);
   });

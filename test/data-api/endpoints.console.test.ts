@@ -50,13 +50,9 @@ describe('an endpoint of the Data API', () => {
 
   it.each([
     ['a malformed slug', { slug: 'A b' }, 'slug'],
-    ['no slug', { slug: undefined }, 'slug'],
-    ['no visualization', { visualization_id: undefined }, 'visualization_id'],
     ['a cache time above the maximum', { cache_seconds: 3601 }, 'cache_seconds'],
     ['a negative cache time', { cache_seconds: -1 }, 'cache_seconds'],
-    ['an unknown status', { status: 'paused' }, 'status'],
     ['an empty name', { name: ' ' }, 'name'],
-    ['no name', { name: undefined }, 'name'],
   ])('is refused with %s', async (_name, wrongFields, field) => {
     const { _id: visualization_id } = await postVisualization(company.as, 'SELECT 1 AS one');
     const { status, body } = await postEndpoint({ slug: 'refused', visualization_id, ...wrongFields });

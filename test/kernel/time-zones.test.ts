@@ -110,7 +110,7 @@ describe('the intervals of a time zone', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

@@ -42,7 +42,7 @@ it('objects of the lazy JSON reader equal those of JSON.parse', () => {
       const text = JSON.stringify({ ...otherMembers, rows: someRows, more: otherMembers }, null, indent);
       expect(readEntries(text)).toEqual(computeExpected(text));
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -86,7 +86,7 @@ it('a text is valid for the lazy JSON reader exactly if it is valid for JSON.par
       const text = isInRow ? `{"rows":[{"a":${value}}]}` : value;
       expect(getOutcome(() => readLazily(text))).toBe(getOutcome(() => JSON.parse(text)));
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_500 },
   );
 });
 

@@ -121,21 +121,19 @@ describe('the provisioning of a company’s database', () => {
     await expectUsable(await it.provision());
   });
 
-  for (const status of [423, 429, 503]) {
-    it(`repeats every call after ${status}`, async () => {
-      const it = makeCompany();
-      for (const apiCall of ['list_projects', 'create_project', 'list_operations', 'connection_uri'] as const) {
-        await it.lay({ call: apiCall, status, times: 2 });
-      }
-      await expectUsable(await it.provision());
-      expect(await it.calls()).toEqual({
-        list_projects: 3,
-        create_project: 3,
-        list_operations: 3,
-        connection_uri: 3,
-      });
-    });
-  }
+  it('repeats every call after 423, 429 and 503', async () => {
+    const it = makeCompany();
+    for (const [call, status] of [
+      ['list_projects', 423],
+      ['create_project', 429],
+      ['list_operations', 503],
+      ['connection_uri', 423],
+    ] as const) {
+      await it.lay({ call, status, times: 2 });
+    }
+    await expectUsable(await it.provision());
+    expect(await it.calls()).toEqual({ list_projects: 3, create_project: 3, list_operations: 3, connection_uri: 3 });
+  });
 
   it('waits as long as Retry-After says', async () => {
     const it = makeCompany();

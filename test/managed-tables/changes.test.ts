@@ -253,11 +253,3 @@ describe('a table with an unfinished upload job', () => {
     expect((await table.delete()).status).toBe(204);
   });
 });
-
-it('a deleted table is kept in the schema trash under its id, with its rows', async () => {
-  const table = await createFilledTable([column('a')], [{ a: 'kept' }]);
-  const { _id: id } = (await table.get()).body;
-  expect((await table.delete()).status).toBe(204);
-  const rows = await runInCompanyDatabase(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
-  expect(rows).toStrictEqual([{ a: 'kept' }]);
-});

@@ -69,11 +69,12 @@ describe('pages of rows by cursor', () => {
         values.map((v) => ({ v })),
         column('v', type),
       );
-      for (const order of [undefined, 'v', 'v DESC', 'id', '-id']) {
+      // The order by id has nothing to do with the type.
+      for (const order of type === 'text' ? [undefined, 'id', '-id', 'v', 'v DESC'] : ['v', 'v DESC']) {
         const sortParameters: Record<string, string> = order === undefined ? {} : { sort_by: order };
         const allRows = (await table.rows(formatQuery(sortParameters))).body.records;
         expect(allRows).toHaveLength(values.length);
-        for (const size of ['1', '2', '3', '100']) {
+        for (const size of ['1', '2', '100']) {
           const pages = await readPages(table, { ...sortParameters, per_page: size });
           expect(listRecords(pages)).toEqual(allRows);
           expect(pages.length).toBe(Math.ceil(values.length / Number(size)));
@@ -113,7 +114,9 @@ describe('pages of rows by cursor', () => {
     ['-id', { sort_by: '-id' }],
   ])('miss no row and repeat none while other rows are inserted, updated and deleted (%s)', async (_order, order) => {
     const rows = Array.from({ length: 20 }, (_, n) => ({ n, v: n % 4 === 0 ? null : n % 4, other: 'old' }));
-    const table = await createFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('other'));
+    const columns = [column('n', 'integer'), column('v', 'integer'), column('other')];
+    const table = await createFilledTable(rows, ...columns);
+    const name = `paged_${createdCount}`;
     const { records } = (await table.rows('?per_page=100')).body;
     const deletedRows = records.filter(({ n }: { n: number }) => n % 5 === 2);
     const readNumbers = listRecords(
@@ -126,11 +129,9 @@ describe('pages of rows by cursor', () => {
           deletedRows.push(last);
         }
         if (page === 3) {
-          for (const v of [null, 0, 1, 2, 3]) await table.insert([{ n: 100, v, other: 'new' }]);
-          for (const { id } of records.filter(({ id }: { id: string }) =>
-            deletedRows.every((row: { id: string }) => row.id !== id),
-          ))
-            expect((await table.updateRow(id, { other: 'changed' })).status).toBe(200);
+          await table.insert([null, 0, 1, 2, 3].map((v) => ({ n: 100, v, other: 'new' })));
+          const changeRows = `UPDATE public.${name} SET other = 'changed' WHERE other = 'old'`;
+          await runInCompanyDatabase(company.id, (database) => database.execute(changeRows));
         }
       }),
     ).map(({ n }) => n as number);

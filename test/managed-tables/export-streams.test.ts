@@ -1,12 +1,12 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
-import { READER_WAIT_MS } from '../../src/modules/managed-tables/export-output.ts';
 import { MAX_CONCURRENT_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
+import { replaceDelays } from '../support/timers.ts';
 import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { createTestQueue, runSweep } from '../uploads/support.ts';
@@ -58,30 +58,10 @@ async function beginExport(query = '', envChanges: Record<string, unknown> = {})
   return { response, ended: () => waitOnExecutionContext(executionContext) };
 }
 
-/** Ends everything that may take as long as an export after the given number of milliseconds. */
-function shortenExportTimeout(milliseconds: number): void {
-  const { setTimeout } = globalThis;
-  const spy = vi.spyOn(globalThis, 'setTimeout');
-  spy.mockImplementation(((work: () => void, delay?: number) =>
-    setTimeout(work, delay === MAX_EXPORT_MS ? milliseconds : delay)) as typeof setTimeout);
-  onTestFinished(() => spy.mockRestore());
-}
-
-/** Has exports wait for their reader for 60 seconds instead of five, in case the machine is slow. */
-function extendReaderWait(): void {
-  const { setTimeout } = globalThis;
-  const now = Date.now();
-  // What was waited counts as nothing, so that each wait has the same limit.
-  const spies = [
-    vi.spyOn(Date, 'now').mockReturnValue(now),
-    vi
-      .spyOn(globalThis, 'setTimeout')
-      .mockImplementation(((work: () => void, delay?: number) =>
-        setTimeout(work, delay === READER_WAIT_MS ? 60_000 : delay)) as typeof setTimeout),
-  ];
-  onTestFinished(() => {
-    for (const spy of spies) spy.mockRestore();
-  });
+/** Has exports wait another time for their reader: each time so long, since what was waited counts as nothing. */
+function waitForReader(milliseconds: number): void {
+  vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  replaceDelays({ 5000: milliseconds });
 }
 
 /** Reads an export that breaks off, and returns the number of bytes it sent. */
@@ -157,7 +137,8 @@ describe('an export of a table', () => {
 
   it('reads no further ahead than fits into memory while the client pauses, and then continues', async () => {
     await fillTable(40_000);
-    extendReaderWait();
+    // A machine may be slow.
+    waitForReader(60_000);
     const { response, ended } = await beginExport();
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const decoder = new TextDecoder();
@@ -200,7 +181,7 @@ describe('an export of a table', () => {
     ['csv', LATER_BATCH_PATTERN],
     ['ndjson', LATER_ROWS_PATTERN],
   ])('ends as a broken stream, and releases the table, when it takes too long (%s)', async (format, statement) => {
-    shortenExportTimeout(3000);
+    replaceDelays({ [MAX_EXPORT_MS]: 3000 });
     const exportEnd = Promise.withResolvers<void>();
     const { outcome } = await runBeforeNextStatement(company.id, statement, () => exportEnd.promise);
     const { response, ended } = await beginExport(`?format=${format}`);
@@ -257,6 +238,8 @@ const waitForNoTransaction = () => {
 };
 
 describe('an export whose client does not read for a while', () => {
+  beforeEach(() => waitForReader(300));
+
   it.each(EXPORT_FORMATS)(
     'is buffered in R2, releases the table, and is complete when the client continues to read (%s)',
     async (format) => {

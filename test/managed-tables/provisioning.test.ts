@@ -143,13 +143,6 @@ describe('the provisioning of a company’s database', () => {
     await createTable(company.as, 'works', [column('a')]);
   });
 
-  it('adopts the database whose creation was never answered', async () => {
-    const company = await createOwnedCompany();
-    await setFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
-    expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
-    expect(await listProjects(company.id)).toHaveLength(1);
-  });
-
   it('answers 503 in Portuguese while Neon fails, and succeeds afterwards', async () => {
     const company = await createOwnedCompany();
     await setFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });

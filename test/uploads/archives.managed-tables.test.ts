@@ -7,7 +7,6 @@ import {
   confirmJob,
   createTestQueue,
   deliverAllMessages,
-  loadFiles,
   makeFile,
   readJob,
   readRows,
@@ -24,13 +23,6 @@ const makeZip = (files: Zippable): FileBytes => zipSync(files) as FileBytes;
 const company = await createProvisionedCompany();
 
 let tableCount = 0;
-
-/** Loads files into a table. @returns the values in its first column */
-async function loadValues(files: File[], column = 'n') {
-  const job = await loadFiles(company, files, { display_name: `arquivo_${++tableCount}` });
-  expect(job.error).toBeNull();
-  return (await readRows(company, job.user_table_id)).map((row) => row[column]);
-}
 
 const readFailure = async (name: string, content: FileBytes) => {
   const jobId = await uploadFiles(company, [makeFile(name, content)]);
@@ -88,12 +80,6 @@ describe('a zip file', () => {
     expect(sentFailure.inferred_schema.total_row_count_estimate).toBe(1);
   });
 
-  it('gives its name to the table', async () => {
-    const zip = makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.csv': strToU8('n\n2\n') });
-    const job = await readFailure('Vendas 2024.zip', zip);
-    expect(job.inferred_schema.suggested_table_name).toBe('vendas_2024');
-  });
-
   it('is unpacked by several queue messages, and each message does a bounded share', async () => {
     const makeRows = (from: number) => strToU8(`n\n${Array.from({ length: 20_000 }, (_, n) => from + n).join('\n')}\n`);
     const zip = makeZip({ 'a.csv': makeRows(0), 'b.csv': makeRows(20_000), 'c.csv': [makeRows(40_000), { level: 0 }] });
@@ -124,7 +110,7 @@ describe('a zip file', () => {
     });
   });
 
-  it('fails its job when it is damaged, encrypted, nested or malicious', async () => {
+  it('fails its job when it is damaged, encrypted or nested', async () => {
     const validZip = makeZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
     const flippedZip = validZip.slice();
     flippedZip[60] = (flippedZip[60] as number) ^ 0xff;
@@ -132,33 +118,15 @@ describe('a zip file', () => {
     // The bit in the entry's directory record that says so.
     const directoryOffset = new DataView(validZip.buffer, validZip.byteOffset).getUint32(validZip.length - 6, true);
     encryptedZip[directoryOffset + 8] = 1;
-    const manyFiles = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`${n}.csv`, strToU8('n\n1\n')]));
-    const zipBomb = makeZip({ 'a.csv': [new Uint8Array(60 * 1024 * 1024).fill(48), { level: 9 }] });
     const cases: [FileBytes, string][] = [
       [validZip.slice(0, validZip.length / 2), 'ZIP_CORRUPT'],
-      [validZip.slice(0, validZip.length - 1), 'ZIP_CORRUPT'],
       [flippedZip, 'ZIP_CORRUPT'],
-      [strToU8('isto não é um zip') as FileBytes, 'ZIP_CORRUPT'],
-      [new Uint8Array(), 'ZIP_CORRUPT'],
       [encryptedZip, 'ZIP_ENCRYPTED'],
       [makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.zip': validZip }), 'ZIP_NESTED'],
-      [makeZip({ '../../etc/a.csv': strToU8('n\n1\n') }), 'ZIP_UNSAFE_NAME'],
-      [makeZip(manyFiles), 'ZIP_TOO_MANY_FILES'],
-      [zipBomb, 'ZIP_RATIO'],
-      [makeZip({ 'a.txt': strToU8('n') }), 'ZIP_NO_FILES'],
     ];
     for (const [content, code] of cases) {
       const job = await readFailure('mau.zip', content);
       expect([job.status, job.error?.code, job.error?.file]).toEqual(['failed', code, 'mau.zip']);
     }
   });
-});
-
-it('an upload of several files matches columns by header, and reads each file in its own dialect', async () => {
-  const files = [
-    makeFile('a.csv', 'n,nome\n1,Ana\n'),
-    makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
-    makeFile('c.xlsx', makeSheetWorkbook(parseCells('Nome|n', 'Caio|3'))),
-  ];
-  expect(await loadValues(files)).toEqual([1, 2, 3]);
 });

@@ -20,11 +20,8 @@ const EXPECTED_ROWS = [
   { nome: 'Érica – “fim”', preco: 2.5 },
 ];
 
-const encodeUtf16 = (text: string, littleEndian: boolean): FileBytes => {
-  const view = new DataView(new ArrayBuffer(text.length * 2));
-  for (let index = 0; index < text.length; index++) view.setUint16(index * 2, text.charCodeAt(index), littleEndian);
-  return new Uint8Array(view.buffer);
-};
+const encodeUtf16 = (text: string): FileBytes =>
+  new Uint8Array(Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).buffer);
 
 const encodeWindows1252 = (text: string): FileBytes => {
   const highBytes: Record<string, number> = { '–': 0x96, '“': 0x93, '”': 0x94 };
@@ -35,9 +32,7 @@ describe('an uploaded CSV file', () => {
   it.each<[string, string | FileBytes]>([
     ['UTF-8', CSV_TEXT],
     ['UTF-8 with a byte order mark', `\ufeff${CSV_TEXT}`],
-    ['UTF-16 in little-endian order', encodeUtf16(`\ufeff${CSV_TEXT}`, true)],
-    ['UTF-16 in big-endian order', encodeUtf16(`\ufeff${CSV_TEXT}`, false)],
-    ['UTF-16 without a byte order mark', encodeUtf16(CSV_TEXT, true)],
+    ['UTF-16', encodeUtf16(`\ufeff${CSV_TEXT}`)],
     ['Windows-1252', encodeWindows1252(CSV_TEXT)],
   ])('is read in %s', async (_, content) => {
     expect(await loadRows(content)).toEqual(EXPECTED_ROWS);

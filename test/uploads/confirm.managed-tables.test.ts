@@ -54,6 +54,10 @@ describe('the confirmation of an upload job', () => {
     const [ana, bia] = await readRows(company, job.user_table_id);
     expect(ana).toMatchObject({ nome: 'Ana', idade: 31, nascido_em: '1994-05-01T10:30:00.000Z' });
     expect(bia).toMatchObject({ nome: 'Bia', idade: null });
+    // A row that comes later stands later, and its id is drawn as in every table.
+    const json = { rows: [{ nome: 'Caio' }] };
+    expect((await company.as.post(`/v1/managed-tables/${job.user_table_id}/data`, { json })).status).toBe(201);
+    expect((await readRows(company, job.user_table_id)).map(({ nome }) => nome)).toEqual(['Ana', 'Bia', 'Caio']);
   });
 
   it('renames, retypes and leaves out columns, and reads times in the time zone that it sends', async () => {
@@ -88,6 +92,8 @@ describe('the confirmation of an upload job', () => {
     ...otherFields,
   });
 
+  let refusedJob: ReturnType<typeof createWaitingJob> | undefined;
+
   it.each([
     ['no columns', { columns: [] }, 'columns'],
     ['a name that is no identifier', { display_name: 'Vendas!' }, 'display_name'],
@@ -113,7 +119,8 @@ describe('the confirmation of an upload job', () => {
     ['an unknown time zone', { columns: [text('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
     ['a UTC offset as the time zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
   ])('is refused for %s, and the job stays unconfirmed', async (_, body, field) => {
-    const { jobId, columns } = await createWaitingJob();
+    refusedJob ??= createWaitingJob();
+    const { jobId, columns } = await refusedJob;
     const { status, body: answer } = await confirmJob(company, jobId, {
       display_name: makeTableName(),
       columns,
@@ -122,7 +129,6 @@ describe('the confirmation of an upload job', () => {
     expect(status).toBe(422);
     expect(answer.details.map((problem: { field: string }) => problem.field)).toContain(field);
     expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm', confirmed_schema: null });
-    await cancelJob(company, jobId);
   });
 
   it('is refused with a name that an active table has', async () => {

@@ -24,8 +24,8 @@ import {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** Variables that limit a message to so few bytes that a test file takes many messages. */
-const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '32768' };
-const ROW_COUNT = 20_000;
+const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '16384' };
+const ROW_COUNT = 12_000;
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const company = await createProvisionedCompany();
@@ -229,7 +229,7 @@ describe('an upload job', () => {
       makeFile('b.csv', makeCsvTable(10)),
     ]);
     const openJobId = await uploadFiles(company, [makeFile('c.csv', makeCsvTable(10))], queue);
-    const orphanKey = `uploads/${company.id}/${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef/0`;
+    const orphanKey = `uploads/${company.id}/${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef/made/0`;
     await env.FILES.put(orphanKey, 'a,b');
     await deliverAllMessages(queue);
     await runSweep(queue, 24 * HOUR_MS - MINUTE_MS);

@@ -140,6 +140,8 @@ describe('an upload that may add columns to its table', () => {
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
   });
 
+  let refusedJob: ReturnType<typeof createWaitingJob> | undefined;
+
   it.each([
     ['a new column that is not nullable', { name: 'x', nullable: false, source_index: 1 }, 'columns.1.nullable'],
     ['a new column with a source_index that no file has', { name: 'x', source_index: 7 }, 'columns.1.source_index'],
@@ -148,12 +150,11 @@ describe('an upload that may add columns to its table', () => {
     ['a new column with the source_index of another', { name: 'x', source_index: 0 }, 'columns.1.source_index'],
     ['a new column called id', { name: 'id', source_index: 1 }, 'columns.1.name'],
   ])('refuses %s', async (_, changedColumns, field) => {
-    const { id } = await createFilledTable();
-    const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
+    refusedJob ??= createFilledTable().then(({ id }) => createWaitingJob(id, 'add', CSV_FILE));
+    const { jobId, schema } = await refusedJob;
     const columns = [...schema.columns, { display_name: 'x', type: 'text', nullable: true, ...changedColumns }];
     const { status, body } = await confirmJob(company, jobId, { columns });
     expect([status, body.details?.map((detail: JsonObject) => detail.field)]).toEqual([422, [field]]);
-    await cancelJob(company, jobId);
   });
 
   it('refuses more columns than a table can have', async () => {
@@ -181,46 +182,51 @@ describe('an upload that may add columns to its table', () => {
 });
 
 describe('an upload that may widen columns of its table', () => {
-  it.each([
-    ['integer', 'decimal', [{ n: 1 }], 'n\n2\n3.5\n', '3.5', 3],
-    ['integer', 'text', [{ n: 1 }], 'n\n2\n3.5\nsem\n', '3.5', 3],
-    ['decimal', 'text', [{ n: 1.5 }], 'n\n2,5\n"a combinar"\n', 'a combinar', 3],
-    ['date', 'datetime', [{ n: '2024-01-31' }], 'n\n2024-02-01\n2024-02-02 10:30\n', '2024-02-02 10:30', 3],
-    ['date', 'text', [{ n: '2024-01-31' }], 'n\n2024-02-01\nbreve\n2024-02-02 10:30\n', 'breve', 3],
-    ['datetime', 'text', [{ n: '2024-01-31T10:00:00Z' }], 'n\n2024-02-01\nbreve\n', 'breve', 3],
-    ['boolean', 'text', [{ n: true }], 'n\nfalse\ntalvez\n', 'talvez', 3],
-  ])(
-    'proposes for a column of %s the narrowest type that fits all values: %s',
-    async (from, to, rows, file, value, line) => {
-      const { id, types, values, routes } = await createFilledTable([column('n', from)], rows);
-      const valuesBefore = await values();
-      const { jobId, schema } = await createWaitingJob(id, 'widen', file);
-      expect(schema.changed_columns).toEqual([{ name: 'n', from, to, because: { file: 'a.csv', line, value } }]);
-      expect(schema.columns).toMatchObject([{ name: 'n', type: to }]);
-      expect(schema.new_columns).toEqual([]);
-      expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE_JOB);
-      expect(await types()).toEqual({ n: to });
-      const { body } = await routes.get();
-      expect(body.row_count).toBe((await values()).length);
-      expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(file.split('\n').length - 2));
-      expect(await types()).toEqual({ n: from });
-      expect(await values()).toEqual(valuesBefore);
-    },
-  );
-
-  it.each([
-    ['integer', 'n\n1\n\n-9223372036854775808\n'],
-    ['integer', 'n\n" 12 "\n1\n'],
-    ['decimal', 'n\n1\n1.5\n'],
-    ['datetime', 'n\n2024-01-31\n'],
-    ['text', 'n\n1\nx\n'],
-    ['boolean', 'n,m\n,1\n,2\n'],
-  ])('proposes no other type where all values fit %s', async (type, file) => {
-    const { id, types } = await createFilledTable([column('n', type), column('m', 'integer')], []);
-    const { jobId, schema } = await createWaitingJob(id, 'widen', file);
-    expect(schema.changed_columns).toEqual([]);
+  it('proposes for each column the narrowest type that fits all values, which is undone with the rows', async () => {
+    // The values of each column: of the row in the table, and of the file's three lines, of which the second decides.
+    const wideningColumns = [
+      ['integer', 'decimal', 1, '2', '3,5', '4'],
+      ['integer', 'text', 1, '2', '3,5', 'sem'],
+      ['decimal', 'text', 1.5, '2,5', 'a combinar', '4'],
+      ['date', 'datetime', '2024-01-31', '2024-02-01', '2024-02-02 10:30', '2024-02-03'],
+      ['date', 'text', '2024-01-31', '2024-02-01', 'breve', '2024-02-02 10:30'],
+      ['datetime', 'text', '2024-01-31T10:00:00Z', '2024-02-01', 'breve', '2024-02-02'],
+      ['boolean', 'text', true, 'false', 'talvez', 'true'],
+    ].map(([from, to, stored, ...lines], index) => ({ name: `n${index}`, from, to, stored, lines }));
+    const fittingColumns = [
+      ['integer', '1', '', '-9223372036854775808'],
+      ['integer', '" 12 "', '1', '2'],
+      ['decimal', '1', '1,5', '2'],
+      ['datetime', '2024-01-31', '2024-02-01', ''],
+      ['text', '1', 'x', ''],
+      ['boolean', '', '', ''],
+    ].map(([type, ...lines], index) => ({ name: `m${index}`, from: type, to: type, stored: null, lines }));
+    const allColumns = [...wideningColumns, ...fittingColumns];
+    const types = (key: 'from' | 'to') => Object.fromEntries(allColumns.map((each) => [each.name, each[key]]));
+    const table = await createFilledTable(
+      allColumns.map(({ name, from }) => column(name, String(from))),
+      [Object.fromEntries(allColumns.map(({ name, stored }) => [name, stored]))],
+    );
+    const valuesBefore = await table.values();
+    const fileLines = [0, 1, 2].map((line) => allColumns.map(({ lines }) => lines[line]).join(';'));
+    const file = [allColumns.map(({ name }) => name).join(';'), ...fileLines].join('\n');
+    const { jobId, schema } = await createWaitingJob(table.id, 'widen', file);
+    expect(schema.changed_columns).toEqual(
+      wideningColumns.map(({ name, from, to, lines: [, value] }) => ({
+        name,
+        from,
+        to,
+        because: { file: 'a.csv', line: 3, value },
+      })),
+    );
+    expect(schema.columns).toMatchObject(allColumns.map(({ name, to }) => ({ name, type: to })));
+    expect(schema.new_columns).toEqual([]);
     expect(await confirmAndFinish(jobId, schema.columns)).toMatchObject(DONE_JOB);
-    expect(await types()).toEqual({ n: type, m: 'integer' });
+    expect(await table.types()).toEqual(types('to'));
+    expect((await table.routes.get()).body.row_count).toBe(4);
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndoneResult(3));
+    expect(await table.types()).toEqual(types('from'));
+    expect(await table.values()).toEqual(valuesBefore);
   });
 
   it('checks every row of every file, workbooks included, over many small messages', async () => {
@@ -425,14 +431,9 @@ describe('an upload that may change the columns of its table', () => {
     await cancelJob(company, jobId);
   });
 
-  it('accepts evolve only for an existing table, and only as none, add or widen', async () => {
+  it('accepts evolve only as none, add or widen', async () => {
     const { id } = await createFilledTable();
     expect(await postEvolvingForm(id, 'all', [['a.csv', 'n\n1\n']])).toMatchObject({
-      status: 422,
-      body: { details: [{ field: 'evolve' }] },
-    });
-    const url = { url: 'https://example.com/a.csv', evolve: 'add' };
-    expect(await company.as.post('/v1/managed-tables/upload-from-url', { json: url })).toMatchObject({
       status: 422,
       body: { details: [{ field: 'evolve' }] },
     });

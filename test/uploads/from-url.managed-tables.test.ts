@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { type FetchLimits, type FetchState, fetchSource } from '../../src/modules/uploads/fetch.ts';
 import { workOnJob } from '../../src/modules/uploads/work.ts';
@@ -7,6 +7,7 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { makeCsv, type ReceivedRequest } from '../support/file-server.ts';
+import { replaceDelays } from '../support/timers.ts';
 import { readUsage, setQuotas } from '../usage/support.ts';
 import {
   cancelJob,
@@ -21,8 +22,8 @@ import {
 } from './support.ts';
 
 const SERVER_URL = inject('fileServerUrl');
-/** The number of rows of a file of three pieces of 8 MiB; each row has a hundred bytes. */
-const ROW_COUNT = 200_000;
+/** The number of rows of a file of two pieces, one of 8 MiB and a smaller one; each row has a hundred bytes. */
+const ROW_COUNT = 90_000;
 
 /** Creates an address of the file server. @returns its URL, and the requests that the server received there */
 function createSource(behaviour: string, rows = 3, name = 'vendas.csv') {
@@ -56,6 +57,10 @@ describe('an upload from a URL', () => {
   }
 
   const readFailure = async (json: object) => (await readFinishedJob(json)).error;
+
+  /** Shortens the pauses after lost connections, and other delays. */
+  const shortenPauses = (otherDelays: Record<number, number> = {}) =>
+    replaceDelays({ 500: 1, 1000: 1, 2000: 1, 4000: 1, ...otherDelays });
 
   async function expectCompleteUpload(readJobResult: Awaited<ReturnType<typeof readFinishedJob>>, rows: number) {
     expect(readJobResult).toMatchObject({ status: 'waiting_confirm', error: null });
@@ -119,23 +124,23 @@ describe('an upload from a URL', () => {
   });
 
   it.each([
-    ['cut', 'a server that hangs up'],
     ['tiny', 'a server that hangs up after few bytes'],
     ['rangeless', 'a server that does not support Range'],
     ['untagged', 'a server that sends no ETag'],
-    ['plain', 'a server that sends the file in one response'],
     ['chunked', 'a server that sends no Content-Length'],
     ['packed', 'a server that compresses the response'],
     ['busy', 'a server that is busy at first'],
   ])('is fetched completely (%s) from %s', async (behaviour) => {
-    // Two pieces come over many connections.
-    const rows = behaviour === 'tiny' ? 90_000 : ROW_COUNT;
-    await expectCompleteUpload(await readFinishedJob({ url: createSource(behaviour, rows).url }), rows);
+    shortenPauses();
+    await expectCompleteUpload(await readFinishedJob({ url: createSource(behaviour, ROW_COUNT).url }), ROW_COUNT);
   });
 
-  it('continues by Range and If-Range after a cut connection, and sends no Authorization header', async () => {
-    const source = createSource('cut', ROW_COUNT);
-    await readFinishedJob({ url: source.url });
+  it('continues by Range and If-Range from a server that hangs up, and sends no Authorization header', async () => {
+    shortenPauses();
+    // Three pieces.
+    const rows = 200_000;
+    const source = createSource('cut', rows);
+    await expectCompleteUpload(await readFinishedJob({ url: source.url }), rows);
     const [first, ...others] = await source.asked();
     expect(first).toMatchObject({ range: null, ifRange: null });
     expect(others.length).toBeGreaterThan(2);
@@ -164,14 +169,13 @@ describe('an upload from a URL', () => {
     });
   });
 
-  it.each(['status.404', 'status.403', 'status.500', 'status.206'])(
-    'fails when the server answers %s',
-    async (behaviour) => {
-      expect(await readFailure({ url: createSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
-    },
-  );
+  it.each(['status.404', 'status.500', 'status.206'])('fails when the server answers %s', async (behaviour) => {
+    shortenPauses();
+    expect(await readFailure({ url: createSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  });
 
   it('fails when the connection is refused', async () => {
+    shortenPauses();
     expect(await readFailure({ url: 'http://127.0.0.1:9/a.csv' })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
@@ -182,51 +186,23 @@ describe('an upload from a URL', () => {
     expect(await source.asked()).toHaveLength(6);
   });
 
-  it.each([
-    'http://10.0.0.1/a.csv',
-    'https://10.0.0.1/a.csv',
-    'https://169.254.169.254/latest/meta-data',
-    'https://[::ffff:10.0.0.1]/a.csv',
-    'https://0xa000001/a.csv',
-    'https://metadata.google.internal/a.csv',
-    'http://public.example.com/a.csv',
-    `https://${'user:pass'}@93.184.216.34/a.csv`,
-    'file:///etc/passwd',
-    'data:text/csv,a',
-    'https://',
-  ])('fails when a redirect leads to %s', async (address) => {
-    const error = await readFailure({ url: createSource(encodeTarget(address)).url });
-    expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('https público') });
-  });
+  // Every address that is refused: test/kernel/public-address.test.ts.
+  it.each(['https://10.0.0.1/a.csv', 'http://public.example.com/a.csv', 'file:///etc/passwd', 'https://'])(
+    'fails when a redirect leads to %s',
+    async (address) => {
+      const error = await readFailure({ url: createSource(encodeTarget(address)).url });
+      expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('https público') });
+    },
+  );
 
-  it.each([
-    'http://10.0.0.1/a.csv',
-    'https://10.0.0.1/a.csv',
-    'https://10.1/a.csv',
-    'https://0x0a000001/a.csv',
-    'https://167772161/a.csv',
-    'https://012.0.0.1/a.csv',
-    'https://169.254.169.254/a.csv',
-    'https://[::1]:8443@10.0.0.1/a.csv',
-    'https://[fd00::1]/a.csv',
-    'https://[::ffff:192.168.0.1]/a.csv',
-    'https://[64:ff9b::10.0.0.1]/a.csv',
-    'https://１０.0.0.1/a.csv',
-    'https://intranet/a.csv',
-    'https://files.internal/a.csv',
-    'https://10.0.0.1.nip.io/a.csv',
-    'http://files.example.org/a.csv',
-    `https://${'user:pass'}@files.example.org/a.csv`,
-    'https://user@files.example.org/a.csv',
-    'ftp://files.example.org/a.csv',
-    'file:///a.csv',
-    'a.csv',
-    '',
-  ])('is refused with the address "%s"', async (url) => {
-    const { status, body } = await postUpload({ url });
-    expect(status).toBe(422);
-    expect(body.details).toEqual([expect.objectContaining({ field: 'url' })]);
-  });
+  it.each(['https://10.0.0.1/a.csv', 'http://files.example.org/a.csv', 'a.csv', ''])(
+    'is refused with the address "%s"',
+    async (url) => {
+      const { status, body } = await postUpload({ url });
+      expect(status).toBe(422);
+      expect(body.details).toEqual([expect.objectContaining({ field: 'url' })]);
+    },
+  );
 
   it('is refused at a private address where the environment does not allow private addresses', async () => {
     const json = { url: createSource('plain').url };
@@ -264,21 +240,14 @@ describe('an upload from a URL', () => {
     expect((await readJob(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
-  it.each(['mute', 'stuck'])(
-    'fails when the server is silent for longer than the time limit: %s',
-    async (behaviour) => {
-      const { jobId } = await beginUpload({ url: createSource(behaviour, 20_000).url });
-      await fetchUnderLimits(jobId, { silenceMs: 1_000 });
-      const { error } = await readJob(company, jobId);
-      expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
-    },
-  );
-
-  it('fails after 30 seconds when the server sends no answer', async () => {
+  it.each(['mute', 'stuck'])('fails when the server is silent for 30 seconds: %s', async (behaviour) => {
+    // Any other limit would be waited for in full.
+    shortenPauses({ 30000: 700 });
     const startedAt = Date.now();
-    expect(await readFailure({ url: createSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
-    expect(Date.now() - startedAt).toBeGreaterThan(29_000);
-    expect(Date.now() - startedAt).toBeLessThan(50_000);
+    const error = await readFailure({ url: createSource(behaviour, 20_000).url });
+    expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
+    expect(Date.now() - startedAt).toBeLessThan(20_000);
+    expect(vi.mocked(setTimeout).mock.calls.map(([, delay]) => delay)).toContain(30_000);
   });
 
   it('fails when a piece of the file takes too long', async () => {
@@ -330,7 +299,7 @@ describe('an upload from a URL', () => {
   });
 
   it('fails after twelve interrupted attempts', async () => {
-    const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
+    const { jobId, queue } = await beginUpload({ url: createSource('plain').url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = createFilesBucket(async () => {
       throw new Error('the isolate dies');
@@ -341,7 +310,7 @@ describe('an upload from a URL', () => {
     expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'SOURCE_UNREACHABLE' } });
   });
 
-  it.each([1, 2])('stops when its job is cancelled before piece %i is stored', async (piece) => {
+  it.each([0, 1])('stops when its job is cancelled before piece %i is stored', async (piece) => {
     const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
     const FILES = createFilesBucket(async (pieces) => {
       if (pieces === piece) await cancelJob(company, jobId);
@@ -351,16 +320,19 @@ describe('an upload from a URL', () => {
     expect(queue.messages).toEqual([]);
   });
 
-  it('is fetched once when its queue message is delivered twice at the same time', async () => {
-    const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
-    const message = queue.messages.shift() as JobMessage;
-    const FILES = createFilesBucket(async (pieces) => {
-      if (pieces === 1) await deliverMessage(message, queue.env);
-    });
-    await deliverMessage(message, { ...queue.env, FILES });
-    await deliverAllMessages(queue);
-    await expectCompleteUpload(await readJob(company, jobId), ROW_COUNT);
-  });
+  it.each([0, 1])(
+    'is fetched once when its queue message is delivered twice, before piece %i is stored',
+    async (piece) => {
+      const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
+      const message = queue.messages.shift() as JobMessage;
+      const FILES = createFilesBucket(async (pieces) => {
+        if (pieces === piece) await deliverMessage(message, queue.env);
+      });
+      await deliverMessage(message, { ...queue.env, FILES });
+      await deliverAllMessages(queue);
+      await expectCompleteUpload(await readJob(company, jobId), ROW_COUNT);
+    },
+  );
 
   const readState = (jobId: string) =>
     queryDatabase(company, async (database) => {

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { column, createTable, createTableClient } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
+import { replaceDelays } from '../support/timers.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
 import { createTestQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
 
@@ -37,6 +38,8 @@ it.each([
   'an upload whose files cannot be stored is answered with 503 after a time limit, and leaves neither job nor files: R2 %s',
   async (_what, changedMethods) => {
     const lines = collectErrorLines();
+    // The limits of a storage call, and of deleting what was stored: others would be waited for.
+    replaceDelays({ 15000: 300, 5000: 300 });
     const startedAt = Date.now();
     const { status, body, headers } = await postFiles(company, [makeFileOf([1, 2])], {
       env: { FILES: createBucket(changedMethods) },

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
@@ -56,16 +55,6 @@ it('files that were unpacked from a zip archive and its workbooks are deleted a 
   await cancelJob(company, jobId);
   await runSweep(queue, DAY_MS - HOUR_MS);
   expect(await listStoredFiles(company)).toHaveLength(5);
-  await runSweep(queue, DAY_MS + HOUR_MS);
-  expect(await listStoredFiles(company)).toEqual([]);
-});
-
-it('stored files without a job are deleted after a day', async () => {
-  const id = `${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef`;
-  await env.FILES.put(`uploads/${company.id}/${id}/made/0`, 'a,b');
-  // Whatever is due next, the scheduled run comes by for an upload.
-  const jobId = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue);
-  await cancelJob(company, jobId);
   await runSweep(queue, DAY_MS + HOUR_MS);
   expect(await listStoredFiles(company)).toEqual([]);
 });

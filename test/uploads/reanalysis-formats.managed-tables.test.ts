@@ -185,43 +185,7 @@ describe('the second analysis of files of several kinds', () => {
 });
 
 describe('a second analysis corrects a wrong guess', () => {
-  it.each([
-    ['a header that reads like the rows', '1;1985;1993\n2;12;379\n3;14;380\n', { header: true }, '_1|_1985|_1993', 2],
-    ['a row that reads like a header', 'Brasil,sim\nChile,nao\n', { header: false }, 'column_1|column_2', 2],
-    ['titles as wide as it', 'rel,x,y\nnome,valor,dia\nAna,1,2\n', { skip_lines: 1 }, 'nome|valor|dia', 1],
-    [
-      'comments that begin with %',
-      '% de x, ontem\n% por ana\nn,valor\nAna,1\nBia,2\n',
-      { skip_lines: 2 },
-      'n|valor',
-      2,
-    ],
-    [
-      'a delimiter like a decimal comma',
-      'preco\n12,50\n12,75\n8,00\n',
-      { delimiter: ',', header: true, skip_lines: 0 },
-      'preco|column_2',
-      3,
-    ],
-    [
-      'two columns that look like texts',
-      'nome\nSilva, Ana\nSouza, Bia\n',
-      { delimiter: ',', skip_lines: 1, header: false },
-      'column_1|column_2',
-      2,
-    ],
-    ['an unusual delimiter', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, 'a|b', 2],
-    ['quotation marks that are inches', 'tubo;nome\n1/2";a\n3/4";b\n', { quote: null, delimiter: ';' }, 'tubo|nome', 2],
-    ['a comment that is a row', '# 1,a\n# 2,b\nx,y\nz,w\n', { skip_lines: 0, header: false }, 'column_1|column_2', 4],
-  ])('for %s', async (_, text, analysisOptions, names, rows) => {
-    const jobId = await aWaitingJob(['a.csv', text]);
-    const schema = await look(jobId, analysisOptions);
-    expect(schema).not.toHaveProperty('problem');
-    expect([listNames(schema).join('|'), schema.total_row_count_estimate]).toEqual([names, rows]);
-    expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
-  });
-
-  it('for the encoding of a text without a byte order mark', async () => {
+  it('of the encoding of a text without a byte order mark', async () => {
     const utf16 = new Uint8Array(
       new Uint16Array([...'n;x\n1;ação\n'].map((character) => character.charCodeAt(0))).buffer,
     );

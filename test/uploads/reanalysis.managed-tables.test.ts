@@ -45,7 +45,7 @@ describe('the second analysis of a text file', () => {
     ]);
   });
 
-  it.each([',', ';', '\t', '|', '^', '#', '$', '~'])('accepts the delimiter %j', async (delimiter) => {
+  it.each(['\t', '^'])('accepts the delimiter %j', async (delimiter) => {
     const jobId = await aWaitingJob(['a.csv', ['x?y', '1?"p ?q"', '2?r'].join('\n').replaceAll('?', delimiter)]);
     await look(jobId, { delimiter, header: true });
     expect(await rowsWhenConfirmed(jobId)).toEqual([

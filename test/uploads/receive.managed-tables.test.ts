@@ -106,13 +106,8 @@ describe('the upload route', () => {
     await expectNothingLeft();
   });
 
-  it.each([
-    ['says less', '1000'],
-    ['says more', String(300 * MIB_BYTES)],
-    ['is missing', undefined],
-  ])('refuses more than 100 MiB, counted by the bytes that arrive when Content-Length %s', async (_, length) => {
-    const headers = length === undefined ? undefined : { 'content-length': length };
-    const { status, body } = await postForm(streamForm(100 * MIB_BYTES + 1), headers);
+  it('refuses more than 100 MiB, counted by the bytes that arrive where Content-Length says less', async () => {
+    const { status, body } = await postForm(streamForm(100 * MIB_BYTES + 1), { 'content-length': '1000' });
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
     await expectNothingLeft();
   });

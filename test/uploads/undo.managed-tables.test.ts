@@ -175,6 +175,9 @@ describe('the undo of an upload that made a table', () => {
   it('deletes the table, which can be restored', async () => {
     const job = await loadFiles(company, [makeFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
     const routes = createTableClient(company.as, job.user_table_id);
+    expect((await routes.loads()).body.records).toMatchObject([
+      { job_id: job._id, mode: 'create', row_count: 3, inserted: 3, undoable: true },
+    ]);
     await routes.insert([{ n: 4 }]);
     expect(await undoAndRead(job._id)).toEqual(makeUndoneResult(4));
     expect((await routes.get()).status).toBe(404);
@@ -183,35 +186,6 @@ describe('the undo of an upload that made a table', () => {
     expect((await routes.restore()).status).toBe(200);
     expect((await routes.rows()).body.total).toBe(4);
     expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoableError('already_undone'));
-  });
-
-  it.each([
-    ['later_load', (id: string) => loadFiles(company, [makeFileOf([9])], {}, { into: id })],
-    ['truncated', (id: string) => createTableClient(company.as, id).truncate()],
-    [
-      'columns_changed',
-      (id: string) => createTableClient(company.as, id).put({ columns: [column('n', 'decimal', false)] }),
-    ],
-    ['table_deleted', (id: string) => createTableClient(company.as, id).delete()],
-    ['too_old', (_id: string, jobId: string) => ageLoad(jobId, '30 days 1 second')],
-  ])('is refused as %s', async (reason, change) => {
-    const job = await loadFiles(company, [makeFileOf([1, 2])], { display_name: `feita_${reason}` });
-    const routes = createTableClient(company.as, job.user_table_id);
-    expect((await routes.loads()).body.records).toMatchObject([
-      { job_id: job._id, mode: 'create', row_count: 2, inserted: 2, undoable: true },
-    ]);
-    await change(job.user_table_id, job._id);
-    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoableError(reason));
-    if (reason !== 'table_deleted') expect((await routes.get()).status).toBe(200);
-  });
-
-  it('is refused while another upload into the table is unfinished', async () => {
-    const job = await loadFiles(company, [makeFileOf([1])], { display_name: 'em_uso' });
-    await uploadFiles(company, [makeFileOf([2])], { ...createTestQueue(), into: job.user_table_id });
-    expect(await undoJob(company, job._id)).toMatchObject({
-      status: 409,
-      body: { error_code: 'MANAGED_TABLE_LOCKED' },
-    });
   });
 });
 
@@ -230,17 +204,15 @@ describe('an upload', () => {
     ],
     ['deleted', 'table_deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('cannot be undone once its table was %s', async (_what, reason, change) => {
-    for (const mode of ['append', 'replace']) {
-      const { routes, into } = await createFilledTable();
-      const jobId = await into(mode, [10, 11]);
-      expect((await change(routes)).status).toBeLessThan(300);
-      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError(reason));
-      if (reason === 'table_deleted') continue;
-      expect((await routes.loads()).body.records).toMatchObject([{ job_id: jobId, undoable: false }]);
-      const next = await into('append', [30]);
-      expect(await undoAndRead(next)).toEqual(makeUndoneResult(1));
-      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError(reason));
-    }
+    const { routes, into } = await createFilledTable();
+    const jobId = await into('replace', [10, 11]);
+    expect((await change(routes)).status).toBeLessThan(300);
+    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError(reason));
+    if (reason === 'table_deleted') return;
+    expect((await routes.loads()).body.records).toMatchObject([{ job_id: jobId, undoable: false }]);
+    const next = await into('append', [30]);
+    expect(await undoAndRead(next)).toEqual(makeUndoneResult(1));
+    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoableError(reason));
   });
 
   it('can be undone after its table was renamed, or deleted and restored', async () => {
@@ -289,10 +261,6 @@ describe('an upload', () => {
     expect((await undoJob(company, appendedJobId, deniedCaller)).status).toBe(403);
     expect(await readUndoStatus(appendedJobId, 'upload', 'data-write')).toBe(200);
     expect(await readUndoStatus(createdTableJob._id, 'upload', 'delete')).toBe(200);
-
-    const other = await createProvisionedCompany();
-    expect((await undoJob(other, appendedJobId)).status).toBe(404);
-    expect((await undoJob(company, 'x')).status).toBe(404);
   });
 });
 
@@ -318,6 +286,4 @@ it('the uploads of a table are listed, the last first, and each shows whether it
   await undoJob(company, secondJobId);
   expect((await routes.loads('?per_page=1')).body).toMatchObject({ total: 2, records: [{ undoable: false }] });
   expect((await routes.loads('?page=2&per_page=1')).body.records).toMatchObject([{ job_id: first, undoable: true }]);
-  const other = await createProvisionedCompany();
-  expect((await createTableClient(other.as, id).loads()).status).toBe(404);
 });

@@ -188,7 +188,7 @@ describe('the encoding of a CSV file', () => {
 
   test('is Windows-1252 for the whole file when a late byte is not UTF-8', () => {
     const earlyBytes = encodeFile('nome,n\nJosé,1\n');
-    const filler = encodeFile('ana,2\n'.repeat(200_000));
+    const filler = encodeFile('ana,2\n'.repeat(60_000));
     const lateBytes = encodeLatin1('caf\xe9,3\n');
     for (const parts of [
       [earlyBytes, filler, lateBytes],
@@ -202,7 +202,7 @@ describe('the encoding of a CSV file', () => {
       }
       const { schema } = inferBytes(bytes, 300_000);
       expect(schema.dialect.encoding).toBe('windows-1252');
-      expect(schema.total_row_count_estimate).toBe(200_002);
+      expect(schema.total_row_count_estimate).toBe(60_002);
       expect(schema.sample_rows[0]?.nome).toBe(parts[0] === earlyBytes ? 'JosÃ©' : 'bia');
       expect(readRows(bytes, 300_000).at(-1)).toEqual(['café', '3']);
     }
@@ -226,13 +226,13 @@ describe('the dialect of a CSV file', () => {
     ['a space before a quote', '7, "say hi, ok",1.5', 'say hi, ok'],
     ['a space before a quote that needs none', '7, "say hi",1.5', 'say hi'],
   ])('is the same wherever the deciding row stands: %s', (_what, row, value) => {
-    for (const count of [10, 399, 30_000]) {
+    // Within the head that is read first, at its end, and in a later block.
+    for (const count of [10, 399, 13_000]) {
       for (const encode of [encodeFile, (text: string) => encodeUtf16(text, true, true)]) {
         const bytes = encode(`id,texto,valor\n${makeLines(count)}${row}\n`);
-        for (const blockSize of [1 << 16, bytes.length]) {
+        for (const blockSize of [1 << 16, bytes.length])
           expect(readRows(bytes, blockSize)[count]).toEqual(['7', value, '1.5']);
-          expect(inferBytes(bytes, blockSize).schema.columns[2]?.type).toBe('decimal');
-        }
+        expect(inferBytes(bytes).schema.columns[2]?.type).toBe('decimal');
       }
     }
   });

@@ -28,9 +28,9 @@ describe('the analysis of an invalid CSV file', () => {
     expect(readRefusal(() => inferText(`${header}caio,32, ,\n`))).toBeNull();
   });
 
-  test('reports the line of a row with too many fields 300,000 rows down', () => {
-    const text = `${header}${'caio,32\n'.repeat(300_000)}davi,33,x\n`;
-    expect(readRefusal(() => inferText(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 300_004 });
+  test('reports the line of a row with too many fields 90,000 rows down', () => {
+    const text = `${header}${'caio,32\n'.repeat(90_000)}davi,33,x\n`;
+    expect(readRefusal(() => inferText(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 90_004 });
   });
 
   test('reports the line of a NUL byte', () => {

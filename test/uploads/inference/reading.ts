@@ -2,6 +2,7 @@ import {
   beginInference,
   convertNextChunk,
   finishInference,
+  type GivenOptions,
   type Inference,
   type InferenceState,
   type InferredColumn,
@@ -19,8 +20,13 @@ const encoder = new TextEncoder();
 export const encodeFile = (text: string): Uint8Array => encoder.encode(text);
 
 /** Reads a file in blocks of at most `blockSize` bytes; its state is passed through JSON between them, as in a queue. */
-export function readFile(bytes: Uint8Array, fileName = 'arquivo.csv', blockSize = 1 << 20): InferenceState {
-  let state = beginInference({ fileName });
+export function readFile(
+  bytes: Uint8Array,
+  fileName = 'arquivo.csv',
+  blockSize = 1 << 20,
+  said: GivenOptions = {},
+): InferenceState {
+  let state = beginInference({ fileName, said });
   while (!state.done) {
     const end = state.offset + Math.max(blockSize, state.wants);
     state = inferFromBlock(JSON.parse(JSON.stringify(state)), bytes.subarray(state.offset, end), end >= bytes.length);
@@ -28,8 +34,8 @@ export function readFile(bytes: Uint8Array, fileName = 'arquivo.csv', blockSize 
   return JSON.parse(JSON.stringify(state));
 }
 
-export const inferBytes = (bytes: Uint8Array, blockSize?: number): Inference =>
-  finishInference([readFile(bytes, undefined, blockSize)]);
+export const inferBytes = (bytes: Uint8Array, blockSize?: number, said?: GivenOptions): Inference =>
+  finishInference([readFile(bytes, undefined, blockSize, said)]);
 export const inferText = (text: string, blockSize?: number): Inference => inferBytes(encodeFile(text), blockSize);
 
 /** Formats each inferred column as `name:type`, for short expectations. */
@@ -86,8 +92,8 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16)
 }
 
 /** Reads every row of a file as it is loaded when all columns are text. */
-export function readRows(bytes: Uint8Array, blockSize?: number): (string | null)[][] {
-  const inference = inferBytes(bytes, blockSize);
+export function readRows(bytes: Uint8Array, blockSize?: number, said?: GivenOptions): (string | null)[][] {
+  const inference = inferBytes(bytes, blockSize, said);
   const texts = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
   const [file] = inference.files as [Inference['files'][number]];
   // Not plain, so that the values are converted and can be compared one by one.

@@ -10,7 +10,7 @@ import { beginConversion, continueConversion, convertBiffWorkbook } from '../../
 import { readSegments } from '../../../src/platform/segments.ts';
 
 /** Creates a bucket of R2 whose objects are kept in memory; `onPut` gets the number of bytes of each put. */
-function createMemoryBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
+export function createMemoryBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   const objects = new Map<string, Uint8Array>();
   const bucket = {
     put: async (key: string, bytes: Uint8Array) => {

@@ -169,7 +169,7 @@ function expectAllKept({ rows, merges, bodyStart }: GeneratedSheet, inference: I
 it('a sheet of a workbook, however its cells are merged has every filled cell below the header loaded in its place or reported as skipped, or is refused', async () => {
   let failedCount = 0;
   let joinedCount = 0;
-  const runCount = 250;
+  const runCount = 150;
   await fc.assert(
     fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isSplit) => {
       const parts = sheets.map(
