@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningSystem, startSystem } from '../pages/system.ts';
+import { type System, startSystem } from '../../bench/system.ts';
 import type { Given, Told } from './drivers/story.ts';
 import { lintWithRedocly, lintWithSpectral, makeClients } from './tools.ts';
 
 const LONG_TIMEOUT_MS = 600_000;
 
-let system: RunningSystem;
+let system: System;
 let folder: string;
 /** The path of the file with the OpenAPI document of a running system. */
 let file: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'data-console-clients-'));
   file = join(folder, 'openapi.json');
   system = await startSystem();
-  const text = await (await fetch(`${system.demo.base_url}/openapi.json`)).text();
+  const text = await (await fetch(`${system.baseUrl}/openapi.json`)).text();
   apiDescription = JSON.parse(text);
   await writeFile(file, text);
 }, LONG_TIMEOUT_MS);
@@ -54,8 +54,8 @@ describe('a client made of /openapi.json, compiled strictly', () => {
   it.each(['openapi-fetch', 'hey-api', 'orval'])(
     'signs in, creates, lists, uploads, pages, filters and reads errors by its types: %s',
     async (name) => {
-      const { base_url: baseUrl, company, owner } = system.demo;
-      const driverInput: Given = { baseUrl, companySlug: company.slug, ...owner, name };
+      const { company_slug: companySlug, email, password } = system.owner;
+      const driverInput: Given = { baseUrl: system.baseUrl, companySlug, email, password, name };
       const told: Told = {
         refused: 'INVALID_CREDENTIALS',
         created: name,

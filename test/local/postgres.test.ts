@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
 import { isAlive } from '../../local/processes.ts';
 import { Problem } from '../../operations/problem.ts';
@@ -11,21 +11,27 @@ import { Problem } from '../../operations/problem.ts';
 describe('the local PostgreSQL', () => {
   const password = randomBytes(8).toString('hex');
   let parent: string;
+  /** The folder of the tests that need no other one: the first start in it takes seconds. */
   let stateDir: string;
   const folders = new Set<string>();
 
-  beforeEach(async () => {
-    parent = await mkdtemp(join(tmpdir(), 'data-console-test-'));
-    await chmod(parent, 0o711);
+  async function makeParent(mode: number): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+    folders.add(folder);
+    await chmod(folder, mode);
+    return folder;
+  }
+
+  beforeAll(async () => {
+    parent = await makeParent(0o711);
     stateDir = join(parent, 'postgres');
   });
-  afterEach(async () => {
-    for (const folder of [parent, ...folders]) await rm(folder, { recursive: true, force: true });
-    folders.clear();
+  afterAll(async () => {
+    for (const folder of folders) await rm(folder, { recursive: true, force: true });
   });
 
-  async function start(): Promise<LocalPostgres> {
-    const postgres = await startPostgres({ stateDir, password, isThrowaway: true });
+  async function start(folderOfState = stateDir): Promise<LocalPostgres> {
+    const postgres = await startPostgres({ stateDir: folderOfState, password, isThrowaway: true });
     for (const folder of postgres.folders) folders.add(folder);
     return postgres;
   }
@@ -69,8 +75,7 @@ describe('the local PostgreSQL', () => {
   });
 
   it('starts in a private folder of root', async () => {
-    await chmod(parent, 0o700);
-    const postgres = await start();
+    const postgres = await start(join(await makeParent(0o700), 'postgres'));
     try {
       expect(await runQuery(postgres.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
     } finally {
@@ -88,6 +93,20 @@ describe('the local PostgreSQL', () => {
     expect(isAlive(process.pid)).toBe(true);
   });
 
+  it('refuses a folder that is not a data folder of PostgreSQL', async () => {
+    const foreignFolder = join(await makeParent(0o711), 'postgres');
+    await mkdir(join(foreignFolder, 'data'), { recursive: true });
+    await writeFile(join(foreignFolder, 'data', 'letter.txt'), 'dear');
+    await expect(start(foreignFolder)).rejects.toThrow(/is not a PostgreSQL data folder/);
+    expect(await readFile(join(foreignFolder, 'data', 'letter.txt'), 'utf8')).toBe('dear');
+  });
+
+  it('refuses another password than that of its first start', async () => {
+    await (await start()).stop();
+    await expect(startPostgres({ stateDir, password: 'another' })).rejects.toThrow(/password/);
+  });
+
+  // Last, since it breaks the data.
   it('explains what to do about data that it cannot use', async () => {
     const first = await start();
     await first.stop();
@@ -97,17 +116,5 @@ describe('the local PostgreSQL', () => {
     expect(startError).toBeInstanceOf(Problem);
     expect((startError as Error).message).toContain('pg_control');
     expect((startError as Error).message).toContain(`delete all of ${parent}`);
-  });
-
-  it('refuses a folder that is not a data folder of PostgreSQL', async () => {
-    await mkdir(join(stateDir, 'data'), { recursive: true });
-    await writeFile(join(stateDir, 'data', 'letter.txt'), 'dear');
-    await expect(start()).rejects.toThrow(/is not a PostgreSQL data folder/);
-    expect(await readFile(join(stateDir, 'data', 'letter.txt'), 'utf8')).toBe('dear');
-  });
-
-  it('refuses another password than that of its first start', async () => {
-    await (await start()).stop();
-    await expect(startPostgres({ stateDir, password: 'another' })).rejects.toThrow(/password/);
   });
 });

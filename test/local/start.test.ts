@@ -6,8 +6,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client as PostgresClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient, type Key, withKey, withToken } from '../../client/client.ts';
 import { type Demo, signIn } from '../../local/demo.ts';
 import { type DemoDashboard, makeDemoDashboard } from '../../local/demo-dashboard.ts';
 import { makeSchedule } from '../../local/demo-schedule.ts';
@@ -27,9 +28,11 @@ interface StartedProcess {
   exitPromise: Promise<number | null>;
 }
 
-describe('npm start', () => {
+describe('npm start', { timeout: 600_000 }, () => {
   let stateDir: string;
   let port: number;
+  let facts: Demo & DemoDashboard;
+  let thirdStart: StartedProcess;
   const startedProcesses: ChildProcess[] = [];
 
   beforeAll(async () => {
@@ -115,7 +118,7 @@ describe('npm start', () => {
 
   async function countRows(): Promise<number> {
     const { postgres_url } = await readDemo();
-    const client = new Client({ connectionString: postgres_url });
+    const client = new PostgresClient({ connectionString: postgres_url });
     await client.connect();
     try {
       return (await client.query('SELECT count(*)::int AS n FROM public.birdstrikes')).rows[0].n;
@@ -143,15 +146,13 @@ describe('npm start', () => {
     );
   }
 
-  it('runs the whole system, keeps its data when it is killed, and leaves no process behind', {
-    timeout: 1_200_000,
-  }, async () => {
+  it('runs the whole system, and keeps its data when it is killed', async () => {
     const first = startSystem({ RATE_LIMIT_IP_PER_SECOND: '10' });
     await waitUntilReady(first);
     // Whoever comes right then is not refused for what the demo has asked.
     const earlyRequests = Array.from({ length: 4 }, () => fetch(`http://127.0.0.1:${port}/health`));
     expect((await Promise.all(earlyRequests)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    const facts = await readDemo();
+    facts = await readDemo();
     expect(facts.base_url).toBe(`http://127.0.0.1:${port}`);
     const healthResponse = await fetch(`${facts.base_url}/health`);
     expect([healthResponse.status, (await healthResponse.json()) as unknown]).toMatchObject([200, { status: 'ok' }]);
@@ -160,7 +161,7 @@ describe('npm start', () => {
     expect(embedded?.length).toBeGreaterThanOrEqual(4);
     expect(Math.min(...(embedded as number[]))).toBeGreaterThan(0);
     expect(linked).toEqual(embedded);
-    await testDashboardMail(facts);
+    await testDashboardMail();
 
     const secondStart = startSystem({ PORT: String(await findFreePort()) });
     expect(await secondStart.exitPromise).toBe(1);
@@ -174,7 +175,7 @@ describe('npm start', () => {
     await first.exitPromise;
     await waitForProcessExits(livePids);
 
-    const thirdStart = startSystem({}, ['npm', 'start']);
+    thirdStart = startSystem({}, ['npm', 'start']);
     await waitUntilReady(thirdStart);
     // What the first start printed still holds.
     expect(await readDemo()).toMatchObject({
@@ -184,12 +185,27 @@ describe('npm start', () => {
     });
     expect(await countRows()).toBe(10_000);
     expect(await countChartRows(facts)).toEqual([embedded, linked]);
+  });
+
+  it('runs the commands of operators beside requests, none of which finds a locked database', testOperatorCommands);
+
+  it('runs the commands of the README and of the tour', testDocumentedCommands);
+
+  it("serves the protocol's own clients, and the Inspector's command line", testAgents);
+
+  it(
+    'completes a demo dashboard at whose making it was killed, and of whose links it reported some or none',
+    testInterruptedDashboard,
+  );
+
+  it(
+    'does not hold up jobs of one company by those of another, though a queue hands over one message after another',
+    testJobsOfCompanies,
+  );
+
+  it('leaves no process behind when it is ended', async () => {
     const latePids = await listChildren();
     expect(latePids.map(isAlive)).toEqual([true, true]);
-    await testOperatorCommands(facts);
-    await testDocumentedCommands(facts);
-    await testAgents(facts);
-    await testInterruptedDashboard(facts);
     const api = await signIn(facts);
     const passwords = { current_password: facts.owner.password, new_password: randomBytes(12).toString('base64url') };
     await api.post('/v1/auth/password', { body: passwords });
@@ -197,11 +213,9 @@ describe('npm start', () => {
     thirdStart.process.kill('SIGTERM');
     expect(await thirdStart.exitPromise).toBe(0);
     expect(latePids.map(isAlive)).toEqual([false, false]);
-    await testLaterStarts(facts);
   });
 
-  /** Tests a start after the owner has changed the password, without an operator, and one with a variable that is refused. */
-  async function testLaterStarts(facts: Demo & DemoDashboard) {
+  it('refuses a variable, and starts without an operator and after the owner has changed the password', async () => {
     const refusedStart = startSystem({ PLATFORM_ADMIN_TOKEN: 'short' });
     expect(await refusedStart.exitPromise).toBe(1);
     expect(refusedStart.readOutput()).toMatch(/\nThe Worker is not configured: PLATFORM_ADMIN_TOKEN: .*\n$/);
@@ -217,10 +231,9 @@ describe('npm start', () => {
     expect((await fetch(organizationsUrl, { method: 'POST', headers, body: '{}' })).status).toBe(404);
     start.process.kill('SIGINT');
     expect(await start.exitPromise).toBe(0);
-  }
+  });
 
-  /** Runs operator commands on the databases through the running system; no request finds a locked database. */
-  async function testOperatorCommands(facts: Demo & DemoDashboard) {
+  async function testOperatorCommands() {
     const api = await signIn(facts);
     const runWithState = (name: string, ...options: string[]) =>
       runCommand(name, options, { LOCAL_STATE_DIR: stateDir });
@@ -251,7 +264,7 @@ describe('npm start', () => {
   }
 
   /** Tests that there is one schedule, however often the demo is made, and that its mail arrives in the local mailbox. */
-  async function testDashboardMail(facts: Demo & DemoDashboard) {
+  async function testDashboardMail() {
     const api = await signIn(facts);
     expect(await makeSchedule(api, facts.dashboard_id)).toBe(facts.schedule_id);
     const { records } = await api.get('/v1/schedules');
@@ -264,14 +277,12 @@ describe('npm start', () => {
       return ((await mails.json()) as { subject: string }[]).map(({ subject }) => subject);
     };
     await expect.poll(readSubjects, { timeout: 120_000 }).toContain('Strikes of the week: Demo');
-    await testFileMail(api, facts);
+    await testFileMail(api);
   }
 
   /** Tests that the mailbox returns attached files unchanged. */
-  async function testFileMail(
-    api: Awaited<ReturnType<typeof signIn>>,
-    { owner, mailbox_url, visualization_id }: Demo & DemoDashboard,
-  ) {
+  async function testFileMail(api: Client) {
+    const { owner, mailbox_url, visualization_id } = facts;
     const { user } = await api.get('/v1/auth/me');
     const { _id } = await api.post('/v1/schedules', {
       body: {
@@ -298,7 +309,7 @@ describe('npm start', () => {
     await api.delete('/v1/schedules/{id}', { params: { id: _id } });
   }
 
-  async function testDocumentedCommands(facts: Demo & DemoDashboard) {
+  async function testDocumentedCommands() {
     expect(await runCommands(await listCommands('README.md', 'The first call'), stateDir)).toContain('"records":[');
     const commandOutput = await runCommands(await listCommands('docs/tour.md', 'Try it'), stateDir);
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
@@ -331,8 +342,7 @@ describe('npm start', () => {
     expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);
   }
 
-  /** Tests the protocol's own clients, and the Inspector's command line. */
-  async function testAgents(facts: Demo & DemoDashboard) {
+  async function testAgents() {
     const newestClient = await askAsAgent(facts, '2.x');
     const { names, ...told } = await askAsAgent(facts, '1.x');
     expect([told.version, newestClient.version, newestClient.names]).toEqual(['2025-11-25', '2026-07-28', names]);
@@ -353,12 +363,9 @@ describe('npm start', () => {
     expect(await runInspector(facts, ...inspectorOptions)).toMatchObject({ structuredContent: { data: { total: 1 } } });
   }
 
-  /**
-   * Tests that a start which was killed while it made the demo dashboard is completed: it has reported some of its links, or
-   * none.
-   */
-  async function testInterruptedDashboard({ base_url, company, owner, ...facts }: Demo & DemoDashboard) {
-    const api = await signIn({ base_url, company, owner });
+  async function testInterruptedDashboard() {
+    const { base_url } = facts;
+    const api = await signIn(facts);
     const { dashboard_id, visualization_id, embed_url, public_share_url } = facts;
     const countCharts = async () => (await api.get('/v1/visualizations')).total;
     const chartCountBefore = await countCharts();
@@ -378,6 +385,43 @@ describe('npm start', () => {
     const renewedDemo = await makeDemoDashboard(base_url, api, repeatedDemo);
     expect(renewedDemo).toEqual({ ...repeatedDemo, embed_url: expect.not.stringMatching(embed_url) });
     expect(await countChartRows(renewedDemo)).toEqual([made, shared]);
+  }
+
+  /**
+   * Publishes SQL as a Data API endpoint.
+   * @returns functions that begin a job of the endpoint, and read a job's status
+   */
+  async function publishEndpoint(person: Client, key: Key, sql: string) {
+    const { _id } = await person.post('/v1/visualizations', { body: { name: 'Published', sql } });
+    const body = { name: 'Published', slug: 'published', visualization_id: _id };
+    await person.post('/v1/viz-api-endpoints', { body });
+    const keyClient = createClient({ baseUrl: facts.base_url, credential: withKey(key) });
+    const params = { slug: body.slug };
+    return {
+      begin: async () => (await keyClient.post('/data/{slug}/jobs', { params, body: {} })).job_id,
+      statusOf: async (id: string) => (await keyClient.get('/data/jobs/{job_id}', { params: { job_id: id } })).status,
+    };
+  }
+
+  async function testJobsOfCompanies() {
+    const { base_url: baseUrl, platform_admin_token: operatorToken } = facts;
+    const owner = { email: 'owner@other.test', password: 'correct-horse-battery' };
+    const operator = createClient({ baseUrl, credential: withToken(operatorToken) });
+    const { api_key } = await operator.post('/admin/organizations', {
+      body: { name: 'Other', slug: 'other', owner: { ...owner, name: 'Other' } },
+    });
+    const other = await signIn({ base_url: baseUrl, company: { id: '', slug: 'other' }, owner });
+    await other.post('/v1/managed-tables/provision');
+    const fastEndpoint = await publishEndpoint(other, api_key, 'SELECT 1 AS one');
+    const slowSql = 'SELECT pg_sleep(60)::text AS slept';
+    const slowEndpoint = await publishEndpoint(await signIn(facts), facts.service_account, slowSql);
+
+    const running = [await slowEndpoint.begin(), await slowEndpoint.begin(), await slowEndpoint.begin()];
+    const statuses = async () => (await Promise.all(running.map(slowEndpoint.statusOf))).toSorted();
+    await expect.poll(statuses).toEqual(['queued', 'running', 'running']);
+    const id = await fastEndpoint.begin();
+    await expect.poll(() => fastEndpoint.statusOf(id)).toBe('succeeded');
+    expect(await statuses()).toEqual(['queued', 'running', 'running']);
   }
 
   it('explains what to do about a port that is taken or invalid', async () => {

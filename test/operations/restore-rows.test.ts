@@ -1,7 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ACCESS_TABLES, CONTENT_TABLES } from '../../operations/restore/rows.ts';
+import { openLocalDatabase } from '../../operations/database.ts';
+import { ACCESS_TABLES, CONTENT_TABLES, putBackRows } from '../../operations/restore/rows.ts';
 import { callCommand, runCommand } from './command.ts';
 import { createLocalState, type LocalState } from './local-state.ts';
 
@@ -186,15 +187,21 @@ it('npm run restore writes nothing from a file that is incomplete or holds rows 
   queryState("DELETE FROM visualizations WHERE company_id = 'a'");
   const brokenFile = join(folder, 'broken.ndjson');
   const foreignLines = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
-  for (const [text, message] of [
-    [lines.slice(0, -1).join('\n'), 'is not a whole copy'],
-    [lines.toSpliced(5, 1).join('\n'), 'is not a whole copy'],
-    [lines.join('\n').slice(0, -4), 'is not a whole copy'],
-    [[lines[0], ...foreignLines.slice(1)].join('\n'), 'holds a row of another company'],
-  ] as const) {
-    await writeFile(brokenFile, text);
-    expect(await runRestore('put-back', brokenFile)).toEqual({ code: 1, output: expect.stringContaining(message) });
-    expect(queryState("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
+  // Opened once, as each command would start a runtime.
+  const database = await openLocalDatabase('CONTROL_DB');
+  try {
+    for (const [text, message] of [
+      [lines.slice(0, -1).join('\n'), 'is not a whole copy'],
+      [lines.toSpliced(5, 1).join('\n'), 'is not a whole copy'],
+      [lines.join('\n').slice(0, -4), 'is not a whole copy'],
+      [[lines[0], ...foreignLines.slice(1)].join('\n'), 'holds a row of another company'],
+    ] as const) {
+      await writeFile(brokenFile, text);
+      await expect(putBackRows(database, brokenFile, CONTENT_TABLES)).rejects.toThrow(message);
+      expect(queryState("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
+    }
+  } finally {
+    await database.close();
   }
 });
 

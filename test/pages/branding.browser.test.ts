@@ -32,6 +32,16 @@ const DARK_BRAND = {
   primary_color: '#ffd166',
   chart_palette: ['#ffd166'],
 };
+/** Rows with the columns of the demo's table, which this company does not have. */
+const STRIKES_SQL = `(SELECT date '1990-01-01' + n * 9 AS flight_date, (ARRAY['Small', 'Large'])[1 + n % 2] AS wildlife_size,
+  'State ' || n % 9 AS origin_state, 'Phase ' || n % 5 AS phase_of_flight, n % 90 AS speed_ias_in_knots,
+  n * 7 % 500 AS cost_total, 'B-737-300' AS aircraft_make_model FROM generate_series(1, 400) AS n) AS birdstrikes`;
+const OWN_CHARTS = CHARTS.map((chart) => ({
+  ...chart,
+  sql: chart.sql.replace('FROM birdstrikes', `FROM ${STRIKES_SQL}`),
+}));
+const OWN_FILTERS = FILTERS.map((filter) => ('options' in filter ? { ...filter, options: [] } : filter));
+
 const NO_BRANDING = Object.fromEntries([...Object.keys(BRAND), 'logo_url'].map((name) => [name, null]));
 
 const readStyle = (page: Page, selector: string, property: string): Promise<string> =>
@@ -70,7 +80,7 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
   let link: string;
 
   beforeAll(async () => {
-    dashboard = await createDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    dashboard = await createDashboard(OWN_CHARTS, { filters: OWN_FILTERS, cache_seconds: 60 });
     link = (await createLink(dashboard)).path;
     await requestApi('PUT', '/v1/company/branding', BRAND);
     await uploadBytes('/v1/company/branding/logo', decodePicture(PICTURES.png));
@@ -162,6 +172,22 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
       expect(problems).toEqual([]);
       await page.context().close();
     }
+  });
+
+  it('leaves the page light on paper, whatever its colours on the screen', async () => {
+    await requestApi('PUT', '/v1/company/branding', { ...NO_BRANDING, ...DARK_BRAND });
+    const { page } = await openPage(link, { colorScheme: 'dark' });
+    await waitUntilSettled(page);
+    const readColours = async () => [
+      await readStyle(page, 'section', 'backgroundColor'),
+      await readStyle(page, 'h1', 'color'),
+    ];
+    const coloursBefore = await readColours();
+    await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
+    expect(await readColours()).toEqual(['rgb(255, 255, 255)', 'rgb(23, 32, 51)']);
+    await page.evaluate(`dispatchEvent(new Event('afterprint'))`);
+    expect(await readColours()).toEqual(coloursBefore);
+    expect(coloursBefore[0]).not.toBe('rgb(255, 255, 255)');
   });
 
   it('leaves the colour scheme of an embed to its host, who changes it without a reload', async () => {

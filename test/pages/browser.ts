@@ -27,6 +27,14 @@ export interface OpenOptions extends BrowserContextOptions {
   answerSubstitute?: AnswerSubstitute;
 }
 
+/** Views of a page, with each width, colour scheme and language at least once. */
+export const VIEWS = [
+  [360, 'dark', 'es'],
+  [768, 'light', 'pt-BR'],
+  [1280, 'light', 'en'],
+  [1920, 'dark', 'en'],
+] as const;
+
 /** A page in a real browser, with the requests that it made and every problem on it. */
 export interface OpenPage {
   page: Page;

@@ -1,7 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { LOCALES } from '../../src/texts/locales.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, VIEWS, waitUntilSettled } from './browser.ts';
 import {
   createContext,
   createDashboard,
@@ -14,19 +13,12 @@ import {
 } from './demo-company.ts';
 
 const EMPTY_CHART = { name: 'None', sql: 'SELECT n FROM generate_series(1, 3) AS n WHERE false [[OR n = {{n}}]]' };
-const VIEWPORT_SIZES = [
-  [360, 'dark'],
-  [768, 'light'],
-  [1280, 'dark'],
-  [1920, 'light'],
-] as const;
-
 describe.skipIf(!isBrowserInstalled)('a page', () => {
   const openPage = useBrowser();
   useOwnCompany();
 
   it("shows the name of its company if the company has no brand, and the company's slug before the viewer signs in", async () => {
-    // That of every demo.
+    // That of every company of these tests.
     const name = 'Demo';
     const dashboard = await createDashboard([EMPTY_CHART], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
     for (const path of [(await createLink(dashboard)).path, await createEmbed(dashboard)]) {
@@ -62,19 +54,23 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
     expect(problems).toEqual([]);
   });
 
-  it.each(LOCALES)('without rows, cards or options says what to do: %s', async (locale) => {
-    const texts = PAGE_TEXTS[locale];
-    const filters = [
-      { slug: 'n', label: 'N', kind: 'number' },
-      { slug: 's', label: 'S', kind: 'select', options: { sql: "SELECT 'none' WHERE false" } },
-    ];
-    const chart = { ...EMPTY_CHART, sql: `${EMPTY_CHART.sql} [[OR n::text = {{s}}]]` };
-    const dashboard = await createDashboard([chart], { filters });
-    const { path } = await createLink(dashboard);
-    const emptyDashboardPath = (await createLink(await createDashboard([]))).path;
-    for (const [width, colorScheme] of VIEWPORT_SIZES) {
+  describe('without rows, cards or options', () => {
+    let link: string;
+    let emptyDashboardLink: string;
+    beforeAll(async () => {
+      const filters = [
+        { slug: 'n', label: 'N', kind: 'number' },
+        { slug: 's', label: 'S', kind: 'select', options: { sql: "SELECT 'none' WHERE false" } },
+      ];
+      const chart = { ...EMPTY_CHART, sql: `${EMPTY_CHART.sql} [[OR n::text = {{s}}]]` };
+      link = (await createLink(await createDashboard([chart], { filters }))).path;
+      emptyDashboardLink = (await createLink(await createDashboard([]))).path;
+    });
+
+    it.each(VIEWS)('says what to do: %i pixels, %s, %s', async (width, colorScheme, locale) => {
+      const texts = PAGE_TEXTS[locale];
       const options = { viewport: { width, height: 800 }, colorScheme };
-      const { page, executedParameters, problems } = await openPage(`${path}?n=7&locale=${locale}`, options);
+      const { page, executedParameters, problems } = await openPage(`${link}?n=7&locale=${locale}`, options);
       const card = page.getByRole('region', { name: 'None', exact: true });
       await card.getByText(texts.noRows).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);
@@ -86,17 +82,17 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
       expect(await findAxeViolations(page)).toEqual([]);
       await page.getByRole('combobox').fill('7');
       await page.getByText(texts.noMatches).waitFor();
-      await page.goto(`${url}${emptyDashboardPath}?locale=${locale}`);
+      await page.goto(`${url}${emptyDashboardLink}?locale=${locale}`);
       await page.getByText(texts.emptyDashboard).waitFor();
       await page.getByText(texts.emptyDashboardHint).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
-      await page.context().close();
-    }
+    });
   });
 
-  it.each(LOCALES)('at the root of the API links on, in the language of its reader: %s', async (locale) => {
-    for (const [width, colorScheme] of VIEWPORT_SIZES) {
+  it.each(VIEWS)(
+    'at the root of the API links on, in the language of its reader: %i pixels, %s, %s',
+    async (width, colorScheme, locale) => {
       const { page, problems } = await openPage('/', { viewport: { width, height: 800 }, colorScheme, locale });
       await page.getByRole('heading', { level: 1, name: 'Data Console API' }).waitFor();
       expect(await page.locator('html').getAttribute('lang')).toBe(locale);
@@ -110,7 +106,6 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
       await waitUntilSettled(page);
       expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
-      await page.context().close();
-    }
-  });
+    },
+  );
 });

@@ -205,14 +205,15 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect([host.tokenRequestCount, problems]).toEqual([0, []]);
   });
 
-  it.each(['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`])(
-    'reports a src attribute that is no address of an embed: %s',
-    async (src) => {
-      const { page, problems } = await openHostPage(EMBED_ELEMENT.replace(`${url}/embed/d`, src));
-      await expect.poll(() => waitForEvents(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
-      expect([host.tokenRequestCount, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
-    },
-  );
+  it('reports a src attribute that is no address of an embed', async () => {
+    const sources = ['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`];
+    const elements = sources.map((src) => EMBED_ELEMENT.replace(`${url}/embed/d`, src).replace('"one"', `"${src}"`));
+    const { page, problems } = await openHostPage(elements.join(''));
+    await expect
+      .poll(async () => (await waitForEvents(page, 'error')).map(({ from, code }) => [from, code]))
+      .toEqual(sources.map((src) => [src, 'BAD_SRC']));
+    expect([host.tokenRequestCount, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
+  });
 
   it('is entered and left with the Tab key, and has an accessible name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED_ELEMENT}<button id="after">After</button></main>`;
@@ -234,7 +235,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(await findAxeViolations(findEmbedFrame(page) as Page | Frame)).toEqual([]);
   });
 
-  it('leaks no memory, listeners or frames after 100 mounts', async () => {
+  it('leaks no memory, listeners or frames after 40 mounts', async () => {
     const emptyEmbed = await createEmbed(await createDashboard([], { name: 'Empty' }));
     const { page } = await openHostPage('<p>Nothing yet</p>');
     const devtools = await page.context().newCDPSession(page);
@@ -274,7 +275,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.evaluate("customElements.whenDefined('data-console-embed').then(() => {})");
     await page.evaluate(makeMountScript(true));
     const aliveCountsBefore = await countAliveObjects();
-    for (let round = 0; round < 10; round += 1) await page.evaluate(makeMountScript(round < 5));
+    for (let round = 0; round < 4; round += 1) await page.evaluate(makeMountScript(round < 2));
     await expect.poll(countAliveObjects).toEqual(aliveCountsBefore);
     expect([aliveCountsBefore.elements, page.frames().length]).toEqual([0, 1]);
   });

@@ -23,7 +23,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
 
   it('draws every kind of chart and describes it in words, in light and dark and on a phone', async () => {
     const cost = (await readResults(link)).get('Cost')?.rows?.[0]?.[0] as number;
-    for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
+    for (const options of [{}, { colorScheme: 'dark' as const, viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await openPage(link, options);
       await page.getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
       for (const { name, chart } of CHARTS) {

@@ -77,44 +77,41 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
     },
   );
 
-  it.each(['en', 'pt-BR', 'es'] as const)(
-    'reports a range that ends before it begins and an invalid date, and sends no request: %s',
-    async (locale) => {
+  it.each([
+    ['es', 360, 'dark'],
+    ['en', 1280, 'light'],
+  ] as const)(
+    'reports a range that ends before it begins and an invalid date, and sends no request: %s, %i pixels, %s',
+    async (locale, width, colorScheme) => {
       const texts = PAGE_TEXTS[locale];
-      for (const [width, colorScheme] of [
-        [360, 'dark'],
-        [1280, 'light'],
-      ] as const) {
-        const { page, executedParameters, problems } = await openPage(
-          `${link}?period.from=2001-05-01&period.to=1999-05-01&locale=${locale}`,
-          { viewport: { width, height: 900 }, colorScheme },
-        );
-        const card = page.getByRole('region', { name: 'Strikes', exact: true });
-        await card
-          .getByRole('alert')
-          .filter({ hasText: texts.backwards('Period') })
-          .waitFor();
-        await page.getByRole('group', { name: 'Period' }).getByText(texts.backwards('Period')).waitFor();
-        expect(executedParameters).toEqual([]);
-        expect(await findAxeViolations(page)).toEqual([]);
-        const from = page.getByLabel(texts.rangeStart('Period'));
-        expect(await from.getAttribute('aria-invalid')).toBe('true');
-        await from.fill(locale === 'en' ? '02/30/1998' : '30/02/1998');
-        await from.press('Tab');
-        const [, day = ''] =
-          /(\d\d\/\d\d\/\d{4})/.exec(texts.noDate(locale === 'en' ? '12/31/2026' : '31/12/2026')) ?? [];
-        await page.getByText(texts.noDate(day)).waitFor();
-        expect(executedParameters).toEqual([]);
-        expect(await findAxeViolations(page)).toEqual([]);
-        await from.fill(locale === 'en' ? '02/28/1998' : '28/02/1998');
-        await expect.poll(() => executedParameters).toEqual([{ period: { from: '1998-02-28', to: '1999-05-01' } }]);
-        await waitUntilSettled(page);
-        expect(await page.getByRole('alert').filter({ visible: true }).filter({ hasText: /./ }).count()).toBe(0);
-        // Nothing of it stands out of the page.
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-        expect(problems).toEqual([]);
-        await page.context().close();
-      }
+      const { page, executedParameters, problems } = await openPage(
+        `${link}?period.from=2001-05-01&period.to=1999-05-01&locale=${locale}`,
+        { viewport: { width, height: 900 }, colorScheme },
+      );
+      const card = page.getByRole('region', { name: 'Strikes', exact: true });
+      await card
+        .getByRole('alert')
+        .filter({ hasText: texts.backwards('Period') })
+        .waitFor();
+      await page.getByRole('group', { name: 'Period' }).getByText(texts.backwards('Period')).waitFor();
+      expect(executedParameters).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
+      const from = page.getByLabel(texts.rangeStart('Period'));
+      expect(await from.getAttribute('aria-invalid')).toBe('true');
+      await from.fill(locale === 'en' ? '02/30/1998' : '30/02/1998');
+      await from.press('Tab');
+      const [, day = ''] =
+        /(\d\d\/\d\d\/\d{4})/.exec(texts.noDate(locale === 'en' ? '12/31/2026' : '31/12/2026')) ?? [];
+      await page.getByText(texts.noDate(day)).waitFor();
+      expect(executedParameters).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
+      await from.fill(locale === 'en' ? '02/28/1998' : '28/02/1998');
+      await expect.poll(() => executedParameters).toEqual([{ period: { from: '1998-02-28', to: '1999-05-01' } }]);
+      await waitUntilSettled(page);
+      expect(await page.getByRole('alert').filter({ visible: true }).filter({ hasText: /./ }).count()).toBe(0);
+      // Nothing of it stands out of the page.
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(problems).toEqual([]);
     },
   );
 

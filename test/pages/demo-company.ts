@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { type Demo, runDemo } from '../../local/demo.ts';
+import type { Demo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import type { SharedItemView, ViewResult } from '../../src/presentation/viewing.ts';
 import { send } from '../support/send.ts';
@@ -14,21 +11,20 @@ export const url = demo?.base_url ?? '';
 
 let token: Promise<string> | undefined;
 
-/** Makes a demo company for this file alone, so that its tests may change what all pages of a company show. */
+/** Makes a company for this file alone, without the demo's data, so that its tests may change what all pages of a company show. */
 export function useOwnCompany(): void {
   const sharedDemo = { demo, token };
   beforeAll(async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), 'data-console-company-'));
-    const ownDemo = await runDemo({
-      baseUrl: url,
-      platformAdminToken: demo.platform_admin_token,
-      mailboxUrl: demo.mailbox_url,
-      stateDir,
-      findPostgresUrl: () => undefined,
-      report: () => {},
+    const slug = `own-${crypto.randomUUID().slice(0, 8)}`;
+    const owner = { email: 'owner@demo.test', name: 'Olga Owner', password: 'quiet-harbour-lantern' };
+    await send(url, 'POST', '/admin/organizations', {
+      token: demo.platform_admin_token,
+      json: { name: 'Demo', slug, owner },
     });
-    await rm(stateDir, { recursive: true });
-    demo = ownDemo as Demo & DemoDashboard;
+    demo = { ...demo, company: { ...demo.company, slug }, owner: { email: owner.email, password: owner.password } };
+    token = undefined;
+    await requestApi('POST', '/v1/managed-tables/provision');
+    // A passkey or factor that a test makes ends the owner's other sessions.
     token = undefined;
   });
   afterAll(() => {

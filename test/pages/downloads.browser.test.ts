@@ -3,6 +3,7 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ViewResult } from '../../src/presentation/viewing.ts';
+import { LOCALES } from '../../src/texts/locales.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
 import {
   createContext,
@@ -13,6 +14,7 @@ import {
   readMailedCode,
   readResults,
   requestApi,
+  url,
 } from './demo-company.ts';
 
 const CHARTS = [
@@ -77,7 +79,7 @@ describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => 
     expect(problems).toEqual([]);
   });
 
-  it.each(['en', 'pt-BR', 'es'])('have their button within the card, however narrow it is: %s', async (locale) => {
+  it('have their button within the card, however narrow it is, in every language', async () => {
     const [bars] = CHARTS as [(typeof CHARTS)[number]];
     const names = ['Strikes by state of origin', 'Strikes'];
     const makePlace = (x: number, w: number): [number, number, number, number] => [x, 0, w, 4];
@@ -86,21 +88,24 @@ describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => 
       { filters: FILTERS },
     );
     const { path } = await createLink(narrowDashboard, DOWNLOADS_ALLOWED);
-    const { page } = await openPage(`${path}?locale=${locale}`, { viewport: { width: 900, height: 800 } });
-    await waitUntilSettled(page);
-    for (const name of names) {
-      const card = (await findCard(page, name).boundingBox()) as Box;
-      const tools = await findCard(page, name).locator('.tools button').filter({ visible: true }).all();
-      expect(tools.length).toBe(3);
-      for (const tool of tools) {
-        const { x, width } = (await tool.boundingBox()) as Box;
-        expect([x >= card.x, x + width <= card.x + card.width]).toEqual([true, true]);
+    const { page } = await openPage(path, { viewport: { width: 900, height: 800 } });
+    for (const locale of LOCALES) {
+      await page.goto(`${url}${path}?locale=${locale}`);
+      await waitUntilSettled(page);
+      for (const name of names) {
+        const card = (await findCard(page, name).boundingBox()) as Box;
+        const tools = await findCard(page, name).locator('.tools button').filter({ visible: true }).all();
+        expect(tools.length, locale).toBe(3);
+        for (const tool of tools) {
+          const { x, width } = (await tool.boundingBox()) as Box;
+          expect([x >= card.x, x + width <= card.x + card.width], locale).toEqual([true, true]);
+        }
       }
     }
   });
 
   it('are reached with the keyboard alone, in light and dark and on a phone', async () => {
-    for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
+    for (const options of [{}, { colorScheme: 'dark' as const, viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await openPage(link, options);
       await waitUntilSettled(page);
       const button = findButton(page, 'Strikes: by state');

@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { send } from '../support/send.ts';
@@ -51,80 +50,72 @@ const PHONE_OPTIONS: OpenOptions = { viewport: { width: 360, height: 740 }, colo
 describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
   const openPage = useBrowser();
 
-  it.each(LOCALES)(
-    'lets the recipient of the mail choose a password by keyboard, on a phone, in dark mode: %s',
-    async (locale) => {
-      const { invitation: texts, ...all } = MAIL_LINK_TEXTS[locale];
-      const { email, link } = await createInvitation();
-      const { page, problems } = await openPage(addLocale(link, locale), PHONE_OPTIONS);
-      await waitForHeading(page, texts.join('Demo'));
-      await page.getByText(email).waitFor();
-      expect(await page.locator('html').getAttribute('lang')).toBe(locale);
-      expect(await page.title()).toBe(texts.join('Demo'));
-      expect(await findAxeViolations(page)).toEqual([]);
-      // The rules are said before a password is refused, and the field has the focus.
-      const field = page.getByLabel(all.password, { exact: true });
-      expect(await field.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
-      await page.getByText(all.passwordRules).waitFor();
-      await page.keyboard.press('Tab');
-      await page.keyboard.press('Space');
-      await page.getByRole('button', { name: all.hidePassword }).waitFor();
-      expect(await field.getAttribute('type')).toBe('text');
-      await page.getByLabel(all.name).fill('Ana Sousa');
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-      await typeAndSend(page, PASSWORD);
+  it('lets the recipient of the mail choose a password by keyboard, on a phone, in dark mode', async () => {
+    const locale = 'pt-BR';
+    const { invitation: texts, ...all } = MAIL_LINK_TEXTS[locale];
+    const { email, link } = await createInvitation();
+    const { page, problems } = await openPage(addLocale(link, locale), PHONE_OPTIONS);
+    await waitForHeading(page, texts.join('Demo'));
+    await page.getByText(email).waitFor();
+    expect(await page.locator('html').getAttribute('lang')).toBe(locale);
+    expect(await page.title()).toBe(texts.join('Demo'));
+    expect(await findAxeViolations(page)).toEqual([]);
+    // The rules are said before a password is refused, and the field has the focus.
+    const field = page.getByLabel(all.password, { exact: true });
+    expect(await field.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.getByText(all.passwordRules).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    await page.getByRole('button', { name: all.hidePassword }).waitFor();
+    expect(await field.getAttribute('type')).toBe('text');
+    await page.getByLabel(all.name).fill('Ana Sousa');
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await typeAndSend(page, PASSWORD);
 
-      await waitForHeading(page, texts.done('Demo'));
-      await page.getByText(texts.doneText).waitFor();
-      expect(await page.getByRole('definition').allInnerTexts()).toEqual([url, demo.company.slug, email]);
-      // The heading is read out.
-      expect(await page.locator(':focus').innerText()).toBe(texts.done('Demo'));
-      expect(await findAxeViolations(page)).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-      expect(await logIn(email, PASSWORD)).toBe(200);
-      const users = await requestApi<{ records: { name: string }[] }>(
-        'GET',
-        `/v1/users?search=${encodeURIComponent(email)}`,
-      );
-      expect(users.records.map(({ name }) => name)).toEqual(['Ana Sousa']);
-      expect(problems).toEqual([]);
-    },
-  );
+    await waitForHeading(page, texts.done('Demo'));
+    await page.getByText(texts.doneText).waitFor();
+    expect(await page.getByRole('definition').allInnerTexts()).toEqual([url, demo.company.slug, email]);
+    // The heading is read out.
+    expect(await page.locator(':focus').innerText()).toBe(texts.done('Demo'));
+    expect(await findAxeViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await logIn(email, PASSWORD)).toBe(200);
+    const users = await requestApi<{ records: { name: string }[] }>(
+      'GET',
+      `/v1/users?search=${encodeURIComponent(email)}`,
+    );
+    expect(users.records.map(({ name }) => name)).toEqual(['Ana Sousa']);
+    expect(problems).toEqual([]);
+  });
 
-  it.each(LOCALES)(
-    'shows validation errors next to the fields, and moves the focus to the first invalid field: %s',
-    async (locale) => {
-      const { invitation: texts, name } = MAIL_LINK_TEXTS[locale];
-      const expectedErrors = {
-        en: ['Must not be empty.', 'Must have at least 12 characters.'],
-        'pt-BR': ['Não pode ficar vazio.', 'Deve ter pelo menos 12 caracteres.'],
-        es: ['No puede estar vacío.', 'Debe tener al menos 12 caracteres.'],
-      }[locale];
-      const { email, link } = await createInvitation();
-      const { page, problems } = await openPage(addLocale(link, locale));
-      await waitForHeading(page, texts.join('Demo'));
-      await page.getByLabel(name).fill('');
-      await typeAndSend(page, 'short');
-      const invalidFields = page.locator('[aria-invalid=true]');
-      await expect.poll(() => invalidFields.count()).toBe(2);
-      for (const [at, words] of expectedErrors.entries()) {
-        const descriptionId = (await invalidFields.nth(at).getAttribute('aria-describedby')) ?? '';
-        expect(await page.locator(`#${descriptionId.split(' ')[0]}`).innerText()).toBe(words);
-      }
-      expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('name');
-      expect(await page.getByRole('alert').innerText()).toBe(MAIL_LINK_TEXTS[locale].checkFields);
-      expect(await findAxeViolations(page)).toEqual([]);
-      // A mistake is forgotten once it is mended.
-      await page.keyboard.type('Ana');
-      await expect.poll(() => invalidFields.count()).toBe(1);
-      await typeAndSend(page, `${email.split('@')[0]}1`);
-      await page.locator('.field .error').filter({ hasText: /\w/ }).waitFor();
-      expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('new-password');
-      await typeAndSend(page, PASSWORD);
-      await waitForHeading(page, texts.done('Demo'));
-      expect(problems).toEqual([]);
-    },
-  );
+  it('shows validation errors next to the fields, and moves the focus to the first invalid field', async () => {
+    const locale = 'es';
+    const { invitation: texts, name } = MAIL_LINK_TEXTS[locale];
+    const expectedErrors = ['No puede estar vacío.', 'Debe tener al menos 12 caracteres.'];
+    const { email, link } = await createInvitation();
+    const { page, problems } = await openPage(addLocale(link, locale));
+    await waitForHeading(page, texts.join('Demo'));
+    await page.getByLabel(name).fill('');
+    await typeAndSend(page, 'short');
+    const invalidFields = page.locator('[aria-invalid=true]');
+    await expect.poll(() => invalidFields.count()).toBe(2);
+    for (const [at, words] of expectedErrors.entries()) {
+      const descriptionId = (await invalidFields.nth(at).getAttribute('aria-describedby')) ?? '';
+      expect(await page.locator(`#${descriptionId.split(' ')[0]}`).innerText()).toBe(words);
+    }
+    expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('name');
+    expect(await page.getByRole('alert').innerText()).toBe(MAIL_LINK_TEXTS[locale].checkFields);
+    expect(await findAxeViolations(page)).toEqual([]);
+    // A mistake is forgotten once it is mended.
+    await page.keyboard.type('Ana');
+    await expect.poll(() => invalidFields.count()).toBe(1);
+    await typeAndSend(page, `${email.split('@')[0]}1`);
+    await page.locator('.field .error').filter({ hasText: /\w/ }).waitFor();
+    expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('new-password');
+    await typeAndSend(page, PASSWORD);
+    await waitForHeading(page, texts.done('Demo'));
+    expect(problems).toEqual([]);
+  });
 
   it('says what to do when the link was used, is unknown, incomplete or expired', async () => {
     const { link } = await createInvitation();
@@ -147,7 +138,6 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
       const { page, problems } = await openPage(path);
       await waitForHeading(page, invitation.dead);
       await page.getByText(invitation.deadWhatNow).waitFor();
-      expect(await findAxeViolations(page)).toEqual([]);
       expect(await page.locator('input').count()).toBe(0);
       expect(problems).toEqual([]);
       await page.getByRole('link', { name: reset.title }).click();
@@ -232,7 +222,8 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
 describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
   const openPage = useBrowser();
 
-  it.each(LOCALES)('requests a mailed link, and sets the password by it: %s', async (locale) => {
+  it('requests a mailed link, and sets the password by it', async () => {
+    const locale = 'es';
     const { reset: texts, newPassword } = MAIL_LINK_TEXTS[locale];
     const { email } = await requestReset();
     const resetRequestPage = await openPage(`/reset-password?locale=${locale}`, PHONE_OPTIONS);
@@ -270,10 +261,10 @@ describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
     await waitForHeading(usedLinkPage.page, reset.done);
     await typeAndSend(other.page, `${PASSWORD}-newer`);
     await waitForHeading(other.page, reset.dead);
+    expect(await findAxeViolations(other.page)).toEqual([]);
     for (const path of [link, '/reset-password?token=unknown']) {
       const { page, problems } = await openPage(path);
       await waitForHeading(page, reset.dead);
-      expect(await findAxeViolations(page)).toEqual([]);
       await page.getByLabel('E-mail').fill('not an address');
       await page.keyboard.press('Enter');
       await page.locator('[aria-invalid=true]:focus').waitFor();
@@ -330,6 +321,7 @@ describe.skipIf(!isBrowserInstalled)('the pages of mailed links', () => {
   it.each(['accept-invitation', 'reset-password'])(
     'load their own language only, in a few kilobytes of script: %s',
     async (name) => {
+      let namedScripts: string[] = [];
       for (const [accepted, locale] of [
         ['de, pt;q=0.8', 'pt-BR'],
         ['es-MX', 'es'],
@@ -346,21 +338,21 @@ describe.skipIf(!isBrowserInstalled)('the pages of mailed links', () => {
         expect(html).toContain(`<noscript>${PAGE_TEXTS[locale].noScript}</noscript>`);
         expect(html.match(/assets\/(en|es|pt-BR)-/g)).toEqual([`assets/${locale}-`, `assets/${locale}-`]);
         const scripts = Array.from(html.matchAll(/(?:href|src)="(\S+\.js)"/g), ([, path]) => path as string);
-        const { page } = await openPage(`/${name}?token=unknown&locale=${locale}`);
-        // The page has loaded before its language has.
-        await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForLoadState('networkidle');
-        const loadedScripts = await page.evaluate<string[]>(
-          `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => path.endsWith('.js'))`,
-        );
-        // Each is asked for at once, and nothing that is not needed.
-        expect(loadedScripts.toSorted()).toEqual(scripts.toSorted());
         const sizes = await Promise.all(
           scripts.map(async (path) => gzipSync(await (await fetch(url + path)).bytes()).length),
         );
         expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_SCRIPT_BYTES);
-        await page.context().close();
+        if (locale === 'en') namedScripts = scripts;
       }
+      const { page } = await openPage(`/${name}?token=unknown`);
+      // The page has loaded before its language has.
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      const loadedScripts = await page.evaluate<string[]>(
+        `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => path.endsWith('.js'))`,
+      );
+      // Each is asked for at once, and nothing that is not needed.
+      expect(loadedScripts.toSorted()).toEqual(namedScripts.toSorted());
     },
   );
 });

@@ -11,8 +11,6 @@ import {
   createLink,
   demo,
   readMailedCode,
-  requestApi,
-  useOwnCompany,
 } from './demo-company.ts';
 import { FILTERS, makeFilteredSql } from './example-charts.ts';
 
@@ -306,30 +304,6 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     const lowerRow = await expectAligned('Pie', 'Bars');
     expect(lowerRow.top).toBeGreaterThan(table.bottom);
     expect((await expectAligned('One', 'Two', 'Three')).top).toBeGreaterThan(lowerRow.bottom);
-  });
-
-  describe('with a brand', () => {
-    useOwnCompany();
-
-    it('has light colours, whatever the colours on the screen', async () => {
-      await requestApi('PUT', '/v1/company/branding', {
-        name: 'Night',
-        background: '#101418',
-        text_color: '#f2f4f8',
-        primary_color: '#8ab4ff',
-      });
-      const brandedLink = await createLink(await createDashboard(CHARTS, { filters: FILTERS }));
-      const { page } = await openPage(brandedLink.path, { colorScheme: 'dark' });
-      await waitUntilSettled(page);
-      const readBackground = () => page.evaluate(`getComputedStyle(document.querySelector('section')).backgroundColor`);
-      const readTextColour = () => page.evaluate(`getComputedStyle(document.querySelector('h1')).color`);
-      const coloursBefore = [await readBackground(), await readTextColour()];
-      await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
-      expect([await readBackground(), await readTextColour()]).toEqual(['rgb(255, 255, 255)', 'rgb(23, 32, 51)']);
-      await page.evaluate(`dispatchEvent(new Event('afterprint'))`);
-      expect([await readBackground(), await readTextColour()]).toEqual(coloursBefore);
-      expect(coloursBefore[0]).not.toBe('rgb(255, 255, 255)');
-    });
   });
 
   it('has whole tables for an embed and for the portal too, and none of the buttons of the portal', async () => {

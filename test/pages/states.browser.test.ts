@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { send } from '../support/send.ts';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
 import {
@@ -22,9 +22,14 @@ const NOT_VALID_TEXT = 'This link is not valid or has expired.';
 
 describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () => {
   const openPage = useBrowser();
+  let dashboard: string;
+  let path: string;
+  beforeAll(async () => {
+    dashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
+    path = (await createLink(dashboard)).path;
+  });
 
   it('says that it is loading, and keeps the earlier results until new ones arrive', async () => {
-    const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
     const { page, problems } = await openPage(path);
     await waitUntilSettled(page);
     let results = Promise.withResolvers<void>();
@@ -63,7 +68,6 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   });
 
   it('shows the last results with their time while the database wakes, and then loads new ones by itself', async () => {
-    const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
     const { page, problems } = await openPage(path);
     await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
     let answerCount = 0;
@@ -213,14 +217,14 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   });
 
   it('says from the next request on that a link was revoked or an embedded dashboard deleted', async () => {
-    const dashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
-    const link = await createLink(dashboard);
-    const embed = await createEmbed(dashboard, { allowed_params: ['aircraft'] });
+    const endedDashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
+    const link = await createLink(endedDashboard);
+    const embed = await createEmbed(endedDashboard, { allowed_params: ['aircraft'] });
     const pages = [await openPage(link.path), await openPage(embed)];
     for (const { page } of pages) await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
 
     await requestApi('DELETE', `/api/v1/dashboard-shares/${link.id}`);
-    await requestApi('DELETE', `/v1/dashboards/${dashboard}`);
+    await requestApi('DELETE', `/v1/dashboards/${endedDashboard}`);
     for (const { page } of pages) {
       await page.getByLabel('Aircraft').fill('B-737-300');
       await page.getByRole('alert').filter({ hasText: NOT_VALID_TEXT }).waitFor();
@@ -242,10 +246,9 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   });
 
   it('sends visitors to the portal when a share requires a sign-in', async () => {
-    const dashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
     const context = await createContext([dashboard], 'someone@example.com');
-    const { path } = await createLink(dashboard, { share_context_id: context.id });
-    const { page, executedParameters } = await openPage(path);
+    const link = await createLink(dashboard, { share_context_id: context.id });
+    const { page, executedParameters } = await openPage(link.path);
     expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(`/portal/${demo.company.slug}`);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(executedParameters).toEqual([]);
@@ -254,7 +257,6 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   });
 
   it('says that the server cannot be reached, and tries again when the viewer asks', async () => {
-    const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
     const { page } = await openPage(path);
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
     await page.context().setOffline(true);
@@ -268,7 +270,6 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   it.each(['resolve', 'execute'])(
     'offers to try again when the connection ends within the answer: %s',
     async (lastPart) => {
-      const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
       const { page } = await openPage('/');
       let isCut = true;
       await page.route(`**/${lastPart}`, async (route) => {
@@ -285,7 +286,6 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   );
 
   it('waits as long as a 429 or 503 says, and offers to try again after a 500', async () => {
-    const { path } = await createLink(await createDashboard([COUNT_CHART], AIRCRAFT_FILTER));
     let callCount = 0;
     const { page } = await openPage(path, {
       answerSubstitute: (calledPath) => {

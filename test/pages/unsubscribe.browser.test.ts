@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
 import { demo, requestApi } from './demo-company.ts';
@@ -40,7 +39,8 @@ async function createConsentLink(): Promise<{ path: string }> {
 describe.skipIf(!isBrowserInstalled)('the page to unsubscribe', () => {
   const openPage = useBrowser();
 
-  it.each(LOCALES)('asks first, and unsubscribes with one click: %s', async (locale) => {
+  it('asks first, and unsubscribes with one click', async () => {
+    const locale = 'pt-BR';
     const { unsubscribe: texts } = MAIL_TEXTS[locale].pages;
     const { id, path } = await createLink();
     const { page, problems } = await openPage(`${path}?locale=${locale}`, { viewport: { width: 360, height: 640 } });
@@ -74,34 +74,32 @@ describe.skipIf(!isBrowserInstalled)('the page to unsubscribe', () => {
 describe.skipIf(!isBrowserInstalled)('the page that asks for consent to scheduled mails', () => {
   const openPage = useBrowser();
 
-  it.each(LOCALES)(
-    'accepts consent by keyboard, and an unsubscribe link can withdraw that consent: %s',
-    async (locale) => {
-      const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
-      const { path } = await createConsentLink();
-      const phoneOptions = { viewport: { width: 360, height: 640 } };
-      const { page, problems } = await openPage(`${path}?locale=${locale}`, phoneOptions);
-      await page.getByRole('button', { name: consent.yes }).waitFor();
-      expect([await page.title(), await findAxeViolations(page)]).toEqual([consent.title, []]);
-      await page.keyboard.press('Tab');
-      await page.keyboard.press('Enter');
-      await expect.poll(() => page.getByRole('button').count()).toBe(0);
-      expect([await page.getByRole('status').innerText(), await findAxeViolations(page)]).toEqual([
-        expect.stringContaining(consent.done('').trim().slice(-20)),
-        [],
-      ]);
-      expect(problems).toEqual([]);
-      const unsubscribePage = await openPage(
-        `${path.replace('mail-consent', 'unsubscribe')}?locale=${locale}`,
-        phoneOptions,
-      );
-      await unsubscribePage.page.getByRole('button').click();
-      await unsubscribePage.page
-        .getByRole('status')
-        .filter({ hasText: unsubscribe.doneAll('').slice(0, 12) })
-        .waitFor();
-      const consentPageAgain = await openPage(`${path}?locale=${locale}`, phoneOptions);
-      await consentPageAgain.page.getByText(consent.unknown).waitFor();
-    },
-  );
+  it('accepts consent by keyboard, and an unsubscribe link can withdraw that consent', async () => {
+    const locale = 'es';
+    const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
+    const { path } = await createConsentLink();
+    const phoneOptions = { viewport: { width: 360, height: 640 } };
+    const { page, problems } = await openPage(`${path}?locale=${locale}`, phoneOptions);
+    await page.getByRole('button', { name: consent.yes }).waitFor();
+    expect([await page.title(), await findAxeViolations(page)]).toEqual([consent.title, []]);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('button').count()).toBe(0);
+    expect([await page.getByRole('status').innerText(), await findAxeViolations(page)]).toEqual([
+      expect.stringContaining(consent.done('').trim().slice(-20)),
+      [],
+    ]);
+    expect(problems).toEqual([]);
+    const unsubscribePage = await openPage(
+      `${path.replace('mail-consent', 'unsubscribe')}?locale=${locale}`,
+      phoneOptions,
+    );
+    await unsubscribePage.page.getByRole('button').click();
+    await unsubscribePage.page
+      .getByRole('status')
+      .filter({ hasText: unsubscribe.doneAll('').slice(0, 12) })
+      .waitFor();
+    const consentPageAgain = await openPage(`${path}?locale=${locale}`, phoneOptions);
+    await consentPageAgain.page.getByText(consent.unknown).waitFor();
+  });
 });

@@ -2,7 +2,7 @@ import Uppy from '@uppy/core';
 import Tus from '@uppy/tus';
 import { Upload } from 'tus-js-client';
 import { createClient, withToken } from '../../../client/client.ts';
-import { makeCsv } from './csv.ts';
+import { makeCsv, RESUMABLE_NAME } from './csv.ts';
 
 interface PageUpload {
   endpoint: string;
@@ -68,7 +68,7 @@ async function byClient({
   const onProgress = () => {
     progressCount += 1;
   };
-  const { _id: at } = await api.upload(createFile(rows), { onProgress });
+  const { _id: at } = await api.upload(new File([makeCsv(rows)], RESUMABLE_NAME), { onProgress });
   return { uploadAddress: at, reportCount: progressCount };
 }
 
