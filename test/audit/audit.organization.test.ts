@@ -360,3 +360,13 @@ describe('GET /admin/audit-events', () => {
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 });
+
+it('the audit trail on the console has the records of the organization API, with the field names of the console', async () => {
+  const answer = await company.as.get('/v1/users');
+  const { id, organization_id, ...rest } = await waitForRecord(answer);
+  const query = new URLSearchParams({ correlation_id: readCorrelationId(answer) });
+  const { body } = await company.as.get(`/v1/audit-events?${query}`);
+  const record = { _id: id, company_id: organization_id, ...rest };
+  expect([body.total, body.quantity, body.records]).toEqual([1, 1, [record]]);
+  expect(record).toMatchObject({ route: '/v1/users', action: 'users:list', principal_id: company.owner.id });
+});
