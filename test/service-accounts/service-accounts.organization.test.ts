@@ -58,16 +58,6 @@ describe('a service account', () => {
     expect([await count(limitedAccount.as), await count(admin)]).toEqual([0, 1]);
   });
 
-  it.each([
-    ['no account', { name: 'R' }, 'account_id'],
-    ['no name', { account_id: 'x' }, 'name'],
-    ['a long description', { name: 'R', account_id: 'x', description: 'd'.repeat(2001) }, 'description'],
-  ])('is refused with %s', async (_what, json, field) => {
-    const { status, body } = await admin.post('/service-accounts', { json });
-    expect([status, body.error]).toEqual([422, 'ValidationError']);
-    expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
-  });
-
   it('keeps the fields that a change does not send', async () => {
     const accountBefore = await createServiceAccount();
     const accountAfter = await expectSuccess(
