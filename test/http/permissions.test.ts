@@ -124,14 +124,6 @@ describe('a service token', () => {
       expect([status, body.message]).toEqual([403, expect.stringContaining('for people')]);
     },
   );
-
-  it.each(ROUTES.filter(({ credential, contract }) => credential === 'signature' && needsCredential(contract)))(
-    'is refused by $route, because a signature is required',
-    async ({ contract }) => {
-      await machinePrincipal.setStatements([makeAllow('*')]);
-      expect((await sendInvalidRequest(machinePrincipal, contract)).status).toBe(401);
-    },
-  );
 });
 
 describe('a route for the owner', () => {
