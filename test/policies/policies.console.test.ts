@@ -50,6 +50,7 @@ describe('a policy', () => {
     [{ name: 'a*' }, 'name'],
     [{ name: 'a\nb' }, 'name'],
     [{ name: 'x'.repeat(129) }, 'name'],
+    [{ document: undefined }, 'document'],
     [{ document: { version: '2012-10-17', statements: READ_STATEMENTS } }, 'document.version'],
     [{ document: { version: '2024-01-01', statements: [] } }, 'document.statements'],
     [{ document: { version: '2024-01-01', statements: READ_STATEMENTS, id: 'x' } }, 'document.id'],

@@ -58,6 +58,12 @@ describe('a service account', () => {
     expect([await count(limitedAccount.as), await count(admin)]).toEqual([0, 1]);
   });
 
+  it('is refused with a description of more than 2,000 characters', async () => {
+    const json = { name: 'R', account_id: company.accountId, description: 'd'.repeat(2001) };
+    const { status, body } = await admin.post('/service-accounts', { json });
+    expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'description']);
+  });
+
   it('keeps the fields that a change does not send', async () => {
     const accountBefore = await createServiceAccount();
     const accountAfter = await expectSuccess(

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
-import { describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
@@ -389,8 +389,9 @@ describe('the configuration of social sign-in', () => {
 
 describe('a sign-in at an identity provider, from our own page', () => {
   const makeProvider = (kind: string, audience = 'pages') => ({ issuer: makeForgerUrl(kind), audience });
-  const start = async (kind: string, slug?: string) => {
-    const pageCompany = await createOwnedCompany();
+  let pageCompany: Company;
+  beforeAll(async () => {
+    pageCompany = await createOwnedCompany();
     const providers = [
       makeProvider('plain'),
       makeProvider('plain', AUDIENCE),
@@ -398,9 +399,9 @@ describe('a sign-in at an identity provider, from our own page', () => {
       makeProvider('impostor'),
     ];
     await expectSuccess(pageCompany.as.put(SOCIAL_CONFIG_PATH, { json: { providers } }));
-    const query = new URLSearchParams({ issuer: makeForgerUrl(kind) });
-    return callApi('GET', `/v1/auth/social/${slug ?? pageCompany.slug}/start?${query}`);
-  };
+  });
+  const start = (kind: string, slug = pageCompany.slug) =>
+    callApi('GET', `/v1/auth/social/${slug}/start?${new URLSearchParams({ issuer: makeForgerUrl(kind) })}`);
 
   it('asks for an ID token in the fragment, for the first audience, with a new state and nonce each time', async () => {
     const [first, second] = [(await start('plain')).body, (await start('plain')).body];
