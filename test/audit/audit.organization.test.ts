@@ -360,3 +360,35 @@ describe('GET /admin/audit-events', () => {
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 });
+
+it('the audit trail on the console has the records of the organization API, with the field names of the console', async () => {
+  const answer = await company.as.get('/v1/users');
+  const { id, organization_id, ...rest } = await waitForRecord(answer);
+  const query = new URLSearchParams({ correlation_id: readCorrelationId(answer) });
+  const { body } = await company.as.get(`/v1/audit-events?${query}`);
+  const record = { _id: id, company_id: organization_id, ...rest };
+  expect([body.total, body.quantity, body.records]).toEqual([1, 1, [record]]);
+  expect(record).toMatchObject({ route: '/v1/users', action: 'users:list', principal_id: company.owner.id });
+});
+
+it('the audit trail has a record of every request of a burst of 500', async () => {
+  const [requestCount, batchSize] = [500, 50];
+  const burstCompany = await createOwnedCompany();
+  const ids = new Set<string>();
+  for (let sentCount = 0; sentCount < requestCount; sentCount += batchSize) {
+    const answers = await Promise.all(Array.from({ length: batchSize }, () => burstCompany.as.get('/v1/auth/me')));
+    for (const { headers } of answers) ids.add(headers.get('x-correlation-id') as string);
+  }
+  expect(ids.size).toBe(requestCount);
+
+  const query = `principal_id=${burstCompany.owner.id}`;
+  await vi.waitFor(
+    async () => {
+      const { body } = await createSignedCaller(burstCompany.apiKey).get(`/admin/audit-events?${query}&quantity=1`);
+      expect(body.total).toBe(requestCount);
+    },
+    { timeout: 30_000, interval: 500 },
+  );
+  const records = await readRecords('audit', burstCompany.id, { values: { principalId: burstCompany.owner.id } });
+  expect(new Set(records.map(({ correlationId }) => correlationId))).toEqual(ids);
+}, 120_000);

@@ -67,7 +67,6 @@ describe('the creation of an organization', () => {
     ['an upper-case slug', { slug: 'Acme' }, 'slug'],
     ['a slug with two hyphens', { slug: 'a--b' }, 'slug'],
     ['no name', { name: ' ' }, 'name'],
-    ['no owner', { owner: undefined }, 'owner'],
     ['a short password', { owner: { email: 'a@b.co', name: 'A', password: 'short' } }, 'owner.password'],
     ['a common password', { owner: { email: 'a@b.co', name: 'A', password: 'Password123' } }, 'owner.password'],
     ['a bad email', { owner: { email: 'nobody', name: 'A', password: 'correct-horse' } }, 'owner.email'],

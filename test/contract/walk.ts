@@ -147,7 +147,11 @@ export function walkRoutes(
       if (answer.status === 201) {
         const location = answer.headers.get('location');
         if (location === null) routesWithoutLocation.add(step.route);
-        else expect(await sendAs(caller, 'GET', location.replace(BASE_URL, ''), {})).toMatchObject({ status: 200 });
+        else
+          expect(await sendAs(caller, 'GET', location.replace(BASE_URL, ''), {})).toMatchObject({
+            status: 200,
+            body: selectIds(answer.body),
+          });
       }
       if (isReplacement(step.route) && requestOptions.json) {
         const { body: json } = await sendAs(caller, 'GET', path, {});
@@ -204,6 +208,10 @@ const findEndpoint = (route: string) =>
   SURFACES.flatMap(({ endpoints }) => endpoints).find(
     ({ contract: { method, path } }) => `${method.toUpperCase()} ${path}` === route,
   );
+
+/** Returns the id of a record, under the name that its API has for it. */
+const selectIds = (body: ApiResponse['body']) =>
+  Object.fromEntries(Object.entries(Object(body)).filter(([name]) => name === 'id' || name === '_id'));
 
 const UNKNOWN_MEMBER = 'descripton';
 

@@ -98,11 +98,8 @@ describe('the name of the current user', () => {
     });
   });
 
-  it.each([[''], ['   '], [7], [null], ['a'.repeat(201)], ['two\nlines'], ['a\u0000b']])(
-    'cannot be %j',
-    async (name) => {
-      const { as } = await createAllowedUser(company);
-      expect(readInvalidFields(await as.put(ME_PATH, { json: { name } }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
-    },
-  );
+  it.each([[''], ['   '], ['a'.repeat(201)], ['two\nlines'], ['a\u0000b']])('cannot be %j', async (name) => {
+    const { as } = await createAllowedUser(company);
+    expect(readInvalidFields(await as.put(ME_PATH, { json: { name } }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+  });
 });

@@ -131,8 +131,8 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     const countingEnv = createWriteCountingEnv();
     const requestOptions = { env: countingEnv.env };
     const users = (await readPages(USERS_PATH)).filter(({ userName }) => userName?.endsWith('@sync.example'));
-    // What each directory sends of each: every twentieth of the users here, and every tenth of the groups.
-    for (const { id, userName, displayName, externalId } of users.filter((_, index) => index % 20 === 0)) {
+    // What each directory sends of each: every two-hundredth of the users here, and every fiftieth of the groups.
+    for (const { id, userName, displayName, externalId } of users.filter((_, index) => index % 200 === 0)) {
       const json = { schemas: [USER_SCHEMA], userName, displayName, externalId, active: true };
       await expectSuccess(directory.put(`${USERS_PATH}/${id}`, { json, ...requestOptions }));
       await expectSuccess(
@@ -143,7 +143,7 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
       );
     }
     const groups = (await readPages(GROUPS_PATH)).filter(({ displayName }) => displayName?.startsWith('Team '));
-    for (const { id, displayName, members } of groups.filter((_, index) => index % 10 === 0)) {
+    for (const { id, displayName, members } of groups.filter((_, index) => index % 50 === 0)) {
       await expectSuccess(directory.put(`${GROUPS_PATH}/${id}`, { json: { displayName, members }, ...requestOptions }));
       const addPatch = makePatch({ op: 'Add', path: 'members', value: members });
       await expectSuccess(directory.patch(`${GROUPS_PATH}/${id}`, { ...addPatch, ...requestOptions }));

@@ -118,9 +118,7 @@ describe('a revocation of embed tokens', () => {
     ['no field', {}, 'token_id'],
     ['two fields', { token_id: 'x', viewer_id: 'y' }, 'viewer_id'],
     ['all fields', { token_id: 'x', dashboard_id: 'd', visualization_id: 'v', viewer_id: 'y' }, 'dashboard_id'],
-    ['a number as id', { token_id: 7 }, 'token_id'],
     ['an empty id', { viewer_id: '' }, 'viewer_id'],
-    ['null as id', { token_id: null }, 'token_id'],
     ['an id of 201 characters', { viewer_id: 'x'.repeat(201) }, 'viewer_id'],
   ])('with %s is refused', async (_what, json, field) => {
     const { status, body } = await postRevocation(json);

@@ -46,21 +46,14 @@ describe('a group', () => {
     [{ name: 'x' }, 'name'],
     [{ name: ' x ' }, 'name'],
     [{ name: 'x'.repeat(201) }, 'name'],
-    [{ name: undefined }, 'name'],
-    [{ slug: undefined }, 'slug'],
     [{ slug: 'Upper' }, 'slug'],
     [{ slug: 'a--b' }, 'slug'],
     [{ slug: 'a_b' }, 'slug'],
     [{ slug: '-a' }, 'slug'],
     [{ slug: 'a'.repeat(64) }, 'slug'],
     [{ description: 'nine char' }, 'description'],
-    [{ description: undefined }, 'description'],
     [{ roles: [{ ...READER_ROLE, actions: [] }] }, 'roles.0.actions'],
-    [{ roles: [{ ...READER_ROLE, actions: ['write'] }] }, 'roles.0.actions.0'],
-    [{ roles: [{ name: 'R', actions: ['read'] }] }, 'roles.0.target'],
-    [{ roles: [{ target: 'users', actions: ['read'] }] }, 'roles.0.name'],
     [{ roles: Array.from({ length: 51 }, () => READER_ROLE) }, 'roles'],
-    [{ permissionIds: 'x' }, 'permissionIds'],
   ])('with %j is not valid', async (wrongFields, field) => {
     expect(readInvalidFields(await postGroup(makeGroupInput(wrongFields)))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
@@ -279,13 +272,8 @@ describe('the permissions of a group', () => {
     expect((await readGroup(_id)).body.permissionIds).toEqual([]);
   });
 
-  it.each([
-    ['post', []],
-    ['post', undefined],
-    ['put', undefined],
-    ['delete', 7],
-  ] as const)('are refused by a %s with %j', async (method, sentPermissions) => {
-    expect(readInvalidFields(await changePermissions(method, UNKNOWN_ID, sentPermissions))).toEqual([
+  it('are refused by a POST of none', async () => {
+    expect(readInvalidFields(await changePermissions('post', UNKNOWN_ID, []))).toEqual([
       422,
       'VALIDATION_ERROR',
       'permissionIds',

@@ -60,7 +60,7 @@ describe('a request body', () => {
   const postLogin = (requestOptions: RequestOptions) => callApi('POST', '/v1/auth/login', requestOptions);
   const json = { 'content-type': 'application/json' };
 
-  it.each(['{', '', '{"a":1}}', 'null x', '\u0000'])('is refused when it is not JSON: %j', async (body) => {
+  it.each(['{', '', ' ', '{"a":1}}', 'null x', '\u0000'])('is refused when it is not JSON: %j', async (body) => {
     const answer = await postLogin({ headers: json, body });
     expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_JSON']);
   });

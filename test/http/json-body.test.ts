@@ -185,28 +185,24 @@ const OPTIONAL_BODY_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 
 describe('a body all of whose members are optional', () => {
-  it('is defined by routes such as the acceptance of a suggestion', () => {
-    expect(OPTIONAL_BODY_ROUTES.map(([route]) => route)).toContain(
-      'POST /api/v1/domain-knowledge/suggestions/{id}/accept',
-    );
+  // The request may be refused for another reason, but not for its body.
+  const expectBodyAccepted = ({ status, body }: ApiResponse) => {
+    expect(JSON.stringify(body)).not.toMatch(/JSON/);
+    expect(status).toBeLessThan(500);
+  };
+
+  it.each(OPTIONAL_BODY_ROUTES)('may be left out: %s', async (_route, surface, { method, path }) => {
+    const caller: Caller = surface.credential === 'signature' ? createSignedCaller(company.apiKey) : company.as;
+    expectBodyAccepted(await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID)));
   });
 
-  describe.each(OPTIONAL_BODY_ROUTES)('of %s', (_route, surface, { method, path }) => {
-    it.each([
-      ['no body', {}],
-      ['a length of 0, as fetch sends it', { headers: { 'content-length': '0' }, body: '' }],
-      ['a length of 0 and a type', { headers: { 'content-length': '0', ...JSON_TYPE }, body: '' }],
-      [
-        'a length of 0 and a type of text',
-        { headers: { 'content-length': '0', 'content-type': 'text/plain' }, body: '' },
-      ],
-    ])('may be left out: %s', async (_what, requestOptions) => {
-      const caller: Caller = surface.credential === 'signature' ? createSignedCaller(company.apiKey) : company.as;
-      const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), requestOptions);
-      // The request may be refused for another reason, but not for its body.
-      expect(JSON.stringify(body)).not.toMatch(/JSON/);
-      expect(status).toBeLessThan(500);
-    });
+  it.each([
+    ['as fetch sends it', {}],
+    ['with a type', JSON_TYPE],
+    ['with a type of text', { 'content-type': 'text/plain' }],
+  ])('may be left out by a length of 0: %s', async (_what, headers) => {
+    const path = `/api/v1/domain-knowledge/suggestions/${UNKNOWN_ID}/accept`;
+    expectBodyAccepted(await company.as.post(path, { headers: { 'content-length': '0', ...headers }, body: '' }));
   });
 });
 
@@ -297,22 +293,5 @@ describe('a body with a member that is required', () => {
     const { status, body } = await company.as.post('/v1/groups', requestOptions);
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details).toContainEqual({ field: 'name', reason: 'required', message: 'is required' });
-  });
-
-  it.each([
-    ['null', 'null', 422],
-    ['empty with the type of JSON', '', 400],
-    ['only a space', ' ', 400],
-    ['text', 'name=x', 400],
-  ])('is refused when it is %s', async (_what, body, status) => {
-    expect((await company.as.post('/v1/groups', { headers: JSON_TYPE, body })).status).toBe(status);
-  });
-
-  it('is refused without its content type', async () => {
-    const { status, body } = await company.as.post('/v1/groups', {
-      headers: { 'content-type': 'text/plain' },
-      body: '{}',
-    });
-    expect([status, body.error]).toEqual([400, 'BAD_REQUEST']);
   });
 });

@@ -354,7 +354,7 @@ describe('a generation of an ontology', () => {
     const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
     await createTable(ownerCaller, 'wide', columns);
     // So many and so long that no single request holds them.
-    const hintFields = Array.from({ length: 150 }, (_, index) => ({
+    const hintFields = Array.from({ length: 140 }, (_, index) => ({
       name: `Hint ${index}.`,
       aliases: Array(3).fill('a'.repeat(200)),
     }));

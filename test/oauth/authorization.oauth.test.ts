@@ -335,23 +335,24 @@ describe('POST /oauth/register', () => {
     [{ redirect_uris: [REDIRECT_URI], client_name: 'x'.repeat(1_000) }, 'invalid_client_metadata', "'client_name'"],
     [{ redirect_uris: [REDIRECT_URI], grant_types: 'implicit' }, 'invalid_client_metadata', "'grant_types'"],
     [[], 'invalid_client_metadata', ''],
-  ])('refuses invalid metadata, and counts the attempt: %j', async (metadata, error, field) => {
+  ])('refuses invalid metadata: %j', async (metadata, error, field) => {
     const ip = `198.51.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}`;
-    for (let attemptNumber = 0; attemptNumber < 10; attemptNumber += 1) {
-      const { status, body } = await registerClientFrom(metadata, ip);
-      expect([status, body.error]).toEqual([400, error]);
-      expect(body.error_description).toContain(field);
-    }
-    expect((await registerClientFrom(metadata, ip)).status).toBe(429);
+    const { status, body } = await registerClientFrom(metadata, ip);
+    expect([status, body.error]).toEqual([400, error]);
+    expect(body.error_description).toContain(field);
   });
 
-  it('allows ten attempts per hour from an IP address', async () => {
+  it('allows ten attempts per hour from an IP address, whatever becomes of them', async () => {
     const ip = '203.0.113.99';
-    for (let attemptNumber = 0; attemptNumber < 10; attemptNumber += 1) {
-      expect((await registerClientFrom({ redirect_uris: attemptNumber % 2 ? [REDIRECT_URI] : ['x'] }, ip)).status).toBe(
-        attemptNumber % 2 ? 201 : 400,
-      );
-    }
+    const attempts = [
+      [{ redirect_uris: [REDIRECT_URI] }, 201],
+      [{ redirect_uris: ['x'] }, 400],
+      [{ redirect_uris: 'x' }, 400],
+      [{ redirect_uris: [REDIRECT_URI], client_name: '' }, 400],
+      [[], 400],
+    ] as const;
+    for (const [metadata, status] of [...attempts, ...attempts])
+      expect((await registerClientFrom(metadata, ip)).status).toBe(status);
     const { status, headers } = await registerClientFrom({ redirect_uris: [REDIRECT_URI] }, ip);
     expect([status, Number(headers.get('retry-after')) > 900]).toEqual([429, true]);
   });

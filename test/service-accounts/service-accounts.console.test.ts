@@ -86,16 +86,6 @@ describe('a service account on the console', () => {
     ]);
   });
 
-  it.each([
-    ['no name', {}, 'name'],
-    ['an account that is null', { name: 'R', account_id: null }, 'account_id'],
-    ['a long description', { name: 'R', description: 'd'.repeat(2001) }, 'description'],
-  ])('is refused with %s', async (_what, json, field) => {
-    const { status, body } = await manager.post(SERVICE_ACCOUNTS_PATH, { json });
-    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
-    expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
-  });
-
   it('keeps the fields that are not sent; its keys are refused while it is inactive', async () => {
     const { _id } = await createServiceAccount({ description: 'Stays' });
     const key = await expectSuccess(manager.post(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys`));

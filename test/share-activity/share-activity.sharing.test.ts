@@ -258,13 +258,6 @@ describe('the list of share events', () => {
     expect((await other.as.get(`${EVENTS_PATH}/${body.records[0].id}`)).status).toBe(404);
     expect((await company.as.get(`${EVENTS_PATH}/${'0'.repeat(24)}`)).body.error_code).toBe('NOT_FOUND');
   });
-
-  it.each(['type=nothing', 'target_type=table', 'from=yesterday', 'page=0', 'per_page=101'])(
-    'refuses the filter %s',
-    async (query) => {
-      expect((await company.as.get(`${EVENTS_PATH}?${query}`)).status).toBe(422);
-    },
-  );
 });
 
 describe('the permission to read share events', () => {
@@ -480,9 +473,7 @@ describe('share analytics', () => {
     ['an empty time zone', 'time_zone='],
     ['more intervals than one answer holds', 'from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&interval=hour'],
     ['an end before the beginning', 'from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z'],
-    ['an unknown interval', 'interval=minute'],
   ])('refuse %s', async (_what, query) => {
-    const { as } = await createOwnedCompany();
-    expect((await as.get(`${ANALYTICS_PATH}?${query}`)).status).toBe(422);
+    expect((await company.as.get(`${ANALYTICS_PATH}?${query}`)).status).toBe(422);
   });
 });

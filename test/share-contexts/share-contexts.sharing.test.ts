@@ -126,7 +126,6 @@ describe('a share context', () => {
   it.each([
     ['no name', { name: '' }],
     ['a malformed slug', { slug: 'Not A Slug' }],
-    ['an unknown target type', { grants: [{ target_type: 'table', target_id: UNKNOWN_ID }] }],
     ['too many grants', { grants: Array.from({ length: 101 }, () => makeDashboardGrant(UNKNOWN_ID)) }],
   ])('is refused with %s', async (_what, otherFields) => {
     const { status, body } = await company.as.post(CONTEXTS_PATH, { json: { name: 'Circle', ...otherFields } });

@@ -63,8 +63,6 @@ describe('the creation of a share', () => {
   });
 
   it.each([
-    ['no share_type', { share_type: undefined }],
-    ['an unknown share_type', { share_type: 'mail' }],
     ['an expiry in the past', { expires_at: '2020-01-01T00:00:00Z' }],
     ['an origin with a path', { embed_options: { allowed_origins: ['https://a.test/path'] } }],
     ['an origin with a wildcard in its host', { embed_options: { allowed_origins: ['https://*.a.test'] } }],
@@ -72,7 +70,6 @@ describe('the creation of a share', () => {
     ['an unknown filter', { share_filter_policies: [policy('nope', 'locked', ['a'])] }],
     ['a filter without options', { share_filter_policies: [policy('days', 'locked', ['a'], 'date_range')] }],
     ['another kind than that of the filter', { share_filter_policies: [policy('region', 'locked', ['a'])] }],
-    ['an unknown mode', { share_filter_policies: [policy('regions', 'open', ['a'])] }],
     ['a selectable policy without values', { share_filter_policies: [policy('regions', 'selectable', [])] }],
     [
       'two policies on one filter',

@@ -66,9 +66,7 @@ describe('POST /v1/auth/login', () => {
   });
 
   it.each([
-    [{}, ['company_slug', 'email', 'password']],
     [{ company_slug: 'a', email: 'not an email', password: 'x' }, ['email']],
-    [{ company_slug: 'a', email: 'a@b.co', password: 7 }, ['password']],
     [{ company_slug: 'a', email: 'a@b.co', password: 'x'.repeat(129) }, ['password']],
   ])('refuses %j', async (json, fields) => {
     const { status, body } = await callApi('POST', '/v1/auth/login', { json });

@@ -239,10 +239,14 @@ describe('a SAML response', () => {
     expect(await sendChangedResponse(change)).toEqual(REFUSED_REDIRECT);
   });
 
-  it('is refused when it reports a failure, whatever its assertion', async () => {
+  it('is refused when it reports a failure, with or without an assertion', async () => {
     const makeFailingResponse = (xml: string) => xml.replace('status:Success', 'status:AuthnFailed');
-    expect(await sendChangedResponse(makeFailingResponse)).toEqual({ ...REFUSED_REDIRECT, error: 'access_denied' });
-    expect(await sendSigned(makeFailingResponse)).toEqual({ ...REFUSED_REDIRECT, error: 'access_denied' });
+    const makeBareFailure = (xml: string) =>
+      makeFailingResponse(xml).replace(/<saml:Assertion.*<\/saml:Assertion>/s, '');
+    const failedRedirect = { ...REFUSED_REDIRECT, error: 'access_denied' };
+    expect(await sendChangedResponse(makeFailingResponse)).toEqual(failedRedirect);
+    expect(await sendChangedResponse(makeBareFailure)).toEqual(failedRedirect);
+    expect(await sendSigned(makeFailingResponse)).toEqual(failedRedirect);
   });
 
   it('may leave out destination and issuer unless it is signed itself', async () => {

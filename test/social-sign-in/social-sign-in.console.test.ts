@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
-import { describe, expect, inject, it } from 'vitest';
-import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
@@ -370,8 +370,6 @@ describe('the configuration of social sign-in', () => {
   });
 
   it.each<[unknown, string]>([
-    [undefined, 'providers'],
-    [[{ issuer: 'https://a.example.org' }], 'providers.0.audience'],
     [[{ issuer: 'a', audience: 'b' }], 'providers.0.issuer'],
     [[{ issuer: 'http://a.example.org', audience: 'b' }], 'providers.0.issuer'],
     [[{ issuer: 'https://10.0.0.1', audience: 'b' }], 'providers.0.issuer'],
@@ -386,5 +384,54 @@ describe('the configuration of social sign-in', () => {
       env: { ALLOW_PRIVATE_ISSUERS: 'false' },
     });
     expect([status, body.details.map((problem: { field: string }) => problem.field)]).toEqual([422, [field]]);
+  });
+});
+
+describe('a sign-in at an identity provider, from our own page', () => {
+  const makeProvider = (kind: string, audience = 'pages') => ({ issuer: makeForgerUrl(kind), audience });
+  let pageCompany: Company;
+  beforeAll(async () => {
+    pageCompany = await createOwnedCompany();
+    const providers = [
+      makeProvider('plain'),
+      makeProvider('plain', AUDIENCE),
+      makeProvider('form'),
+      makeProvider('impostor'),
+    ];
+    await expectSuccess(pageCompany.as.put(SOCIAL_CONFIG_PATH, { json: { providers } }));
+  });
+  const start = (kind: string, slug = pageCompany.slug) =>
+    callApi('GET', `/v1/auth/social/${slug}/start?${new URLSearchParams({ issuer: makeForgerUrl(kind) })}`);
+
+  it('asks for an ID token in the fragment, for the first audience, with a new state and nonce each time', async () => {
+    const [first, second] = [(await start('plain')).body, (await start('plain')).body];
+    const { searchParams, origin, pathname } = new URL(first.url);
+    expect(`${origin}${pathname}`).toBe(`${makeForgerUrl('plain')}/authorize`);
+    expect(Object.fromEntries(searchParams)).toEqual({
+      response_type: 'id_token',
+      response_mode: 'fragment',
+      client_id: 'pages',
+      redirect_uri: `${BASE_URL}/oauth/signed-in`,
+      scope: 'openid email profile',
+      state: first.state,
+      nonce: first.nonce,
+    });
+    for (const name of ['state', 'nonce']) {
+      expect(first[name]).toMatch(/^[\w-]{43}$/);
+      expect(first[name]).not.toBe(second[name]);
+    }
+  });
+
+  it.each([
+    ['that is not configured', 'weak', 404, 'SOCIAL_PROVIDER_NOT_FOUND'],
+    ['that issues codes alone', 'form', 409, 'SOCIAL_PROVIDER_UNSUITABLE'],
+    ['whose discovery names another issuer', 'impostor', 503, 'SERVICE_UNAVAILABLE'],
+  ])('is not started at a provider %s', async (_what, kind, status, error) => {
+    const answer = await start(kind);
+    expect([answer.status, answer.body.error]).toEqual([status, error]);
+  });
+
+  it('is not started for an unknown company', async () => {
+    expect((await start('plain', 'nobody-at-all')).status).toBe(404);
   });
 });

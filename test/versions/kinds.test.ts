@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
+import { describeVersions } from './describe-versions.ts';
 import { IDENTITY_KINDS, KNOWLEDGE_KINDS, SHARING_KINDS } from './kinds.ts';
+
+describeVersions(KNOWLEDGE_KINDS);
 
 describe('the list of records whose versions are tested', () => {
   it('has every record with a version that the control database compares in a write', () => {

@@ -5,7 +5,7 @@ import { type Company, createProvisionedCompany } from '../support/companies.ts'
 import { disturbTunnel, runWithLatency, waitForSleep } from '../support/tunnel.ts';
 import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
-const VIEWER_COUNT = 200;
+const VIEWER_COUNT = 100;
 const LATENCY_MS = 30;
 
 let company: Company;
@@ -51,7 +51,7 @@ describe('a shared dashboard', () => {
     );
     const { _id } = await postDashboard(company.as, slowCharts);
     const answers = await Promise.all(
-      Array.from({ length: 100 }, () => company.as.post(`/v1/dashboards/${_id}/execute`, { json: {} })),
+      Array.from({ length: 60 }, () => company.as.post(`/v1/dashboards/${_id}/execute`, { json: {} })),
     );
     for (const { status, body } of answers) {
       expect(status).toBe(200);

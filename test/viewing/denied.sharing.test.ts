@@ -82,124 +82,117 @@ describe('a Deny on a visualization', () => {
   });
 });
 
-describe.each(['visualizations:get', 'visualizations:execute'])(
-  'the parameters of a visualization with a Deny of %s',
-  (action) => {
-    const UNKNOWN_PARAMETER = 'is not a parameter of this dashboard or visualization';
-    let placedDashboard: { _id: string };
-    let as: Company['as'];
-    let userId: string;
-    beforeAll(async () => {
-      const parameters = [
-        makeParameter('least', 'number'),
-        makeParameter('kind', 'select'),
-        makeParameter('top', 'number'),
-      ];
-      const sql = 'SELECT {{least}}::numeric, {{kind}}::text, {{top}}::numeric';
-      const hiddenVisualization = await postVisualization(company.as, sql, { name: 'Hidden', parameters });
-      const shownVisualization = await postVisualization(company.as, 'SELECT {{top}}::text', {
-        parameters: [makeParameter('top', 'text')],
-      });
-      placedDashboard = await postDashboard(company.as, [hiddenVisualization, shownVisualization]);
-      const deniedArns = [`arn:svc:visualizations::${company.id}:visualization/${hiddenVisualization._id}`];
-      ({ as, id: userId } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedArns }));
+// `findAccessFailures` asks for get and execute alike; test/contract/matrix tries a Deny of both on each way.
+describe('the parameters of a visualization with a Deny of visualizations:get', () => {
+  const UNKNOWN_PARAMETER = 'is not a parameter of this dashboard or visualization';
+  let placedDashboard: { _id: string };
+  let as: Company['as'];
+  let userId: string;
+  beforeAll(async () => {
+    const parameters = [
+      makeParameter('least', 'number'),
+      makeParameter('kind', 'select'),
+      makeParameter('top', 'number'),
+    ];
+    const sql = 'SELECT {{least}}::numeric, {{kind}}::text, {{top}}::numeric';
+    const hiddenVisualization = await postVisualization(company.as, sql, { name: 'Hidden', parameters });
+    const shownVisualization = await postVisualization(company.as, 'SELECT {{top}}::text', {
+      parameters: [makeParameter('top', 'text')],
     });
-    /** Returns the answers to right and wrong values of the parameters, and to a parameter that does not exist. */
-    const listAnswers = async (execute: (parameters: object) => Promise<ApiResponse>) => {
-      const executions = [{ least: 3 }, { least: 'x' }, { kind: 'x' }, { nothing: 3 }].map(execute);
-      return (await Promise.all(executions)).map(({ status, body }) => [status, body.details?.[0].message]);
-    };
-    const unknownAnswers = Array.from({ length: 4 }, () => [422, UNKNOWN_PARAMETER]);
+    placedDashboard = await postDashboard(company.as, [hiddenVisualization, shownVisualization]);
+    const deniedArns = [`arn:svc:visualizations::${company.id}:visualization/${hiddenVisualization._id}`];
+    ({ as, id: userId } = await createAllowedUser(company, { can: ['*'], denied: ['visualizations:get'], deniedArns }));
+  });
+  /** Returns the answers to right and wrong values of the parameters, and to a parameter that does not exist. */
+  const listAnswers = async (execute: (parameters: object) => Promise<ApiResponse>) => {
+    const executions = [{ least: 3 }, { least: 'x' }, { kind: 'x' }, { nothing: 3 }].map(execute);
+    return (await Promise.all(executions)).map(({ status, body }) => [status, body.details?.[0].message]);
+  };
+  const unknownAnswers = Array.from({ length: 4 }, () => [422, UNKNOWN_PARAMETER]);
 
-    it('are unknown to the denied user where the dashboard is executed, but to nobody else', async () => {
-      const makeExecutor = (caller: Company['as']) => (parameters: object) =>
-        caller.post(`${DASHBOARDS_PATH}/${placedDashboard._id}/execute`, { json: { parameters } });
-      expect(await listAnswers(makeExecutor(as))).toEqual(unknownAnswers);
-      expect((await listAnswers(makeExecutor(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
-      expect(readResults(await makeExecutor(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
-    });
+  it('are unknown to the denied user where the dashboard is executed, but to nobody else', async () => {
+    const makeExecutor = (caller: Company['as']) => (parameters: object) =>
+      caller.post(`${DASHBOARDS_PATH}/${placedDashboard._id}/execute`, { json: { parameters } });
+    expect(await listAnswers(makeExecutor(as))).toEqual(unknownAnswers);
+    expect((await listAnswers(makeExecutor(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
+    expect(readResults(await makeExecutor(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
+  });
 
-    it('are unknown where the dashboard is executed in the portal', async () => {
-      const context = await createShareContext(company, [makeDashboardGrant(placedDashboard._id)]);
-      await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: userId });
-      expect(await listAnswers(createPortalClient(as, context.id, placedDashboard._id).execute)).toEqual(
-        unknownAnswers,
-      );
-    });
+  it('are unknown where the dashboard is executed in the portal', async () => {
+    const context = await createShareContext(company, [makeDashboardGrant(placedDashboard._id)]);
+    await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: userId });
+    expect(await listAnswers(createPortalClient(as, context.id, placedDashboard._id).execute)).toEqual(unknownAnswers);
+  });
 
-    it('have no options', async () => {
-      const options = (caller: Company['as'], slug: string) =>
-        caller.get(`${DASHBOARDS_PATH}/${placedDashboard._id}/filters/${slug}/options`);
-      const answers = [await options(as, 'kind'), await options(as, 'nothing')];
-      expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
-        Array.from({ length: 2 }, () => [404, 'FILTER_NOT_FOUND']),
-      );
-      expect((await options(company.as, 'kind')).status).toBe(200);
-    });
+  it('have no options', async () => {
+    const options = (caller: Company['as'], slug: string) =>
+      caller.get(`${DASHBOARDS_PATH}/${placedDashboard._id}/filters/${slug}/options`);
+    const answers = [await options(as, 'kind'), await options(as, 'nothing')];
+    expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
+      Array.from({ length: 2 }, () => [404, 'FILTER_NOT_FOUND']),
+    );
+    expect((await options(company.as, 'kind')).status).toBe(200);
+  });
 
-    it('are no candidates for embeds, but parameters of the same name of other visualizations are', async () => {
-      const listCandidates = async (caller: Company['as']) =>
-        (await expectSuccess(caller.get(`/api/v1/dashboards/${placedDashboard._id}/embed-parameter-candidates`)))
-          .records;
-      const topCandidate = { slug: 'top', label: 'top', options_source: null };
-      expect(await listCandidates(as)).toEqual([{ ...topCandidate, kind: 'text' }]);
-      expect(await listCandidates(company.as)).toHaveLength(3);
-    });
+  it('are no candidates for embeds, but parameters of the same name of other visualizations are', async () => {
+    const listCandidates = async (caller: Company['as']) =>
+      (await expectSuccess(caller.get(`/api/v1/dashboards/${placedDashboard._id}/embed-parameter-candidates`))).records;
+    const topCandidate = { slug: 'top', label: 'top', options_source: null };
+    expect(await listCandidates(as)).toEqual([{ ...topCandidate, kind: 'text' }]);
+    expect(await listCandidates(company.as)).toHaveLength(3);
+  });
 
-    it('are not revealed by the problems of a filter that does not fit them', async () => {
-      const json = { filters: [makeParameter('least', 'text')] };
-      const { _id } = await postDashboard(
-        company.as,
-        (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout.map(
-          ({ visualization_id }: { visualization_id: string }) => ({ _id: visualization_id }),
-        ),
-      );
-      const { status, body } = await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json });
-      expect([status, body.details[0].message]).toEqual([422, 'must be number, the kind of the parameter in "Hidden"']);
-      expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json })).status).toBe(200);
-    });
+  it('are not revealed by the problems of a filter that does not fit them', async () => {
+    const json = { filters: [makeParameter('least', 'text')] };
+    const { _id } = await postDashboard(
+      company.as,
+      (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout.map(
+        ({ visualization_id }: { visualization_id: string }) => ({ _id: visualization_id }),
+      ),
+    );
+    const { status, body } = await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json });
+    expect([status, body.details[0].message]).toEqual([422, 'must be number, the kind of the parameter in "Hidden"']);
+    expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json })).status).toBe(200);
+  });
 
-    it('are not set by new filters, and are still set by the filters that existed before', async () => {
-      const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
-      const filtersBefore = [
-        makeParameter('kind', 'text'),
-        { ...makeParameter('least', 'number'), applies_to: [hidden.visualization_id] },
-      ];
-      const { _id } = await expectSuccess(
-        company.as.post(DASHBOARDS_PATH, { json: { name: 'Both', layout: [hidden, shown], filters: filtersBefore } }),
-      );
-      const path = `${DASHBOARDS_PATH}/${_id}`;
-      const dashboardBefore = await expectSuccess(as.get(path));
-      const changeFilters = async (json: object) => (await expectSuccess(as.put(path, { json }))).filters;
-      const labelledFilters = dashboardBefore.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
-      expect(await changeFilters({ filters: labelledFilters })).toEqual(labelledFilters);
-      const addedFilters = [makeParameter('top', 'text'), makeParameter('nothing', 'text')];
-      const shownOnlyFields = { applies_to: [shown.visualization_id] };
-      expect(await changeFilters({ filters: [...labelledFilters, ...addedFilters] })).toMatchObject([
-        ...labelledFilters,
-        ...addedFilters.map((filter) => ({ ...filter, ...shownOnlyFields })),
-      ]);
-      expect(await changeFilters({ filters: [{ ...filtersBefore[1], kind: 'text' }] })).toMatchObject([
-        { slug: 'least', applies_to: [] },
-      ]);
-      const { filters } = await expectSuccess(company.as.get(path));
-      await expectSuccess(company.as.put(path, { json: { filters } }));
-      const values = { parameters: { least: 'a' } };
-      const { results } = await expectSuccess(company.as.post(`${path}/execute`, { json: values }));
-      expect(results.map(({ rows }: { rows: unknown }) => rows)).toEqual([[[null, null, null]], [[null]]]);
-    });
+  it('are not set by new filters, and are still set by the filters that existed before', async () => {
+    const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
+    const filtersBefore = [
+      makeParameter('kind', 'text'),
+      { ...makeParameter('least', 'number'), applies_to: [hidden.visualization_id] },
+    ];
+    const { _id } = await expectSuccess(
+      company.as.post(DASHBOARDS_PATH, { json: { name: 'Both', layout: [hidden, shown], filters: filtersBefore } }),
+    );
+    const path = `${DASHBOARDS_PATH}/${_id}`;
+    const dashboardBefore = await expectSuccess(as.get(path));
+    const changeFilters = async (json: object) => (await expectSuccess(as.put(path, { json }))).filters;
+    const labelledFilters = dashboardBefore.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
+    expect(await changeFilters({ filters: labelledFilters })).toEqual(labelledFilters);
+    const addedFilters = [makeParameter('top', 'text'), makeParameter('nothing', 'text')];
+    const shownOnlyFields = { applies_to: [shown.visualization_id] };
+    expect(await changeFilters({ filters: [...labelledFilters, ...addedFilters] })).toMatchObject([
+      ...labelledFilters,
+      ...addedFilters.map((filter) => ({ ...filter, ...shownOnlyFields })),
+    ]);
+    expect(await changeFilters({ filters: [{ ...filtersBefore[1], kind: 'text' }] })).toMatchObject([
+      { slug: 'least', applies_to: [] },
+    ]);
+    const { filters } = await expectSuccess(company.as.get(path));
+    await expectSuccess(company.as.put(path, { json: { filters } }));
+    const values = { parameters: { least: 'a' } };
+    const { results } = await expectSuccess(company.as.post(`${path}/execute`, { json: values }));
+    expect(results.map(({ rows }: { rows: unknown }) => rows)).toEqual([[[null, null, null]], [[null]]]);
+  });
 
-    it('are not set by existing filters on a dashboard to which the visualization is added', async () => {
-      const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
-      const json = { name: 'Of one', layout: [shown], filters: [makeParameter('least', 'text')] };
-      const path = `${DASHBOARDS_PATH}/${(await expectSuccess(company.as.post(DASHBOARDS_PATH, { json })))._id}`;
-      const { status, body } = await as.put(path, { json: { layout: [hidden, shown] } });
-      // Placing it needs the permission to execute it.
-      if (action === 'visualizations:execute') expect(status).toBe(403);
-      else expect([status, body.filters[0].applies_to]).toEqual([200, [shown.visualization_id]]);
-    });
-  },
-);
+  it('are not set by existing filters on a dashboard to which the visualization is added', async () => {
+    const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
+    const json = { name: 'Of one', layout: [shown], filters: [makeParameter('least', 'text')] };
+    const path = `${DASHBOARDS_PATH}/${(await expectSuccess(company.as.post(DASHBOARDS_PATH, { json })))._id}`;
+    const { status, body } = await as.put(path, { json: { layout: [hidden, shown] } });
+    expect([status, body.filters[0].applies_to]).toEqual([200, [shown.visualization_id]]);
+  });
+});
 
 describe('a dashboard that is composed', () => {
   const createTestDashboard = (as: Company['as'], json: Record<string, unknown>) =>

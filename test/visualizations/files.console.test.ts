@@ -131,7 +131,6 @@ describe('the result of a visualization that is downloaded as a file', () => {
   it.each([
     [{ format: 'json' }, 'format'],
     [{ format: 'parquet' }, 'format'],
-    [{ format: 'csv', safe: 'yes' }, 'safe'],
     [{ format: 'csv', visualization_id: 'x' }, 'visualization_id'],
   ])('is refused with the query %j', async (query, field) => {
     const { status, body } = await downloadSqlResult('SELECT 1', query as Record<string, string>);

@@ -66,9 +66,7 @@ describe('a visualization', () => {
     [{ name: 'a', sql: 'SELECT {{p}}', parameters: [makeParameter('p', 'date_range')] }, 'sql'],
     [{ name: 'a', sql: 'SELECT {{p.from}}', parameters: [makeParameter('p', 'date')] }, 'sql'],
     [{ name: 'a', sql: 'SELECT 1', slug: 'Not a slug' }, 'slug'],
-    [{ name: 'a', sql: 'SELECT 1', chart: { type: 'radar' } }, 'chart.type'],
     [{ name: 'a', sql: 'SELECT 1', parameters: [makeParameter('P', 'text')] }, 'parameters.0.slug'],
-    [{ name: 'a', sql: 'SELECT 1', parameters: [makeParameter('p', 'list')] }, 'parameters.0.kind'],
     [
       { name: 'a', sql: 'SELECT 1', parameters: [makeParameter('p', 'text'), makeParameter('p', 'text')] },
       'parameters.1.slug',

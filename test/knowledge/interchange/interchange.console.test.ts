@@ -161,9 +161,13 @@ describe('knowledge that is larger than an import may be', () => {
   it('is not exported (409), with the limit in bytes', async () => {
     const other = await createProvisionedCompany();
     for (const part of ['A', 'B']) {
-      const concepts = Array.from({ length: 220 }, (_, index) => ({
+      const makeLongTexts = (length: number) => Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(length, '\u{6f22}'));
+      const concepts = Array.from({ length: 60 }, (_, index) => ({
         name: `${part} ${index}`,
         description: '\u{6f22}'.repeat(4_096),
+        aliases: makeLongTexts(200),
+        tags: makeLongTexts(200),
+        related_catalog_assets: makeLongTexts(300),
       }));
       await expectSuccess(importDocument(other.as, JSON_TYPE, JSON.stringify({ concepts })));
     }

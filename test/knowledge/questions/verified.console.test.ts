@@ -150,8 +150,6 @@ describe('a question that cannot be verified', () => {
     [{ question: '   ' }, ['question']],
     [{ question: '?!…' }, ['question']],
     [{ question: 'a'.repeat(1001) }, ['question']],
-    [{ question: undefined }, ['question']],
-    [{ query: undefined }, ['query']],
     [{ query: { metrics: [] } }, ['query.metrics']],
     [{ query: { metrics: ['x'], limit: 10_001 } }, ['query.limit']],
   ])('%j is refused, naming %j', async (fields, expectedFields) => {

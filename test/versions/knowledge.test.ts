@@ -1,4 +1,0 @@
-import { describeVersions } from './describe-versions.ts';
-import { KNOWLEDGE_KINDS } from './kinds.ts';
-
-describeVersions(KNOWLEDGE_KINDS);
